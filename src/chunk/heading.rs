@@ -1,0 +1,31 @@
+//! Seed 4: every heading starts a chunk, and a section over the maximum becomes windows.
+//!
+//! A section is tokenized on its own. Its windows are runs of exactly `max` of those tokens, each
+//! starting exactly `overlap` tokens before the end of the one before; with another unit, read
+//! characters, words or lines for tokens. Two corrections keep every promise about chunks. A cut
+//! inside a character moves to the nearer side of it. And since a few texts tokenize longer once
+//! they are cut out of their section, a window whose own count is over `max` gives up tokens at
+//! its end until it is not.
+
+use super::Boundary;
+use super::pack::{Group, Packer, Piece, trim};
+use crate::error::Result;
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let document = packer.document;
+    if document.sections.is_empty() {
+        // An empty file gives one empty chunk, so that it can be found at all.
+        let empty = document.body.start..document.body.start;
+        return Ok(vec![Group::whole(None, Piece::plain(empty, Boundary::Start))]);
+    }
+    let sections = document.sections.iter().enumerate();
+    let groups = sections.map(|(index, section)| {
+        let range = trim(&document.text, section.range.clone());
+        let start = if section.level == 0 { Boundary::Start } else { Boundary::Heading(section.level) };
+        if packer.ruler.size(range.clone())? <= packer.spec.max() {
+            return Ok(Group::whole(Some(index), Piece::plain(range, start)));
+        }
+        Ok(Group { section: Some(index), pieces: packer.windows(&range, start)?, split: true, merged: 1 })
+    });
+    groups.collect()
+}

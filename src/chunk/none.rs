@@ -1,0 +1,13 @@
+//! The whole document as one chunk: seed 1 with chunking switched off, and the baseline.
+
+use super::Boundary;
+use super::pack::{Group, Piece, trim};
+use crate::document::Document;
+
+pub(super) fn propose(document: &Document) -> Vec<Group> {
+    let range = trim(&document.text, document.body.clone());
+    if range.is_empty() {
+        return Vec::new();
+    }
+    vec![Group::whole(None, Piece::plain(range, Boundary::Start))]
+}

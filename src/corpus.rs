@@ -1,0 +1,353 @@
+//! Which documents there are: walking the roots, ignore rules, a stable order, and reading one
+//! document strictly.
+//!
+//! What is found depends on the roots alone, never on the machine: `.gitignore` and `.ignore`
+//! files inside a root count, a user's global ones and those above the root do not. Symbolic
+//! links are never followed. Hidden files are documents like any other; only the folders of
+//! version control are passed over.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::UNIX_EPOCH;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::WalkBuilder;
+
+use crate::error::{Error, Result, Skip};
+
+/// The collection of a root that was given no name.
+pub const DEFAULT_COLLECTION: &str = "default";
+
+/// Globs of the files that are documents when nothing else is said.
+pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", "**/*.mkd", "**/*.txt", "**/*.text"];
+
+/// Largest document read when nothing else is said: 256 MiB.
+pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
+
+/// Offsets inside a document are kept in 32 bits, so no limit may go beyond this.
+pub const MAX_BYTES: u64 = u32::MAX as u64;
+
+/// A folder or file to take documents from. Written `PATH` or `NAME=PATH`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Collection name; [`DEFAULT_COLLECTION`] unless the root was named.
+    pub collection: String,
+    /// The folder or file.
+    pub path: PathBuf,
+}
+
+impl Root {
+    /// An unnamed root.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { collection: DEFAULT_COLLECTION.to_owned(), path: path.into() }
+    }
+
+    /// The id of the document at `path` below this root: the path itself in the default
+    /// collection, `name:path` in a named one, so that ids are unique over the corpus and do not
+    /// change when a root is added.
+    fn doc_id(&self, path: &str) -> String {
+        if self.collection == DEFAULT_COLLECTION { path.to_owned() } else { format!("{}:{path}", self.collection) }
+    }
+}
+
+impl FromStr for Root {
+    type Err = Error;
+
+    /// `NAME=PATH` names the root, unless a file or folder with that whole name exists.
+    fn from_str(s: &str) -> Result<Self> {
+        let named = s.split_once('=').filter(|_| !Path::new(s).exists());
+        let Some((name, path)) = named else { return Ok(Self::new(s)) };
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            return Err(Error::Corpus {
+                path: s.into(),
+                problem: format!("`{name}` cannot name a collection"),
+                help: "use letters, digits, `-`, `_` and `.`: docs=./manual".to_owned(),
+            });
+        }
+        Ok(Self { collection: name.to_owned(), path: path.into() })
+    }
+}
+
+impl fmt::Display for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.collection == DEFAULT_COLLECTION {
+            write!(f, "{}", self.path.display())
+        } else {
+            write!(f, "{}={}", self.collection, self.path.display())
+        }
+    }
+}
+
+/// Which files below a root are documents.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    include: GlobSet,
+    exclude: GlobSet,
+    hidden: bool,
+    max_bytes: u64,
+}
+
+impl Filter {
+    /// Globs are matched against the path below the root, with `/` between its parts; `*` does
+    /// not cross a `/`, `**` does. An empty `include` means [`DEFAULT_INCLUDE`].
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a glob that cannot be parsed or a limit over [`MAX_BYTES`].
+    pub fn new(include: &[String], exclude: &[String], hidden: bool, max_bytes: u64) -> Result<Self> {
+        if max_bytes > MAX_BYTES {
+            return Err(Error::Setting {
+                origin: "max-file-size".to_owned(),
+                problem: format!("{max_bytes} is over the largest document chunkmill can hold"),
+                help: format!("use at most {MAX_BYTES}"),
+            });
+        }
+        let default: Vec<String> = DEFAULT_INCLUDE.iter().map(|&glob| glob.to_owned()).collect();
+        let include = if include.is_empty() { &default } else { include };
+        Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)?, hidden, max_bytes })
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        self.include.is_match(path) && !self.exclude.is_match(path)
+    }
+}
+
+fn globs(setting: &str, patterns: &[String]) -> Result<GlobSet> {
+    let invalid = |pattern: &str, problem: &dyn fmt::Display| Error::Setting {
+        origin: setting.to_owned(),
+        problem: format!("`{pattern}` is not a glob: {problem}"),
+        help: "globs look like `**/*.md`, `guide/**` or `{a,b}/*.txt`".to_owned(),
+    };
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(true).build();
+        set.add(glob.map_err(|e| invalid(pattern, e.kind()))?);
+    }
+    set.build().map_err(|e| invalid(&patterns.join(" "), e.kind()))
+}
+
+/// One document that was found and not yet read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Unique over the corpus: `path`, or `collection:path` in a named collection.
+    pub doc_id: String,
+    /// Name of the root it came from.
+    pub collection: String,
+    /// Path below the root with `/` between its parts; the file's name if the root is a file.
+    pub path: String,
+    /// Where to read it.
+    pub file: PathBuf,
+    /// Size in bytes when it was found.
+    pub bytes: u64,
+    /// The file's own modification time in microseconds since 1970, if the system knows it.
+    pub modified_micros: Option<i64>,
+}
+
+/// A document that is not indexed, and why.
+#[derive(Debug)]
+pub struct Quarantined {
+    /// Id of the document.
+    pub doc_id: String,
+    /// Name of the root it came from.
+    pub collection: String,
+    /// Path below the root.
+    pub path: String,
+    /// Why it was passed over.
+    pub reason: Skip,
+}
+
+impl Quarantined {
+    fn of(source: Source, reason: Skip) -> Self {
+        Self { doc_id: source.doc_id, collection: source.collection, path: source.path, reason }
+    }
+}
+
+/// Everything that was found: `sources` and `quarantined` together are the discovered documents.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// Documents to read, sorted by id.
+    pub sources: Vec<Source>,
+    /// Documents that can be ruled out unread, sorted by id.
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// Finds the documents below `roots`. Nothing at or below a folder of `except` is looked at: the
+/// dataset that is being written may lie inside a root.
+///
+/// # Errors
+/// [`Error::Corpus`] if a root does not exist or two documents would get one id.
+pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<Discovery> {
+    let except: Vec<PathBuf> = except.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut found = Discovery::default();
+    for root in roots {
+        let canonical = root.path.canonicalize().map_err(|e| Error::Corpus {
+            path: root.path.clone(),
+            problem: e.to_string(),
+            help: "name an existing folder or file".to_owned(),
+        })?;
+        if canonical.is_dir() {
+            walk(root, &canonical, filter, &except, &mut found);
+        } else {
+            // A file named by hand is a document whatever its name is.
+            let name = root.path.file_name().unwrap_or(canonical.as_os_str());
+            found.add(root, &canonical, name.to_str(), filter);
+        }
+    }
+    found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+    found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+    if let Some(pair) = found.sources.windows(2).find(|pair| pair[0].doc_id == pair[1].doc_id) {
+        return Err(Error::Corpus {
+            path: pair[1].file.clone(),
+            problem: format!("has the same document id `{}` as {}", pair[1].doc_id, pair[0].file.display()),
+            help: "give the roots names: chunkmill … one=DIR two=DIR".to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
+    let skip: Vec<PathBuf> = except.to_vec();
+    let walker = WalkBuilder::new(canonical)
+        .standard_filters(false)
+        .ignore(true)
+        .git_ignore(true)
+        .require_git(false)
+        .hidden(!filter.hidden)
+        .follow_links(false)
+        .filter_entry(move |entry| {
+            let vcs = entry.depth() > 0 && matches!(entry.file_name().to_str(), Some(".git" | ".hg" | ".svn" | ".jj"));
+            !vcs && !skip.iter().any(|dir| dir == entry.path())
+        })
+        .build();
+    for entry in walker {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.unreadable(root, canonical, &error);
+                continue;
+            }
+        };
+        let path = entry.path();
+        let relative = path.strip_prefix(canonical).unwrap_or(path);
+        let name = slashed(relative);
+        let Some(kind) = entry.file_type() else { continue };
+        if kind.is_symlink() {
+            let inside = path.canonicalize().is_ok_and(|target| target.starts_with(canonical));
+            let document = name.as_deref().is_none_or(|name| filter.takes(name));
+            if !inside && (document || path.is_dir()) {
+                let shown = name.unwrap_or_else(|| relative.to_string_lossy().into_owned());
+                found.quarantine(root, shown, Skip::Symlink);
+            }
+        } else if kind.is_file() {
+            match &name {
+                Some(name) if !filter.takes(name) => {}
+                _ => found.add(root, path, name.as_deref(), filter),
+            }
+        }
+    }
+}
+
+/// The path with `/` between its parts, or `None` if it is not UTF-8.
+fn slashed(path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+    parts.map(|parts| parts.join("/"))
+}
+
+impl Discovery {
+    fn quarantine(&mut self, root: &Root, path: String, reason: Skip) {
+        let doc_id = root.doc_id(&path);
+        self.quarantined.push(Quarantined { doc_id, collection: root.collection.clone(), path, reason });
+    }
+
+    fn unreadable(&mut self, root: &Root, canonical: &Path, error: &ignore::Error) {
+        fn path_of(error: &ignore::Error) -> Option<&Path> {
+            match error {
+                ignore::Error::WithPath { path, .. } => Some(path),
+                ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+                _ => None,
+            }
+        }
+        let path = path_of(error).unwrap_or(canonical);
+        let relative = path.strip_prefix(canonical).unwrap_or(path);
+        let reason = Skip::Unreadable(std::io::Error::other(error.to_string()));
+        self.quarantine(root, relative.to_string_lossy().into_owned(), reason);
+    }
+
+    fn add(&mut self, root: &Root, file: &Path, name: Option<&str>, filter: &Filter) {
+        let Some(name) = name else {
+            let shown = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+            return self.quarantine(root, shown, Skip::Name);
+        };
+        let metadata = match fs::metadata(file) {
+            Ok(metadata) => metadata,
+            Err(error) => return self.quarantine(root, name.to_owned(), Skip::Unreadable(error)),
+        };
+        if metadata.len() > filter.max_bytes {
+            let reason = Skip::TooLarge { bytes: metadata.len(), limit: filter.max_bytes };
+            return self.quarantine(root, name.to_owned(), reason);
+        }
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        self.sources.push(Source {
+            doc_id: root.doc_id(name),
+            collection: root.collection.clone(),
+            path: name.to_owned(),
+            file: file.to_owned(),
+            bytes: metadata.len(),
+            modified_micros: modified.and_then(|time| i64::try_from(time.as_micros()).ok()),
+        });
+    }
+}
+
+/// A document's text with what identifies the bytes it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The text. A UTF-8 file is kept byte for byte, also its byte order mark, so that offsets
+    /// into the text are offsets into the file; a UTF-16 file is transcoded without its mark.
+    pub text: String,
+    /// BLAKE3 of the file's bytes, in hexadecimal.
+    pub hash: String,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+}
+
+/// Reads one document. Decoding is strict: nothing is replaced silently.
+///
+/// # Errors
+/// A [`Skip`], with the source, if the file cannot be read or is not UTF-8 (or UTF-16 with a
+/// byte order mark).
+pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
+    match read_file(&source.file) {
+        Ok(content) => Ok((source, content)),
+        Err(reason) => Err(Quarantined::of(source, reason)),
+    }
+}
+
+fn read_file(file: &Path) -> Result<Content, Skip> {
+    let bytes = fs::read(file).map_err(Skip::Unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Skip::TooLarge { bytes: bytes.len() as u64, limit: MAX_BYTES });
+    }
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    let size = bytes.len() as u64;
+    let text = match bytes.as_slice() {
+        [0xFF, 0xFE, rest @ ..] => utf16("UTF-16LE", rest, u16::from_le_bytes)?,
+        [0xFE, 0xFF, rest @ ..] => utf16("UTF-16BE", rest, u16::from_be_bytes)?,
+        _ => String::from_utf8(bytes)
+            .map_err(|e| Skip::Encoding { encoding: "UTF-8", offset: e.utf8_error().valid_up_to() })?,
+    };
+    Ok(Content { text, hash, bytes: size })
+}
+
+fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Skip> {
+    const BOM: usize = 2;
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let mut text = String::with_capacity(bytes.len());
+    let mut offset = BOM;
+    for decoded in char::decode_utf16(pairs.iter().map(|&pair| unit(pair))) {
+        let c = decoded.map_err(|_| Skip::Encoding { encoding, offset })?;
+        text.push(c);
+        offset += 2 * c.len_utf16();
+    }
+    if rest.is_empty() { Ok(text) } else { Err(Skip::Encoding { encoding, offset }) }
+}

@@ -1,0 +1,135 @@
+//! Front matter: YAML between `---` lines or TOML between `+++` lines, at the very start of a
+//! document and nowhere else.
+//!
+//! It is found here rather than by the markdown parser, because that parser also takes metadata
+//! blocks in mid-document.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+/// Longest front matter that is read; a longer one is kept as text.
+const MAX_BYTES: usize = 1 << 20;
+
+/// A delimited block at the start of a document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Delimited {
+    /// The bytes between the delimiters.
+    inner: Range<usize>,
+    /// The offset just after the closing delimiter's line.
+    pub(super) end: usize,
+    toml: bool,
+}
+
+/// What front matter says of a document.
+#[derive(Debug, Default)]
+pub(super) struct FrontMatter {
+    pub(super) title: Option<String>,
+    pub(super) tags: Vec<String>,
+    pub(super) aliases: Vec<String>,
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, the opening
+/// line must not be followed by a blank one, and there must be a closing line.
+pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
+    let mut at = start;
+    let mut lines = text[start..].split_inclusive('\n').map(|line| {
+        let range = at..at + line.len();
+        at = range.end;
+        (range, line.trim_end())
+    });
+    let (opening, delimiter) = lines.next()?;
+    let toml = match delimiter {
+        "---" => false,
+        "+++" => true,
+        _ => return None,
+    };
+    for (range, line) in lines {
+        if line == delimiter || (!toml && line == "...") {
+            return Some(Delimited { inner: opening.end..range.start, end: range.end, toml });
+        }
+        if line.is_empty() && range.start == opening.end {
+            return None;
+        }
+    }
+    None
+}
+
+/// Reads a block. `None` if it is not a mapping, breaks its syntax, or goes beyond the limits on
+/// size, depth and aliases.
+pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
+    let inner = &text[block.inner.clone()];
+    if inner.len() > MAX_BYTES {
+        return None;
+    }
+    let mut map = if super::is_blank(inner) {
+        Map::new()
+    } else if block.toml {
+        toml_map(inner)?
+    } else {
+        yaml_map(inner)?
+    };
+    let title = match map.get("title") {
+        Some(Value::String(_) | Value::Number(_)) => map.remove("title").map(|title| scalar(&title)),
+        _ => None,
+    };
+    let mut names = |keys: [&str; 2]| -> Vec<String> {
+        keys.iter().filter_map(|key| map.remove(*key)).flat_map(|value| list(&value)).collect()
+    };
+    let tags = names(["tags", "tag"]).iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
+    let aliases = names(["aliases", "alias"]);
+    Some(FrontMatter { title, tags, aliases, metadata: map })
+}
+
+fn yaml_map(text: &str) -> Option<Map<String, Value>> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 50_000,
+            max_nodes: 25_000,
+            max_depth: 64,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+            max_total_scalar_bytes: MAX_BYTES,
+        },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+    };
+    match serde_saphyr::from_str_with_options(text, options) {
+        Ok(Value::Object(map)) => Some(map),
+        _ => None,
+    }
+}
+
+fn toml_map(text: &str) -> Option<Map<String, Value>> {
+    let table: toml::Table = text.parse().ok()?;
+    Some(table.into_iter().map(|(key, value)| (key, json(value))).collect())
+}
+
+fn json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Boolean(flag) => flag.into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(items) => items.into_iter().map(json).collect(),
+        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect()),
+    }
+}
+
+/// A list of names: a sequence, or one string with commas between them.
+fn list(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().map(scalar).collect(),
+        Value::String(text) => text.split(',').map(|name| name.trim().to_owned()).collect(),
+        Value::Null => Vec::new(),
+        other => vec![scalar(other)],
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Markdown: one pass over pulldown-cmark's events with offsets.
+//!
+//! The parser reports no event for link reference definitions, so whatever stands between two
+//! reported top-level blocks becomes a block of its own: no byte is lost.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
+
+use super::{Block, BlockKind, Heading, Link, LinkKind, Parsed, is_blank, tag};
+
+fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+        | Options::ENABLE_WIKILINKS
+}
+
+/// Parses `text[body]`; `kept` is front matter just before it that is to stay as text.
+pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>) -> Parsed {
+    let mut state = State { text, body: body.clone(), covered: body.start, ..State::default() };
+    if let Some(range) = kept {
+        state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
+    }
+    let events = Parser::new_ext(&text[body.clone()], options()).into_offset_iter();
+    for (event, range) in TextMergeWithOffset::new(events) {
+        state.event(event, range.start + body.start..range.end + body.start);
+    }
+    state.cover(body.end);
+    state.parsed
+}
+
+#[derive(Default)]
+struct State<'t> {
+    text: &'t str,
+    body: Range<usize>,
+    parsed: Parsed,
+    /// Indices of the blocks that are open.
+    open: Vec<usize>,
+    /// End of the last top-level block.
+    covered: usize,
+    /// Inside code and HTML, where `#` starts no tag.
+    verbatim: bool,
+    heading: Option<String>,
+    links: Vec<Link>,
+    /// What the open paragraph holds so far.
+    paragraph: Paragraph,
+}
+
+#[derive(Default, PartialEq)]
+enum Paragraph {
+    #[default]
+    Empty,
+    Math,
+    Other,
+}
+
+impl State<'_> {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(end) => self.end(end),
+            Event::Text(text) => {
+                self.inline(&text, Paragraph::Other);
+                if !self.verbatim {
+                    let before = self.text[..range.start].chars().next_back();
+                    // An escaped `\#` is not a tag: the backslash is the character before.
+                    tag::scan(&text, before, |tag| self.parsed.tags.push(tag.to_owned()));
+                }
+            }
+            Event::Code(text) | Event::InlineMath(text) => self.inline(&text, Paragraph::Other),
+            Event::DisplayMath(text) => self.inline(&text, Paragraph::Math),
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some(heading) = &mut self.heading {
+                    heading.push(' ');
+                }
+                self.links.iter_mut().for_each(|link| link.text.push(' '));
+            }
+            Event::Rule => {
+                self.open(BlockKind::Rule, range);
+                self.close();
+            }
+            Event::Html(_) | Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
+                self.paragraph = Paragraph::Other;
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                let start = self.line_start(range.start);
+                if self.open.is_empty() {
+                    self.parsed.headings.push(Heading { level: level as u8, title: String::new(), start });
+                    self.heading = Some(String::new());
+                }
+                self.open(BlockKind::Heading(level as u8), range);
+            }
+            Tag::Paragraph => {
+                self.paragraph = Paragraph::Empty;
+                self.open(BlockKind::Paragraph, range);
+            }
+            Tag::CodeBlock(_) => {
+                self.verbatim = true;
+                self.open(BlockKind::Code, range);
+            }
+            Tag::HtmlBlock => {
+                self.verbatim = true;
+                self.open(BlockKind::Html, range);
+            }
+            Tag::Table(_) => self.open(BlockKind::Table, range),
+            Tag::List(_) => self.open(BlockKind::List, range),
+            Tag::Item => self.open(BlockKind::ListItem, range),
+            Tag::BlockQuote(_) => self.open(BlockKind::Quote, range),
+            Tag::FootnoteDefinition(_) => self.open(BlockKind::Footnote, range),
+            Tag::Link { link_type, dest_url, .. } => {
+                let kind = if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
+                self.links.push(Link { kind, target: dest_url.into_string(), text: String::new(), range });
+            }
+            Tag::Image { dest_url, .. } => {
+                let link = Link { kind: LinkKind::Image, target: dest_url.into_string(), text: String::new(), range };
+                self.links.push(link);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, end: TagEnd) {
+        match end {
+            TagEnd::Heading(_) => {
+                if self.open.len() == 1
+                    && let (Some(title), Some(heading)) = (self.heading.take(), self.parsed.headings.last_mut())
+                {
+                    heading.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                }
+                self.close();
+            }
+            TagEnd::Paragraph => {
+                if self.paragraph == Paragraph::Math
+                    && let Some(&block) = self.open.last()
+                {
+                    self.parsed.blocks[block].kind = BlockKind::Math;
+                }
+                self.close();
+            }
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => {
+                self.verbatim = false;
+                self.close();
+            }
+            TagEnd::Table
+            | TagEnd::List(_)
+            | TagEnd::Item
+            | TagEnd::BlockQuote(_)
+            | TagEnd::FootnoteDefinition => self.close(),
+            TagEnd::Link | TagEnd::Image => {
+                let at = self.links.pop().map(|mut link| {
+                    link.text = link.text.trim().to_owned();
+                    link
+                });
+                self.parsed.links.extend(at);
+                // A link that contains an image ends after it; order is by where they start.
+                let links = &mut self.parsed.links;
+                let mut i = links.len().saturating_sub(1);
+                while i > 0 && links[i - 1].range.start > links[i].range.start {
+                    links.swap(i - 1, i);
+                    i -= 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn inline(&mut self, text: &str, content: Paragraph) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
+        for link in &mut self.links {
+            link.text.push_str(text);
+        }
+        let blank = is_blank(text);
+        if self.paragraph != Paragraph::Other && !blank {
+            self.paragraph = content;
+        }
+    }
+
+    fn open(&mut self, kind: BlockKind, range: Range<usize>) {
+        let start = self.line_start(range.start);
+        if self.open.is_empty() {
+            self.cover(start);
+            self.covered = range.end.max(self.covered);
+        }
+        self.open.push(self.parsed.blocks.len());
+        self.parsed.blocks.push(Block { kind, range: start..range.end, next: 0 });
+    }
+
+    fn close(&mut self) {
+        if let Some(block) = self.open.pop() {
+            self.parsed.blocks[block].next = self.parsed.blocks.len();
+        }
+    }
+
+    /// Makes a block of what stands unreported between the last top-level block and `end`.
+    fn cover(&mut self, end: usize) {
+        if self.covered < end && !is_blank(&self.text[self.covered..end]) {
+            let next = self.parsed.blocks.len() + 1;
+            self.parsed.blocks.push(Block { kind: BlockKind::References, range: self.covered..end, next });
+        }
+        self.covered = self.covered.max(end);
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        let before = &self.text.as_bytes()[self.body.start..at];
+        memchr::memrchr2(b'\n', b'\r', before).map_or(self.body.start, |end| self.body.start + end + 1)
+    }
+}

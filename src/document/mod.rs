@@ -1,0 +1,330 @@
+//! A document, parsed once: its text, blocks with byte ranges, sections, front matter, tags,
+//! links and positions. Every chunking strategy reads this and none parses again.
+//!
+//! All ranges are byte ranges of [`Document::text`], which for a UTF-8 file are byte ranges of the
+//! file. Parsing cannot fail: whatever is odd about a document becomes a [`flag`](Document::flags),
+//! and no byte of its text is lost.
+
+mod front_matter;
+mod markdown;
+mod position;
+mod tag;
+mod text;
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+pub use position::Positions;
+
+use crate::corpus::{Content, Source};
+
+/// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
+/// change here can alter a block, a section, a tag or a position.
+pub const PARSER_VERSION: u32 = 1;
+
+/// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
+/// text is then kept as part of the body, so that nothing is lost.
+pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
+
+/// How a document's text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `CommonMark` with the GitHub extensions, footnotes, math and wikilinks.
+    Markdown,
+    /// Paragraphs separated by blank lines, nothing else.
+    Text,
+}
+
+impl Format {
+    /// The format of a file, by its extension; plain text if it is not known.
+    #[must_use]
+    pub fn of_path(path: &str) -> Self {
+        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("md" | "markdown" | "mdx" | "mkd") => Self::Markdown,
+            _ => Self::Text,
+        }
+    }
+
+    /// The name written to datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    /// An ATX or setext heading of level 1 to 6.
+    Heading(u8),
+    /// A paragraph.
+    Paragraph,
+    /// A list; its items are its children.
+    List,
+    /// A list item.
+    ListItem,
+    /// A fenced or indented code block.
+    Code,
+    /// A table.
+    Table,
+    /// A block quote.
+    Quote,
+    /// An HTML block.
+    Html,
+    /// A footnote definition.
+    Footnote,
+    /// A paragraph that holds display math and nothing else.
+    Math,
+    /// A thematic break.
+    Rule,
+    /// Link reference definitions, which markdown parsers do not report.
+    References,
+    /// Front matter that could not be read and is therefore kept as text.
+    FrontMatter,
+}
+
+impl BlockKind {
+    /// The name used in flags and messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heading(_) => "heading",
+            Self::Paragraph => "paragraph",
+            Self::List => "list",
+            Self::ListItem => "list_item",
+            Self::Code => "code_block",
+            Self::Table => "table",
+            Self::Quote => "quote",
+            Self::Html => "html",
+            Self::Footnote => "footnote",
+            Self::Math => "math",
+            Self::Rule => "rule",
+            Self::References => "references",
+            Self::FrontMatter => "front_matter",
+        }
+    }
+}
+
+/// A piece of structure. Blocks stand in document order, a container before what it contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Its bytes, from the start of its first line.
+    pub range: Range<usize>,
+    /// Index of the first block after it that it does not contain.
+    pub next: usize,
+}
+
+/// A heading and what follows it up to the next heading of any level, or the text before the
+/// first heading. Headings inside quotes and lists open no section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Heading level 1 to 6; 0 for the text before the first heading.
+    pub level: u8,
+    /// Heading text without markup; empty for the text before the first heading.
+    pub title: String,
+    /// Its bytes. The sections of a document follow each other without a gap.
+    pub range: Range<usize>,
+    /// Index of the section whose heading this one stands under.
+    pub parent: Option<usize>,
+}
+
+/// How a link is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkKind {
+    /// `[text](target)`, a reference link or an autolink.
+    Link,
+    /// `[[target]]` or `[[target|text]]`.
+    Wikilink,
+    /// `![alt](target)` or `![[target]]`.
+    Image,
+}
+
+impl LinkKind {
+    /// The name written to datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Wikilink => "wikilink",
+            Self::Image => "image",
+        }
+    }
+}
+
+/// A link or image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// How it is written.
+    pub kind: LinkKind,
+    /// Its target, with references resolved inside the document.
+    pub target: String,
+    /// Its text or, for an image, its alternative text.
+    pub text: String,
+    /// Its bytes.
+    pub range: Range<usize>,
+}
+
+/// A parsed document.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Where it came from.
+    pub source: Source,
+    /// BLAKE3 of the file's bytes, in hexadecimal.
+    pub content_hash: String,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// How it was read.
+    pub format: Format,
+    /// The whole text, with its byte order mark and front matter if it has any.
+    pub text: String,
+    /// The text without byte order mark and front matter: what is chunked.
+    pub body: Range<usize>,
+    /// The blocks of the body.
+    pub blocks: Vec<Block>,
+    /// The sections of the body; none if the body is blank.
+    pub sections: Vec<Section>,
+    /// From the front matter, else the first heading of level 1.
+    pub title: Option<String>,
+    /// From the front matter and `#tag`s in the text, without `#`, in order, each once.
+    pub tags: Vec<String>,
+    /// From the front matter.
+    pub aliases: Vec<String>,
+    /// The rest of the front matter.
+    pub metadata: Map<String, Value>,
+    /// Links and images in document order.
+    pub links: Vec<Link>,
+    /// What is odd about the document.
+    pub flags: Vec<&'static str>,
+    /// Converts byte offsets to characters and lines.
+    pub positions: Positions,
+}
+
+/// What a format's parser finds in a body.
+#[derive(Debug, Default)]
+struct Parsed {
+    blocks: Vec<Block>,
+    headings: Vec<Heading>,
+    links: Vec<Link>,
+    tags: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Heading {
+    level: u8,
+    title: String,
+    start: usize,
+}
+
+impl Document {
+    /// Parses the text of one document. Linear in its length, whatever it holds.
+    #[must_use]
+    pub fn parse(source: Source, content: Content) -> Self {
+        let format = Format::of_path(&source.path);
+        let text = content.text;
+        let mut body = (if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })..text.len();
+        let mut flags = Vec::new();
+        let mut front = front_matter::FrontMatter::default();
+        let mut kept = None;
+        if format == Format::Markdown
+            && let Some(block) = front_matter::find(&text, body.start)
+        {
+            match front_matter::parse(&block, &text) {
+                Some(parsed) => {
+                    front = parsed;
+                    body.start = block.end;
+                }
+                None => {
+                    flags.push(MALFORMED_FRONT_MATTER);
+                    kept = Some(body.start..block.end);
+                }
+            }
+        }
+        let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
+        let mut parsed = match format {
+            Format::Markdown => markdown::parse(&text, scan, kept),
+            Format::Text => text::parse(&text, scan),
+        };
+        let sections = sections(&text, &body, &mut parsed.headings);
+        let title = front.title.or_else(|| sections.iter().find(|s| s.level == 1).map(|s| s.title.clone()));
+        let mut tags = front.tags;
+        tags.append(&mut parsed.tags);
+        Self {
+            content_hash: content.hash,
+            bytes: content.bytes,
+            format,
+            positions: Positions::new(&text),
+            body,
+            blocks: parsed.blocks,
+            sections,
+            title: title.filter(|title| !title.is_empty()),
+            tags: unique(tags),
+            aliases: unique(front.aliases),
+            metadata: front.metadata,
+            links: parsed.links,
+            flags,
+            source,
+            text,
+        }
+    }
+
+    /// Titles of a section's ancestors and its own, outermost first.
+    #[must_use]
+    pub fn heading_path(&self, section: usize) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut at = Some(section);
+        while let Some(index) = at {
+            let section = &self.sections[index];
+            if section.level > 0 {
+                path.push(section.title.clone());
+            }
+            at = section.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Number of lines, the last counted also without its line feed.
+    #[must_use]
+    pub fn lines(&self) -> usize {
+        self.positions.lines_in(0..self.text.len())
+    }
+}
+
+fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec<Section> {
+    let mut sections = Vec::with_capacity(headings.len() + 1);
+    let first = headings.first().map_or(body.end, |heading| heading.start);
+    if !is_blank(&text[body.start..first]) {
+        sections.push(Section { level: 0, title: String::new(), range: body.start..first, parent: None });
+    }
+    let ends: Vec<usize> = headings.iter().skip(1).map(|heading| heading.start).chain([body.end]).collect();
+    let mut open: Vec<usize> = Vec::new();
+    for (heading, end) in headings.drain(..).zip(ends) {
+        while open.last().is_some_and(|&last| sections[last].level >= heading.level) {
+            open.pop();
+        }
+        // Blank lines before the first heading belong to its section, so that sections cover the body.
+        let start = if sections.is_empty() { body.start } else { heading.start };
+        let parent = open.last().copied();
+        open.push(sections.len());
+        sections.push(Section { level: heading.level, title: heading.title, range: start..end, parent });
+    }
+    sections
+}
+
+/// Whether a text holds nothing but Unicode white space.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.trim_start().is_empty()
+}
+
+fn unique(items: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect()
+}

@@ -1,0 +1,128 @@
+//! Byte offsets to characters and lines, exactly and in near-constant time.
+
+use std::ops::Range;
+
+/// Bytes between two stored character counts.
+const STRIDE: usize = 1024;
+
+/// Where the lines and characters of one text are.
+///
+/// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone ends
+/// no line. A character is a Unicode scalar value. A byte order mark at the start counts as the
+/// three bytes and one character that it is. Memory: 4 bytes a line and, for a text that is not
+/// ASCII, an eighth of the text.
+#[derive(Debug, Clone)]
+pub struct Positions {
+    line_feeds: Vec<u32>,
+    /// Characters before every multiple of [`STRIDE`]; empty if the text is ASCII.
+    chars_before: Vec<u32>,
+    /// One bit a byte, set where the byte does not start a character; empty if the text is ASCII.
+    continuation_bits: Vec<u64>,
+    len: usize,
+}
+
+impl Positions {
+    /// Scans a text of at most `u32::MAX` bytes once.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let line_feeds = memchr::memchr_iter(b'\n', bytes).map(offset).collect();
+        let mut chars_before = Vec::new();
+        let mut continuation_bits = Vec::new();
+        if !text.is_ascii() {
+            let mut chars = 0;
+            for stride in bytes.chunks(STRIDE) {
+                chars_before.push(offset(chars));
+                chars += stride.iter().filter(|&&b| starts_char(b)).count();
+            }
+            continuation_bits = bytes
+                .chunks(64)
+                .map(|word| {
+                    word.iter().enumerate().fold(0, |bits, (i, &b)| bits | u64::from(!starts_char(b)) << i)
+                })
+                .collect();
+        }
+        Self { line_feeds, chars_before, continuation_bits, len: text.len() }
+    }
+
+    /// Number of characters before a byte offset that is a character boundary.
+    #[must_use]
+    pub fn char_at(&self, byte: usize) -> usize {
+        if self.continuation_bits.is_empty() {
+            return byte;
+        }
+        let stride = (byte / STRIDE).min(self.chars_before.len() - 1);
+        let first = stride * STRIDE / 64;
+        let last = byte / 64;
+        let mut continuations: usize =
+            self.continuation_bits[first..last].iter().map(|word| word.count_ones() as usize).sum();
+        if !byte.is_multiple_of(64) {
+            let mask = (1u64 << (byte % 64)) - 1;
+            continuations += (self.continuation_bits[last] & mask).count_ones() as usize;
+        }
+        self.chars_before[stride] as usize + (byte - stride * STRIDE) - continuations
+    }
+
+    /// 1-based number of the line that holds the byte at this offset.
+    #[must_use]
+    pub fn line_at(&self, byte: usize) -> usize {
+        self.line_feeds.partition_point(|&feed| (feed as usize) < byte) + 1
+    }
+
+    /// First and last line, 1-based and inclusive, that a range touches.
+    #[must_use]
+    pub fn lines_of(&self, range: &Range<usize>) -> (usize, usize) {
+        let first = self.line_at(range.start);
+        (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
+    }
+
+    /// How many lines of text a range holds: its line feeds, and one if it does not end in one.
+    #[must_use]
+    pub fn lines_in(&self, range: Range<usize>) -> usize {
+        let before = |byte: usize| self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
+        if range.is_empty() {
+            return 0;
+        }
+        let feeds = before(range.end) - before(range.start);
+        let ended = self.line_feeds.binary_search(&offset(range.end - 1)).is_ok();
+        feeds + usize::from(!ended)
+    }
+
+    /// Byte offset just after each line of a range.
+    pub fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+        let from = self.line_feeds.partition_point(|&feed| (feed as usize) < range.start);
+        let feeds = self.line_feeds[from..].iter().map(|&feed| feed as usize + 1);
+        let inside = feeds.take_while(move |&end| end <= range.end);
+        let open = !range.is_empty() && self.line_feeds.binary_search(&offset(range.end - 1)).is_err();
+        inside.chain(open.then_some(range.end))
+    }
+
+    /// Start of the line that holds the byte at this offset.
+    #[must_use]
+    pub fn line_start(&self, byte: usize) -> usize {
+        let line = self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
+        if line == 0 { 0 } else { self.line_feeds[line - 1] as usize + 1 }
+    }
+
+    /// Length of the text in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the text is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+fn starts_char(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
+}
+
+/// Documents are at most `u32::MAX` bytes long (see [`crate::corpus::MAX_BYTES`]).
+#[expect(clippy::cast_possible_truncation, reason = "the corpus refuses longer documents")]
+fn offset(at: usize) -> u32 {
+    at as u32
+}

@@ -1,0 +1,24 @@
+//! `#tag`s in running text, as note-taking tools write them.
+
+/// Calls `found` with each tag of `text`, a run of text that markup does not interrupt; `before`
+/// is the character that stands before it in the document.
+///
+/// A tag is `#` at the start of a word, followed by letters, digits, `_`, `-` and `/`, not all of
+/// them digits: `#design/ui` is one; `C#`, `#1` and `a#b` are not.
+pub(super) fn scan(text: &str, before: Option<char>, mut found: impl FnMut(&str)) {
+    let mut previous = before;
+    let mut rest = text;
+    while let Some(at) = rest.find('#') {
+        previous = rest[..at].chars().next_back().or(previous);
+        let after = &rest[at + 1..];
+        let len = after.find(|c: char| !(c.is_alphanumeric() || "_-/".contains(c))).unwrap_or(after.len());
+        let tag = after[..len].trim_end_matches(['/', '-']);
+        let word_starts = previous.is_none_or(char::is_whitespace);
+        let ends_well = !after[len..].starts_with('#');
+        if word_starts && ends_well && tag.chars().any(|c| c.is_alphabetic() || c == '_') {
+            found(tag);
+        }
+        previous = after[..len].chars().next_back().or(Some('#'));
+        rest = &after[len..];
+    }
+}

@@ -1,0 +1,155 @@
+//! Models through candle, on any device: the only file that knows the tensor library.
+//!
+//! A batch of texts of equal length is computed without padding and without a mask; [`batch`]
+//! makes only such batches, so that a vector does not depend on what else was in its batch.
+//!
+//! [`batch`]: super::batch
+
+use std::collections::{BTreeSet, HashMap};
+
+use candle_core::{DType, Tensor};
+use candle_nn::VarBuilder;
+use candle_transformers::models::bert::{BertModel, Config};
+
+use super::model::{Folder, ModelTokenizer, Pooling, Settings};
+use super::{Device, Embedder, Encoded, ModelInfo, Role, failed, normalize};
+use crate::error::{Error, Result};
+use crate::tokens::TokenCounter;
+
+pub(super) struct Candle {
+    info: ModelInfo,
+    tokenizer: ModelTokenizer,
+    pooling: Pooling,
+    network: BertModel,
+    device: candle_core::Device,
+}
+
+impl Candle {
+    pub(super) fn load(mut folder: Folder, settings: Settings, device: Device) -> Result<Self> {
+        if settings.model_type != "bert" {
+            let problem = format!("networks of type `{}` are not supported", settings.model_type);
+            return Err(folder.error(problem, "use a BERT model: all-MiniLM, bge, e5, gte, mxbai-embed-large"));
+        }
+        let config: Config = serde_json::from_slice(&settings.config)
+            .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?;
+        let dim = config.hidden_size;
+        let device = open(device)?;
+        let shards = folder.weights()?;
+        let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
+        let mut tensors: HashMap<String, Tensor> = HashMap::new();
+        for bytes in shards {
+            tensors.extend(candle_core::safetensors::load_buffer(&bytes, &device).map_err(damaged)?);
+        }
+        let variables = VarBuilder::from_tensors(tensors, DType::F32, &device);
+        let network = BertModel::load(variables, &config).map_err(damaged)?;
+        let info = ModelInfo {
+            id: folder.id.clone(),
+            revision: folder.revision.clone(),
+            files: folder.hashes().clone(),
+            dim,
+            max_tokens: settings.tokenizer.max_tokens(),
+            pooling: settings.pooling.name().to_owned(),
+            normalize: settings.normalize,
+            fingerprint: fingerprint(&folder, &settings),
+        };
+        Ok(Self { info, tokenizer: settings.tokenizer, pooling: settings.pooling, network, device })
+    }
+
+    fn forward(&self, batch: &[&[u32]], width: usize) -> candle_core::Result<Vec<f32>> {
+        let ragged = batch.iter().any(|ids| ids.len() != width);
+        let padded = |value: &dyn Fn(&[u32], usize) -> u32| -> candle_core::Result<Tensor> {
+            let flat: Vec<u32> = batch.iter().flat_map(|ids| (0..width).map(|at| value(ids, at))).collect();
+            Tensor::from_vec(flat, (batch.len(), width), &self.device)
+        };
+        let ids = padded(&|ids, at| ids.get(at).copied().unwrap_or_default())?;
+        let mask = if ragged { Some(padded(&|ids, at| u32::from(at < ids.len()))?) } else { None };
+        let hidden = self.network.forward(&ids, &ids.zeros_like()?, mask.as_ref())?;
+        hidden.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
+    }
+}
+
+impl Embedder for Candle {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+        self.tokenizer.encode(text, role)
+    }
+
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+        let width = batch.iter().map(|ids| ids.len()).max().unwrap_or_default();
+        if width == 0 {
+            return Ok(vec![0.0; batch.len() * self.info.dim]);
+        }
+        let dim = self.info.dim;
+        let hidden = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
+        let mut vectors = vec![0.0; batch.len() * dim];
+        let rows = vectors.chunks_mut(dim).zip(hidden.chunks(width * dim)).zip(batch);
+        for ((vector, tokens), ids) in rows {
+            pool(self.pooling, &tokens[..ids.len() * dim], vector);
+            if self.info.normalize {
+                normalize(vector);
+            }
+        }
+        if vectors.iter().all(|value| value.is_finite()) {
+            Ok(vectors)
+        } else {
+            Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
+        }
+    }
+
+    fn counter(&self) -> &dyn TokenCounter {
+        &self.tokenizer
+    }
+
+    fn concurrent(&self) -> bool {
+        self.device.is_cpu()
+    }
+}
+
+/// Makes one vector of a text's token vectors.
+fn pool(pooling: Pooling, tokens: &[f32], vector: &mut [f32]) {
+    let dim = vector.len();
+    let count = tokens.len() / dim;
+    match pooling {
+        Pooling::Cls => vector.copy_from_slice(&tokens[..dim]),
+        Pooling::Last => vector.copy_from_slice(&tokens[tokens.len() - dim..]),
+        Pooling::Max => {
+            vector.fill(f32::NEG_INFINITY);
+            for token in tokens.chunks(dim) {
+                vector.iter_mut().zip(token).for_each(|(max, &x)| *max = max.max(x));
+            }
+        }
+        Pooling::Mean | Pooling::MeanSqrtLen => {
+            for token in tokens.chunks(dim) {
+                vector.iter_mut().zip(token).for_each(|(sum, &x)| *sum += x);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "a model reads far fewer than 2^24 tokens")]
+            let count = count as f32;
+            let divisor = if pooling == Pooling::Mean { count } else { count.sqrt() };
+            vector.iter_mut().for_each(|sum| *sum /= divisor);
+        }
+    }
+}
+
+fn open(device: Device) -> Result<candle_core::Device> {
+    let opened = match device {
+        Device::Cpu => return Ok(candle_core::Device::Cpu),
+        Device::Cuda(ordinal) => candle_core::Device::new_cuda(ordinal),
+        Device::Metal => candle_core::Device::new_metal(0),
+    };
+    opened.map_err(|error| Error::Setting {
+        origin: "device".to_owned(),
+        problem: format!("{device} cannot be used: {error}"),
+        help: "use --device cpu, or build with the feature `cuda` or `metal`".to_owned(),
+    })
+}
+
+/// Everything that decides the vectors: the files, the rules, and the fact that it is f32.
+fn fingerprint(folder: &Folder, settings: &Settings) -> String {
+    let files: BTreeSet<_> = folder.hashes().iter().collect();
+    let rules = settings.tokenizer.rules();
+    let text = format!("candle-f32-v1 {files:?} {rules} {} {}", settings.pooling.name(), settings.normalize);
+    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+}

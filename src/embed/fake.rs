@@ -1,0 +1,95 @@
+//! A stand-in for a model: words hashed into a small vector.
+//!
+//! It is deterministic on every machine and fast, and texts that share words are near each other,
+//! so a whole job and a search can be tested without a model. Its vectors mean nothing more.
+
+use std::collections::BTreeMap;
+
+use super::{Embedder, Encoded, ModelInfo, Role, normalize};
+use crate::error::Result;
+use crate::tokens::TokenCounter;
+
+const DIM: usize = 64;
+const MAX_TOKENS: usize = 256;
+
+pub(super) struct Fake {
+    info: ModelInfo,
+}
+
+impl Fake {
+    pub(super) fn new() -> Self {
+        Self {
+            info: ModelInfo {
+                id: "fake".to_owned(),
+                revision: None,
+                files: BTreeMap::new(),
+                dim: DIM,
+                max_tokens: MAX_TOKENS,
+                pooling: "mean".to_owned(),
+                normalize: true,
+                fingerprint: "fake-words-64-v1".to_owned(),
+            },
+        }
+    }
+}
+
+impl Embedder for Fake {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn encode(&self, text: &str, _role: Role) -> Result<Encoded> {
+        // The empty word stands for the special tokens of a real model: no text is without ids.
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let mut ids: Vec<u32> = [""].into_iter().chain(words).map(id).collect();
+        let n_tokens = ids.len();
+        ids.truncate(MAX_TOKENS);
+        Ok(Encoded { ids, n_tokens })
+    }
+
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+        let mut vectors = vec![0.0; batch.len() * DIM];
+        for (vector, ids) in vectors.chunks_mut(DIM).zip(batch) {
+            for &id in *ids {
+                vector[id as usize % DIM] += if id & 1 << 16 == 0 { 1.0 } else { -1.0 };
+            }
+            // A fraction that no sum of whole numbers cancels keeps every vector from zero.
+            vector[0] += 0.5;
+            normalize(vector);
+        }
+        Ok(vectors)
+    }
+
+    fn counter(&self) -> &dyn TokenCounter {
+        &Words
+    }
+
+    fn concurrent(&self) -> bool {
+        true
+    }
+}
+
+/// FNV-1a of the word in lower case.
+fn id(word: &str) -> u32 {
+    let lower = word.to_lowercase();
+    lower.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Counts words between white space.
+pub(super) struct Words;
+
+impl TokenCounter for Words {
+    fn count(&self, text: &str) -> Result<usize> {
+        Ok(text.split_whitespace().count())
+    }
+
+    fn ends(&self, text: &str) -> Result<Vec<u32>> {
+        let start = text.as_ptr() as usize;
+        let end = |word: &str| u32::try_from(word.as_ptr() as usize - start + word.len()).unwrap_or(u32::MAX);
+        Ok(text.split_whitespace().map(end).collect())
+    }
+
+    fn breaks_between_words(&self) -> bool {
+        true
+    }
+}

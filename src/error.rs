@@ -1,0 +1,175 @@
+//! What can go wrong, and what the process then says to its caller.
+//!
+//! Two kinds of trouble are kept apart. An [`Error`] stops the job. A [`Skip`] concerns one
+//! document: it is reported, written to the quarantine list and passed over. Exit codes are
+//! decided here and nowhere else.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The exit codes of every chunkmill program.
+pub mod exit {
+    /// The job is done and every discovered document is in the result.
+    pub const DONE: u8 = 0;
+    /// A gate or a verification failed.
+    pub const CHECK_FAILED: u8 = 1;
+    /// The command line, the environment or a settings file is wrong.
+    pub const USAGE: u8 = 2;
+    /// The job is done, but documents were put into quarantine.
+    pub const QUARANTINED: u8 = 3;
+    /// Another process writes to the dataset.
+    pub const LOCKED: u8 = 4;
+    /// The job failed.
+    pub const FAILED: u8 = 5;
+    /// The user interrupted the job.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+/// A failure that stops the job. Each variant says what was wrong, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A setting is wrong; `origin` is the flag, variable or file (with line) that holds it.
+    #[error("{origin}: {problem}\n  help: {help}")]
+    Setting {
+        /// The flag, environment variable, or `file:line` of the setting.
+        origin: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What to write instead.
+        help: String,
+    },
+    /// A corpus root, or two documents together, cannot be used.
+    #[error("{}: {problem}\n  help: {help}", path.display())]
+    Corpus {
+        /// The root or document.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// The operating system refused something.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was being done, as a verb: "read", "write", "rename".
+        action: &'static str,
+        /// The file or folder it was done to.
+        path: PathBuf,
+        /// The system's own reason.
+        source: io::Error,
+    },
+    /// A model cannot be found, trusted or loaded.
+    #[error("model {model}: {problem}\n  help: {help}")]
+    Model {
+        /// The folder or hub id.
+        model: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// The tensor library or the tokenizer failed on an input.
+    #[error("embedding failed while {doing}: {problem}")]
+    Embed {
+        /// The step, as a gerund: "tokenizing".
+        doing: &'static str,
+        /// What the library said.
+        problem: String,
+    },
+    /// Texts are longer than the model reads, and the caller asked that this be an error.
+    #[error(
+        "{count} chunks are longer than the {max_tokens} tokens the model reads, the first in {first}\n  help: lower --max (unit `model` counts the model's own tokens), or drop --deny-truncation"
+    )]
+    Truncated {
+        /// How many chunks would be cut.
+        count: usize,
+        /// The model's limit.
+        max_tokens: usize,
+        /// Chunk id of the first.
+        first: String,
+    },
+    /// A dataset on disk is not what it says it is.
+    #[error("dataset {}: {problem}\n  help: {help}", path.display())]
+    Dataset {
+        /// The dataset folder or the file inside it.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do about it.
+        help: String,
+    },
+    /// The user pressed Ctrl-C; staged files have been removed.
+    #[error("interrupted; the dataset is as it was before")]
+    Interrupted,
+}
+
+impl Error {
+    /// A file-system failure, for use with `map_err`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// The process exit code for this failure.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Setting { .. } | Self::Corpus { .. } => exit::USAGE,
+            Self::Io { .. }
+            | Self::Model { .. }
+            | Self::Embed { .. }
+            | Self::Truncated { .. }
+            | Self::Dataset { .. } => exit::FAILED,
+            Self::Interrupted => exit::INTERRUPTED,
+        }
+    }
+}
+
+/// The result type of every fallible function in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why one document was passed over. It goes to `quarantine.jsonl` with the document's path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Skip {
+    /// The file could not be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[source] io::Error),
+    /// The bytes are not text in a supported encoding.
+    #[error("is not valid {encoding} (first bad byte at offset {offset})")]
+    Encoding {
+        /// The encoding that the first bytes promise.
+        encoding: &'static str,
+        /// Byte offset of the first offence.
+        offset: usize,
+    },
+    /// The file is larger than the limit.
+    #[error("is {bytes} bytes, over the limit of {limit}")]
+    TooLarge {
+        /// Size of the file.
+        bytes: u64,
+        /// The limit in force.
+        limit: u64,
+    },
+    /// A symbolic link that leads out of the corpus root, or nowhere.
+    #[error("is a symbolic link that leads out of the corpus root or nowhere; links are not followed")]
+    Symlink,
+    /// The name cannot be written in UTF-8, so no document id can be made from it.
+    #[error("has a name that is not UTF-8")]
+    Name,
+}
+
+impl Skip {
+    /// A short stable word for machines.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => "unreadable",
+            Self::Encoding { .. } => "encoding",
+            Self::TooLarge { .. } => "too_large",
+            Self::Symlink => "symlink",
+            Self::Name => "name",
+        }
+    }
+}
