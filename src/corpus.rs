@@ -26,8 +26,8 @@ pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", 
 /// Largest document read when nothing else is said: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 
-/// Offsets inside a document are kept in 32 bits, so no limit may go beyond this.
-pub const MAX_BYTES: u64 = u32::MAX as u64;
+/// No limit may go beyond this, 1 GiB: offsets are kept in 32 bits, also in Arrow string columns.
+pub const MAX_BYTES: u64 = 1 << 30;
 
 /// A folder or file to take documents from. Written `PATH` or `NAME=PATH`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::named::named;
 use crate::tokens::Unit;
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
@@ -70,23 +71,7 @@ struct Reads {
     parent_headers: bool,
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        // `header_based` is what seed 1's own configuration calls it.
-        let name = if s == "header_based" { "header" } else { s };
-        let names = Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|strategy| strategy.name() == name);
-        found.ok_or(format!("`{s}` is not a strategy; one of: {names}"))
-    }
-}
+named!(Strategy, "a strategy");
 
 /// A named spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,20 +122,7 @@ impl Preset {
     }
 }
 
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Preset {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|preset| preset.name() == s).ok_or(format!("`{s}` is not a preset; one of: {names}"))
-    }
-}
+named!(Preset, "a preset");
 
 /// The maximum of a strategy that has none.
 const UNLIMITED: usize = usize::MAX;
@@ -159,15 +131,15 @@ const UNLIMITED: usize = usize::MAX;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Name of a [`Preset`].
+    /// The named spec to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<String>,
-    /// Name of a [`Strategy`].
+    pub preset: Option<Preset>,
+    /// The rule that proposes cuts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<String>,
-    /// Name of a [`Unit`].
+    pub strategy: Option<Strategy>,
+    /// What sizes are measured in.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
+    pub unit: Option<Unit>,
     /// Smallest size aimed at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<usize>,
@@ -213,13 +185,11 @@ impl Spec {
     /// `max = 100` alone, a preset's minimum of 200 becomes 100.
     ///
     /// # Errors
-    /// [`Error::Setting`] for an unknown name, a maximum of 0, or written values that contradict
+    /// [`Error::Setting`] for a maximum of 0 or written values that contradict
     /// each other.
     pub fn resolve(settings: &Settings) -> Result<Self, Error> {
-        let strategy: Option<Strategy> = parse("strategy", settings.strategy.as_deref())?;
-        let preset: Option<Preset> = parse("preset", settings.preset.as_deref())?;
-        let unit: Option<Unit> = parse("unit", settings.unit.as_deref())?;
-        let preset = preset.unwrap_or_else(|| strategy.map_or(Preset::DEFAULT, Strategy::preset));
+        let strategy = settings.strategy;
+        let preset = settings.preset.unwrap_or_else(|| strategy.map_or(Preset::DEFAULT, Strategy::preset));
         let mut spec = preset.spec();
         if let Some(strategy) = strategy
             && strategy != spec.strategy
@@ -227,7 +197,7 @@ impl Spec {
             let limits = if spec.max == UNLIMITED { strategy.preset().spec() } else { spec };
             spec = Self { strategy, ..limits };
         }
-        spec.unit = unit.unwrap_or(spec.unit);
+        spec.unit = settings.unit.unwrap_or(spec.unit);
         spec.parent_headers = settings.parent_headers.unwrap_or(spec.parent_headers);
         spec.heading_context = settings.heading_context.unwrap_or(spec.heading_context);
 
@@ -355,8 +325,8 @@ impl Spec {
         let limited = self.strategy.reads().limits;
         Settings {
             preset: None,
-            strategy: Some(self.strategy.name().to_owned()),
-            unit: limited.then(|| self.unit.name().to_owned()),
+            strategy: Some(self.strategy),
+            unit: limited.then_some(self.unit),
             min: self.strategy.reads().min.then_some(self.min),
             target: self.strategy.reads().target.then_some(self.target),
             max: limited.then_some(self.max),
@@ -365,15 +335,6 @@ impl Spec {
             heading_context: self.heading_context.then_some(true),
         }
     }
-}
-
-fn parse<T: FromStr<Err = String>>(setting: &'static str, written: Option<&str>) -> Result<Option<T>, Error> {
-    let wrong = |problem: String| Error::Setting {
-        origin: setting.to_owned(),
-        problem,
-        help: format!("see `chunkmill index --help` for each {setting}"),
-    };
-    written.map(|name| name.parse().map_err(wrong)).transpose()
 }
 
 /// The canonical form: `header unit=chars min=200 max=1500 overlap=50`. It parses back.
@@ -411,19 +372,22 @@ impl FromStr for Spec {
         let mut settings = Settings::default();
         let mut words = s.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let slot = if name.parse::<Preset>().is_ok() { &mut settings.preset } else { &mut settings.strategy };
-        *slot = Some(name.to_owned());
+        let error = |problem: String| Error::Setting {
+            origin: format!("spec `{s}`"),
+            problem,
+            help: "write `header unit=tokens min=64 max=512 overlap=32`".to_owned(),
+        };
+        match name.parse() {
+            Ok(preset) => settings.preset = Some(preset),
+            Err(_) => settings.strategy = Some(name.parse().map_err(error)?),
+        }
         for word in words {
-            let wrong = || Error::Setting {
-                origin: format!("spec `{s}`"),
-                problem: format!("cannot read `{word}`"),
-                help: "write `header unit=tokens min=64 max=512 overlap=32`".to_owned(),
-            };
+            let wrong = || error(format!("cannot read `{word}`"));
             let (key, value) = word.split_once('=').ok_or_else(wrong)?;
             let number = || value.parse().map_err(|_| wrong()).map(Some);
             let switch = || value.parse().map_err(|_| wrong()).map(Some);
             match key {
-                "unit" => settings.unit = Some(value.to_owned()),
+                "unit" => settings.unit = Some(value.parse().map_err(error)?),
                 "min" => settings.min = number()?,
                 "target" => settings.target = number()?,
                 "max" => settings.max = number()?,

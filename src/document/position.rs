@@ -22,7 +22,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Scans a text of at most `u32::MAX` bytes once.
+    /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
@@ -121,7 +121,7 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-/// Documents are at most `u32::MAX` bytes long (see [`crate::corpus::MAX_BYTES`]).
+/// Documents are at most [`crate::corpus::MAX_BYTES`] long.
 #[expect(clippy::cast_possible_truncation, reason = "the corpus refuses longer documents")]
 fn offset(at: usize) -> u32 {
     at as u32

@@ -19,7 +19,8 @@ use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, sha256};
 use crate::error::{Error, Result};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum ModelRef {
     /// A folder on this machine.
     Folder(PathBuf),
@@ -36,6 +37,14 @@ pub enum ModelRef {
 impl Default for ModelRef {
     fn default() -> Self {
         Self::Hub { id: DEFAULT_ID.to_owned(), revision: None }
+    }
+}
+
+impl TryFrom<String> for ModelRef {
+    type Error = String;
+
+    fn try_from(s: String) -> Result<Self, String> {
+        s.parse()
     }
 }
 

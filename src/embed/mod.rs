@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use crate::error::{Error, Result};
+use crate::named::named;
 use crate::tokens::TokenCounter;
 
 pub use batch::Batcher;
@@ -83,7 +86,8 @@ pub struct ModelInfo {
 }
 
 /// Where a model runs. Written `cpu`, `cuda:N` or `metal`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Device {
     /// All cores.
     #[default]
@@ -101,6 +105,14 @@ impl fmt::Display for Device {
             Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
             Self::Metal => f.write_str("metal"),
         }
+    }
+}
+
+impl TryFrom<String> for Device {
+    type Error = String;
+
+    fn try_from(s: String) -> Result<Self, String> {
+        s.parse()
     }
 }
 
@@ -131,17 +143,21 @@ pub enum Engine {
     Fake,
 }
 
-impl FromStr for Engine {
-    type Err = String;
+impl Engine {
+    /// Every engine.
+    pub const ALL: [Self; 2] = [Self::Candle, Self::Fake];
 
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "candle" => Ok(Self::Candle),
-            "fake" => Ok(Self::Fake),
-            _ => Err(format!("`{s}` is not an embedder; use candle or fake")),
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Candle => "candle",
+            Self::Fake => "fake",
         }
     }
 }
+
+named!(Engine, "an embedder");
 
 /// Loads a model, every file checked before anything is computed.
 ///

@@ -125,6 +125,14 @@ impl Folder {
         })
     }
 
+    /// Reads the weights only to hash and check them.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if they are missing, a pickle, or not the pinned ones.
+    pub fn check_weights(&mut self) -> Result<()> {
+        self.weights().map(drop)
+    }
+
     fn escapes(&self, name: &str) -> Error {
         self.error(format!("`{name}` is not a file inside the folder"), "do not use this model")
     }

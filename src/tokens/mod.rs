@@ -9,14 +9,13 @@
 
 mod cl100k;
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 pub use cl100k::{Cl100k, cl100k};
 
 use crate::document::Document;
 use crate::error::{Error, Result};
+use crate::named::named;
 
 /// What sizes are measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,20 +49,7 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Unit {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|unit| unit.name() == s).ok_or(format!("`{s}` is not a unit; one of: {names}"))
-    }
-}
+named!(Unit, "a unit");
 
 /// A tokenizer, as far as sizes need one.
 pub trait TokenCounter: Send + Sync {

@@ -1,0 +1,148 @@
+//! Arguments that several subcommands share. They only become [`Options`]; what they mean is
+//! decided in [`config`](crate::config).
+
+use clap::Args;
+
+use crate::chunk::{Preset, Settings, Strategy};
+use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
+use crate::corpus::Root;
+use crate::embed::hub::ModelRef;
+use crate::embed::{Device, Engine};
+use crate::store::{EmbeddingType, FloatEncoding};
+use crate::tokens::Unit;
+
+/// Which documents.
+#[derive(Args)]
+pub(super) struct CorpusArgs {
+    /// Folders and files to take documents from; NAME=PATH names the collection
+    #[arg(required = true, value_name = "PATH")]
+    pub(super) corpus: Vec<String>,
+    /// Take only files that match one of these globs (default: markdown and text)
+    #[arg(long, value_name = "GLOB", env = "CHUNKMILL_INCLUDE", value_delimiter = ',', help_heading = "Corpus")]
+    include: Vec<String>,
+    /// Leave out files that match one of these globs
+    #[arg(long, value_name = "GLOB", env = "CHUNKMILL_EXCLUDE", value_delimiter = ',', help_heading = "Corpus")]
+    exclude: Vec<String>,
+    /// Leave out hidden files and folders
+    #[arg(long, env = "CHUNKMILL_NO_HIDDEN", help_heading = "Corpus")]
+    no_hidden: bool,
+    /// Put files over this size into quarantine [default: 268435456]
+    #[arg(long, value_name = "BYTES", env = "CHUNKMILL_MAX_FILE_SIZE", help_heading = "Corpus")]
+    max_file_size: Option<u64>,
+}
+
+impl CorpusArgs {
+    pub(super) fn roots(&self) -> crate::error::Result<Vec<Root>> {
+        self.corpus.iter().map(|root| root.parse()).collect()
+    }
+
+    pub(super) fn options(self) -> CorpusOptions {
+        CorpusOptions {
+            include: Some(self.include).filter(|globs| !globs.is_empty()),
+            exclude: Some(self.exclude).filter(|globs| !globs.is_empty()),
+            hidden: self.no_hidden.then_some(false),
+            max_file_size: self.max_file_size,
+        }
+    }
+}
+
+/// How they are chunked.
+#[derive(Args)]
+#[command(next_help_heading = "Chunking")]
+pub(super) struct ChunkArgs {
+    /// Named settings: ragdocs, heading-tokens, none [default: ragdocs]
+    #[arg(long, value_name = "NAME", env = "CHUNKMILL_PRESET", value_parser = clap::value_parser!(Preset))]
+    preset: Option<Preset>,
+    /// Where documents may be cut: header, heading, none
+    #[arg(long, value_name = "NAME", env = "CHUNKMILL_STRATEGY")]
+    strategy: Option<Strategy>,
+    /// What sizes count: chars, tokens, words, model, lines
+    #[arg(long, value_name = "UNIT", env = "CHUNKMILL_UNIT")]
+    unit: Option<Unit>,
+    /// Smallest size aimed at
+    #[arg(long, value_name = "N", env = "CHUNKMILL_MIN")]
+    min: Option<usize>,
+    /// Size aimed at
+    #[arg(long, value_name = "N", env = "CHUNKMILL_TARGET")]
+    target: Option<usize>,
+    /// Largest size of a chunk
+    #[arg(long, value_name = "N", env = "CHUNKMILL_MAX")]
+    max: Option<usize>,
+    /// How much of a chunk is repeated at the start of the next
+    #[arg(long, value_name = "N", env = "CHUNKMILL_OVERLAP")]
+    overlap: Option<usize>,
+    /// Put the headings above a chunk before its text
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "CHUNKMILL_PARENT_HEADERS")]
+    parent_headers: Option<bool>,
+    /// Show the model the heading path before the content
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "CHUNKMILL_HEADING_CONTEXT")]
+    heading_context: Option<bool>,
+}
+
+impl ChunkArgs {
+    pub(super) fn options(self) -> Settings {
+        let Self { preset, strategy, unit, min, target, max, overlap, parent_headers, heading_context } = self;
+        Settings { preset, strategy, unit, min, target, max, overlap, parent_headers, heading_context }
+    }
+}
+
+/// With which model.
+#[derive(Args)]
+#[command(next_help_heading = "Embedding")]
+pub(super) struct ModelArgs {
+    /// Model folder, or hub id with an optional revision [default: sentence-transformers/all-MiniLM-L6-v2]
+    #[arg(long, value_name = "FOLDER|HUB_ID[@REVISION]", env = "CHUNKMILL_MODEL")]
+    pub(super) model: Option<ModelRef>,
+    /// Where the model runs: cpu, cuda:N, metal [default: cpu]
+    #[arg(long, value_name = "DEVICE", env = "CHUNKMILL_DEVICE")]
+    device: Option<Device>,
+    /// What runs it: candle, or fake for a dry run without a model [default: candle]
+    #[arg(long, value_name = "NAME", env = "CHUNKMILL_EMBEDDER")]
+    embedder: Option<Engine>,
+}
+
+impl ModelArgs {
+    pub(super) fn options(self) -> EmbeddingOptions {
+        EmbeddingOptions {
+            model: self.model,
+            device: self.device,
+            embedder: self.embedder,
+            ..EmbeddingOptions::default()
+        }
+    }
+}
+
+/// How the dataset is laid out.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct OutputArgs {
+    /// Files per table [default: 8]
+    #[arg(long, value_name = "N", env = "CHUNKMILL_FILES")]
+    files: Option<usize>,
+    /// How vectors are stored: f32, f16, list [default: f32]
+    #[arg(long, value_name = "TYPE", env = "CHUNKMILL_EMBEDDING_TYPE")]
+    embedding_type: Option<EmbeddingType>,
+    /// How f32 values are encoded: bss (BYTE_STREAM_SPLIT), plain [default: bss]
+    #[arg(long, value_name = "ENCODING", env = "CHUNKMILL_FLOAT_ENCODING")]
+    float_encoding: Option<FloatEncoding>,
+}
+
+impl OutputArgs {
+    pub(super) fn options(self) -> OutputOptions {
+        let Self { files, embedding_type, float_encoding } = self;
+        OutputOptions { files, embedding_type, float_encoding }
+    }
+}
+
+/// Worker threads.
+#[derive(Args)]
+pub(super) struct ThreadArgs {
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", env = "CHUNKMILL_THREADS")]
+    pub(super) threads: Option<usize>,
+}
+
+/// What flags and environment say, over what the settings files say.
+pub(super) fn merge(flags: Options) -> crate::error::Result<crate::config::Config> {
+    flags.with_files()?.resolve()
+}

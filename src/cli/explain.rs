@@ -1,0 +1,139 @@
+//! `chunkmill explain`: every boundary of a file, and why it is there.
+
+use serde::Serialize;
+
+use super::args::{ChunkArgs, ModelArgs, merge};
+use super::chunk::model_counter;
+use super::{print, warn_unused};
+use crate::chunk::{self, Chunk};
+use crate::config::Options;
+use crate::corpus::{self, Root};
+use crate::document::Document;
+use crate::error::{Error, exit};
+use crate::tokens::Sizer;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The file to explain
+    file: std::path::PathBuf,
+    #[command(flatten)]
+    chunking: ChunkArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Print one JSON object per chunk
+    #[arg(long)]
+    json: bool,
+}
+
+/// One chunk, explained.
+#[derive(Serialize)]
+struct Explained<'a> {
+    chunk_id: &'a str,
+    start_line: usize,
+    end_line: usize,
+    start_byte: usize,
+    end_byte: usize,
+    /// Size of the content in the spec's unit.
+    size: usize,
+    unit: &'static str,
+    /// Why it starts here.
+    starts_at: String,
+    /// How many sections it is made of.
+    merged_sections: usize,
+    has_overlap: bool,
+    flags: &'a [&'static str],
+    heading_path: &'a [String],
+    /// Start of its source text.
+    text: String,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let config = merge(Options {
+        chunking: args.chunking.options(),
+        embedding: args.model.options(),
+        ..Options::default()
+    })?;
+    warn_unused(&config);
+    let counter = model_counter(&config)?;
+    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let found = corpus::discover(&[Root::new(&args.file)], &config.filter, &[])?;
+    let wrong = |problem: String| Error::Corpus {
+        path: args.file.clone(),
+        problem,
+        help: "name one readable text file".to_owned(),
+    };
+    if args.file.is_dir() {
+        return Err(wrong("is a folder".to_owned()).into());
+    }
+    if let Some(passed_over) = found.quarantined.first() {
+        return Err(wrong(passed_over.reason.to_string()).into());
+    }
+    let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
+    let (source, content) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
+    let document = Document::parse(source, content);
+    let chunks = chunk::chunk(&document, &config.spec, sizer)?;
+    let explained: Vec<Explained<'_>> =
+        chunks.iter().map(|chunk| explain(&document, chunk, sizer, config.spec.unit().name())).collect::<Result<_, _>>()?;
+    if args.json {
+        for chunk in &explained {
+            print(serde_json::to_string(chunk)?)?;
+        }
+        return Ok(exit::DONE);
+    }
+    print(format!(
+        "{}: {} lines, {} sections, {} chunks with {}",
+        args.file.display(),
+        document.lines(),
+        document.sections.len(),
+        explained.len(),
+        config.spec
+    ))?;
+    for flag in &document.flags {
+        print(format!("  document flag: {flag}"))?;
+    }
+    for (index, chunk) in explained.iter().enumerate() {
+        print(render(index, chunk))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn explain<'a>(document: &Document, chunk: &'a Chunk, sizer: Sizer<'_>, unit: &'static str) -> crate::error::Result<Explained<'a>> {
+    let (start_line, end_line) = document.positions.lines_of(&chunk.range);
+    let text = document.text[chunk.range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(Explained {
+        chunk_id: &chunk.id,
+        start_line,
+        end_line,
+        start_byte: chunk.range.start,
+        end_byte: chunk.range.end,
+        size: sizer.size(&chunk.content(document))?,
+        unit,
+        starts_at: chunk.boundary.to_string(),
+        merged_sections: chunk.merged_sections,
+        has_overlap: chunk.has_overlap,
+        flags: &chunk.flags,
+        heading_path: &chunk.heading_path,
+        text: text.chars().take(72).collect(),
+    })
+}
+
+fn render(index: usize, chunk: &Explained<'_>) -> String {
+    let mut notes = vec![chunk.starts_at.clone()];
+    if chunk.merged_sections > 1 {
+        notes.push(format!("{} sections merged, the first were under min", chunk.merged_sections));
+    }
+    if chunk.has_overlap {
+        notes.push("overlaps the chunk before".to_owned());
+    }
+    notes.extend(chunk.flags.iter().map(|flag| (*flag).to_owned()));
+    let path = if chunk.heading_path.is_empty() { "(no heading)".to_owned() } else { chunk.heading_path.join(" > ") };
+    format!(
+        "\n{index:>4}  lines {}-{}  {} {}  {path}\n      {}\n      | {}",
+        chunk.start_line,
+        chunk.end_line,
+        chunk.size,
+        chunk.unit,
+        notes.join("; "),
+        chunk.text
+    )
+}

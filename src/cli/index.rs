@@ -1,0 +1,183 @@
+//! `chunkmill index`: the job.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs, merge};
+use super::progress::{Mode, Progress};
+use super::{print, use_threads, warn_unused};
+use crate::config::{EmbeddingOptions, Options};
+use crate::embed;
+use crate::error::exit;
+use crate::index::{self, Job, Report};
+use crate::store::Counts;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// Folder of the dataset
+    #[arg(short, long = "output", value_name = "OUT")]
+    out: PathBuf,
+    #[command(flatten)]
+    chunking: ChunkArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Most tokens in a batch of the model [default: 2048]
+    #[arg(long, value_name = "N", env = "CHUNKMILL_BATCH_TOKENS", help_heading = "Embedding")]
+    batch_tokens: Option<usize>,
+    /// Fail if a chunk is longer than the model reads
+    #[arg(long, env = "CHUNKMILL_DENY_TRUNCATION", help_heading = "Embedding")]
+    deny_truncation: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Start over instead of continuing from what OUT holds (today every run starts over)
+    #[arg(long)]
+    fresh: bool,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// How progress is shown: auto, plain, json, never
+    #[arg(long, value_name = "MODE", default_value_t = Mode::Auto, env = "CHUNKMILL_PROGRESS")]
+    progress: Mode,
+}
+
+pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
+    let roots = args.corpus.roots()?;
+    let config = merge(Options {
+        corpus: args.corpus.options(),
+        chunking: args.chunking.options(),
+        embedding: EmbeddingOptions {
+            batch_tokens: args.batch_tokens,
+            deny_truncation: args.deny_truncation.then_some(true),
+            ..args.model.options()
+        },
+        output: args.output.options(),
+        threads: args.threads.threads,
+    })?;
+    warn_unused(&config);
+    use_threads(config.threads)?;
+    let stop = stop_on_interrupt()?;
+    let embedder = embed::load(config.engine, &config.model.clone().unwrap_or_default(), config.device)?;
+    let job = Job {
+        roots,
+        filter: config.filter,
+        spec: config.spec,
+        output: config.output,
+        batch_tokens: config.batch_tokens,
+        deny_truncation: config.deny_truncation,
+    };
+    let progress = Progress::start(if quiet { Mode::Never } else { args.progress });
+    let result = index::run(&job, &args.out, embedder.as_ref(), &stop, &|event| progress.on(event));
+    progress.finish();
+    let report = result?;
+    if args.json {
+        print(serde_json::to_string(&Summary::from(&report))?)?;
+    } else {
+        print(describe(&report, &args.out.display().to_string()))?;
+    }
+    Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
+}
+
+/// The first Ctrl-C asks the job to end cleanly, the second ends the process.
+fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(exit::INTERRUPTED.into());
+        }
+        let _ = writeln!(std::io::stderr(), "interrupted: ending cleanly, press Ctrl-C again to end at once");
+    })
+    .context("cannot watch for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    counts: Counts,
+    texts_embedded: usize,
+    tokens_read: usize,
+    seconds: f64,
+    seconds_preparing: f64,
+    seconds_embedding: f64,
+    seconds_writing: f64,
+    spec: &'a str,
+    spec_fingerprint: &'a str,
+    model: &'a str,
+    model_fingerprint: &'a str,
+}
+
+impl<'a> From<&'a Report> for Summary<'a> {
+    fn from(report: &'a Report) -> Self {
+        let [preparing, embedding, writing] = report.stages.map(|stage| stage.as_secs_f64());
+        Self {
+            counts: report.manifest.counts,
+            texts_embedded: report.texts_embedded,
+            tokens_read: report.tokens_read,
+            seconds: report.elapsed.as_secs_f64(),
+            seconds_preparing: preparing,
+            seconds_embedding: embedding,
+            seconds_writing: writing,
+            spec: &report.manifest.spec.text,
+            spec_fingerprint: &report.manifest.spec.fingerprint,
+            model: &report.manifest.model.id,
+            model_fingerprint: &report.manifest.model.fingerprint,
+        }
+    }
+}
+
+fn describe(report: &Report, out: &str) -> String {
+    let Summary { counts, tokens_read, seconds, seconds_preparing, seconds_embedding, seconds_writing, .. } =
+        Summary::from(report);
+    let bytes: u64 = report.manifest.files.iter().map(|file| file.bytes).sum();
+    let mut lines = vec![
+        format!(
+            "{} of {} documents indexed: {} chunks, {} tokens, in {seconds:.1} s",
+            counts.documents, counts.discovered, counts.chunks, counts.tokens
+        ),
+        format!("  chunked    {}", report.manifest.spec.text),
+        format!(
+            "  embedded   {}: {} texts, {tokens_read} tokens, {:.0} tokens/s",
+            report.manifest.model.id,
+            report.texts_embedded,
+            rate(tokens_read, seconds_embedding)
+        ),
+        format!(
+            "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
+        ),
+        format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)),
+    ];
+    if counts.truncated > 0 {
+        lines.push(format!(
+            "  truncated  {} chunks are longer than the {} tokens the model reads (column `truncated`)",
+            counts.truncated, report.manifest.model.max_tokens
+        ));
+    }
+    for document in report.quarantined.iter().take(10) {
+        lines.push(format!("  quarantine {}: {}", document.doc_id, document.reason));
+    }
+    if report.quarantined.len() > 10 {
+        lines.push(format!("  quarantine … {} in all, see {out}/quarantine.jsonl", report.quarantined.len()));
+    }
+    lines.join("\n")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn rate(tokens: usize, seconds: f64) -> f64 {
+    if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+pub(super) fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

@@ -1,0 +1,122 @@
+//! The command line: the only place that knows clap, standard output and exit codes.
+//!
+//! A subcommand is one file with its arguments and a `run`. Results go to standard output, all else
+//! to standard error.
+
+mod args;
+mod chunk;
+mod completions;
+mod explain;
+mod index;
+mod model;
+mod progress;
+mod schema;
+mod search;
+mod stats;
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::error::{Error, exit};
+
+/// Split a corpus into chunks, embed them, and write Parquet.
+#[derive(Parser)]
+#[command(name = "chunkmill", version, about, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
+                        were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
+pub struct Cli {
+    /// Say more on standard error; twice for still more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Say only errors on standard error
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Chunk and embed a corpus, and write it as a dataset
+    Index(index::Args),
+    /// Chunk a corpus without a model; one JSON object per chunk on standard output
+    Chunk(chunk::Args),
+    /// Show where and why a file is cut
+    Explain(explain::Args),
+    /// Find the chunks nearest to a question
+    Search(search::Args),
+    /// Count what is in a dataset
+    Stats(stats::Args),
+    /// Print the columns of a dataset's tables
+    Schema(schema::Args),
+    /// Fetch or check a model
+    Model(model::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+/// Parses the command line, runs it, reports an error, and gives the exit code.
+#[must_use]
+pub fn main() -> u8 {
+    let cli = Cli::parse();
+    log(cli.verbose, cli.quiet);
+    let result = match cli.command {
+        Command::Index(args) => index::run(args, cli.quiet),
+        Command::Chunk(args) => chunk::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Search(args) => search::run(args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Model(args) => model::run(args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    result.unwrap_or_else(|error| fail(&error))
+}
+
+/// Reports an error on standard error and gives its exit code.
+fn fail(error: &anyhow::Error) -> u8 {
+    // A reader that has had enough, like `head`, is not a failure.
+    if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return exit::DONE;
+    }
+    let _ = writeln!(io::stderr(), "error: {error:#}");
+    error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
+}
+
+fn log(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::WARN,
+        (false, 1) => LevelFilter::INFO,
+        (false, _) => LevelFilter::DEBUG,
+    };
+    let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_max_level(level)
+        .with_ansi(color)
+        .with_target(false)
+        .without_time()
+        .init();
+}
+
+/// Writes a line of the result.
+fn print(text: impl std::fmt::Display) -> anyhow::Result<()> {
+    writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
+}
+
+/// Sets how many threads work, for the whole process.
+fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or_default());
+    builder.build_global().context("cannot start the worker threads")
+}
+
+/// Tells of settings that have no effect.
+fn warn_unused(config: &crate::config::Config) {
+    for name in &config.unused {
+        tracing::warn!("`{name}` has no effect with strategy `{}`", config.spec.strategy());
+    }
+}

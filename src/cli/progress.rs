@@ -1,0 +1,161 @@
+//! Progress on standard error: bars on a terminal, plain or JSON lines elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::index::Event;
+use crate::named::named;
+
+/// Time between two plain or JSON lines.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Bars on a terminal, else plain.
+    Auto,
+    /// A line now and then.
+    Plain,
+    /// A JSON object per line now and then.
+    Json,
+    /// Nothing.
+    Never,
+}
+
+impl Mode {
+    const ALL: [Self; 4] = [Self::Auto, Self::Plain, Self::Json, Self::Never];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Plain => "plain",
+            Self::Json => "json",
+            Self::Never => "never",
+        }
+    }
+}
+
+named!(Mode, "a way to show progress");
+
+/// Counts what a job tells and shows it.
+pub(super) struct Progress {
+    mode: Mode,
+    bar: ProgressBar,
+    started: Instant,
+    last_line: Mutex<Instant>,
+    documents: AtomicU64,
+    prepared: AtomicU64,
+    chunks: AtomicU64,
+    ready: AtomicU64,
+    tokens: AtomicU64,
+}
+
+impl Progress {
+    pub(super) fn start(mode: Mode) -> Self {
+        let mode = if mode == Mode::Auto && !io::stderr().is_terminal() { Mode::Plain } else { mode };
+        let bar = if mode == Mode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{bar:30} {percent}% {msg} eta {eta}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        if mode == Mode::Auto {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        let now = Instant::now();
+        let zero = || AtomicU64::new(0);
+        Self {
+            mode,
+            bar,
+            started: now,
+            last_line: Mutex::new(now),
+            documents: zero(),
+            prepared: zero(),
+            chunks: zero(),
+            ready: zero(),
+            tokens: zero(),
+        }
+    }
+
+    pub(super) fn on(&self, event: Event) {
+        let add = |counter: &AtomicU64, n: usize| counter.fetch_add(n as u64, Ordering::Relaxed);
+        match event {
+            Event::Discovered { documents, .. } => {
+                self.documents.store(documents, Ordering::Relaxed);
+                self.bar.set_length(documents);
+            }
+            Event::Prepared { chunks } => {
+                add(&self.prepared, 1);
+                add(&self.chunks, chunks);
+            }
+            Event::Embedded { tokens } => {
+                add(&self.tokens, tokens);
+            }
+            Event::Ready { chunks } => {
+                add(&self.ready, chunks);
+            }
+            Event::Queued { .. } => {}
+        }
+        self.show();
+    }
+
+    /// Seconds left: what was done so far took as long per chunk as what is to come.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn done(&self) -> f64 {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        share(load(&self.prepared), load(&self.documents)) * share(load(&self.ready), load(&self.chunks))
+    }
+
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
+    fn show(&self) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let rate = load(&self.tokens) as f64 / elapsed.max(1e-3);
+        let message = || {
+            format!(
+                "{}/{} documents, {}/{} chunks, {rate:.0} tokens/s",
+                load(&self.prepared),
+                load(&self.documents),
+                load(&self.ready),
+                load(&self.chunks)
+            )
+        };
+        if self.mode == Mode::Auto {
+            self.bar.set_position((self.done() * load(&self.documents) as f64) as u64);
+            self.bar.set_message(message());
+            return;
+        }
+        if self.mode == Mode::Never {
+            return;
+        }
+        let Ok(mut last) = self.last_line.try_lock() else { return };
+        if last.elapsed() < INTERVAL {
+            return;
+        }
+        *last = Instant::now();
+        let done = self.done();
+        let eta = if done > 0.0 { elapsed * (1.0 - done) / done } else { 0.0 };
+        let line = if self.mode == Mode::Json {
+            json!({
+                "documents": load(&self.documents),
+                "prepared": load(&self.prepared),
+                "chunks": load(&self.chunks),
+                "ready": load(&self.ready),
+                "tokens_per_second": rate.round(),
+                "seconds": elapsed,
+                "eta_seconds": eta,
+            })
+            .to_string()
+        } else {
+            format!("{:3.0}% {}, eta {eta:.0} s", done * 100.0, message())
+        };
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

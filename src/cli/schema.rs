@@ -1,0 +1,54 @@
+//! `chunkmill schema`: the columns of a dataset's tables.
+
+use serde_json::json;
+
+use super::print;
+use crate::error::exit;
+use crate::store::{EmbeddingType, FORMAT_VERSION, Table, chunks_schema, describe, documents_schema};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// How vectors are stored: f32, f16, list
+    #[arg(long, value_name = "TYPE", default_value_t)]
+    embedding_type: EmbeddingType,
+    /// Length of a vector
+    #[arg(long, value_name = "N", default_value_t = 384)]
+    dim: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let schemas = [chunks_schema(args.embedding_type, args.dim), documents_schema()];
+    let mut tables = serde_json::Map::new();
+    for (table, schema) in Table::ALL.into_iter().zip(schemas) {
+        let words = |column: &str| describe(table, column).unwrap_or_default();
+        if args.json {
+            let columns: Vec<_> = schema
+                .fields()
+                .iter()
+                .map(|field| {
+                    json!({
+                        "name": field.name(),
+                        "type": field.data_type().to_string(),
+                        "nullable": field.is_nullable(),
+                        "holds": words(field.name()),
+                    })
+                })
+                .collect();
+            tables.insert(table.name().to_owned(), columns.into());
+            continue;
+        }
+        print(format!("{} (data/{}/*.parquet)", table.name(), table.name()))?;
+        for field in schema.fields() {
+            let null = if field.is_nullable() { " or null" } else { "" };
+            print(format!("  {:<15} {}\n  {:<15}   {}{null}", field.name(), words(field.name()), "", field.data_type()))?;
+        }
+        print("")?;
+    }
+    if args.json {
+        print(json!({"format_version": FORMAT_VERSION, "tables": tables}))?;
+    }
+    Ok(exit::DONE)
+}

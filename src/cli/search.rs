@@ -1,0 +1,92 @@
+//! `chunkmill search`: the chunks nearest to a question.
+
+use std::path::PathBuf;
+
+use super::args::{ModelArgs, ThreadArgs, merge};
+use super::{print, use_threads};
+use crate::config::Options;
+use crate::embed::hub::ModelRef;
+use crate::embed::{self, Engine, Role};
+use crate::error::{Error, exit};
+use crate::search;
+use crate::store::{Dataset, Manifest};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// What to look for
+    query: String,
+    /// How many chunks to show
+    #[arg(short, value_name = "N", default_value_t = 5)]
+    k: usize,
+    #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Print one JSON object per chunk
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let dataset = Dataset::open(&args.dataset)?;
+    let manifest = dataset.manifest();
+    let named = args.model.model.is_some();
+    let config = merge(Options {
+        embedding: args.model.options(),
+        threads: args.threads.threads,
+        ..Options::default()
+    })?;
+    use_threads(config.threads)?;
+    let fake = manifest.model.id == "fake";
+    let engine = if fake { Engine::Fake } else { config.engine };
+    let model = match config.model {
+        Some(model) if named => model,
+        _ => recorded(manifest)?,
+    };
+    let embedder = embed::load(engine, &model, config.device)?;
+    if embedder.info().fingerprint != manifest.model.fingerprint {
+        return Err(Error::Model {
+            model: model.to_string(),
+            problem: format!(
+                "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
+                manifest.model.id,
+                manifest.model.fingerprint,
+                embedder.info().fingerprint
+            ),
+            help: "search with the same model, or index again".to_owned(),
+        }
+        .into());
+    }
+    let encoded = embedder.encode(&args.query, Role::Query)?;
+    let vector = embedder.embed(&[&encoded.ids])?;
+    let hits = search::search(&dataset, &vector, args.k)?;
+    for hit in &hits {
+        if args.json {
+            print(serde_json::to_string(hit)?)?;
+        } else {
+            let text: Vec<&str> = hit.content.split_whitespace().collect();
+            let text: String = text.join(" ").chars().take(240).collect();
+            print(format!(
+                "{:>2}. {:.4}  {}:{}-{}  {}\n    {text}\n",
+                hit.rank, hit.score, hit.path, hit.start_line, hit.end_line, hit.header_path
+            ))?;
+        }
+    }
+    Ok(exit::DONE)
+}
+
+/// The model that a dataset says it was made with.
+fn recorded(manifest: &Manifest) -> crate::error::Result<ModelRef> {
+    let model = &manifest.model;
+    let from_hub = model.id.contains('/') || model.revision.is_some();
+    if from_hub || model.id == "fake" {
+        return Ok(ModelRef::Hub { id: model.id.clone(), revision: model.revision.clone() });
+    }
+    Err(Error::Model {
+        model: model.id.clone(),
+        problem: "was a local folder when the dataset was made".to_owned(),
+        help: "name it: --model FOLDER".to_owned(),
+    })
+}

@@ -1,0 +1,77 @@
+//! `chunkmill stats`: what is in a dataset.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::index::megabytes;
+use super::print;
+use crate::error::exit;
+use crate::store::{Counts, Manifest};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Stats<'a> {
+    #[serde(flatten)]
+    counts: Counts,
+    files: usize,
+    file_bytes: u64,
+    spec: &'a str,
+    spec_fingerprint: &'a str,
+    model: &'a str,
+    model_revision: Option<&'a str>,
+    model_fingerprint: &'a str,
+    dim: usize,
+    format_version: u32,
+    tool_version: &'a str,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let manifest = Manifest::read(&args.dataset)?;
+    let stats = Stats {
+        counts: manifest.counts,
+        files: manifest.files.len(),
+        file_bytes: manifest.files.iter().map(|file| file.bytes).sum(),
+        spec: &manifest.spec.text,
+        spec_fingerprint: &manifest.spec.fingerprint,
+        model: &manifest.model.id,
+        model_revision: manifest.model.revision.as_deref(),
+        model_fingerprint: &manifest.model.fingerprint,
+        dim: manifest.model.dim,
+        format_version: manifest.format_version,
+        tool_version: &manifest.tool_version,
+    };
+    if args.json {
+        print(serde_json::to_string(&stats)?)?;
+        return Ok(exit::DONE);
+    }
+    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, unique_texts } =
+        manifest.counts;
+    print(format!(
+        "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
+         chunks      {chunks}, {unique_texts} texts embedded, {truncated} truncated by the model\n\
+         tokens      {tokens} (cl100k_base), {model_tokens} (the model's)\n\
+         chunked     {} [{}]\n\
+         embedded    {}, {} dimensions [{}]\n\
+         dataset     {} files, {:.1} MB, format {}, written by chunkmill {}",
+        megabytes(bytes),
+        stats.spec,
+        stats.spec_fingerprint,
+        stats.model,
+        stats.dim,
+        stats.model_fingerprint,
+        stats.files,
+        megabytes(stats.file_bytes),
+        stats.format_version,
+        stats.tool_version,
+    ))?;
+    Ok(exit::DONE)
+}

@@ -1,0 +1,5 @@
+//! Search over a dataset.
+
+mod vector;
+
+pub use vector::{Hit, search};

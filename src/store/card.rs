@@ -1,0 +1,43 @@
+//! The dataset card: what Hugging Face's tools read, and what a person reads first.
+
+use std::fmt::Write;
+
+use super::schema::{Table, chunks_schema, describe, documents_schema};
+use super::{Counts, Manifest};
+
+pub(super) fn render(manifest: &Manifest) -> String {
+    let Manifest { spec, model, counts, .. } = manifest;
+    let Counts { documents, chunks, quarantined, tokens, .. } = counts;
+    let mut card = String::from("---\nconfigs:\n");
+    for table in Table::ALL {
+        let name = table.name();
+        let default = if table == Table::Chunks { "  default: true\n" } else { "" };
+        let _ = write!(card, "- config_name: {name}\n{default}  data_files: data/{name}/*.parquet\n");
+    }
+    let revision = model.revision.as_deref().map(|revision| format!(" at `{revision}`")).unwrap_or_default();
+    let _ = write!(
+        card,
+        "---\n\n# Chunks and embeddings\n\n\
+         {chunks} chunks ({tokens} cl100k_base tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\n\
+         - Chunked with `{}`.\n\
+         - Embedded with `{}`{revision}: {} dimensions, {} pooling, {}.\n\
+         - Written by chunkmill {}. `manifest.json` names every file with its hash.\n",
+        spec.text,
+        model.id,
+        model.dim,
+        model.pooling,
+        if model.normalize { "unit length" } else { "not normalised" },
+        manifest.tool_version,
+    );
+    let schemas =
+        [chunks_schema(manifest.output.embedding_type, model.dim), documents_schema()];
+    for (table, schema) in Table::ALL.into_iter().zip(schemas) {
+        let _ = write!(card, "\n## `{}`\n\n| column | type | holds |\n| --- | --- | --- |\n", table.name());
+        for field in schema.fields() {
+            let words = describe(table, field.name()).unwrap_or_default();
+            let null = if field.is_nullable() { ", nullable" } else { "" };
+            let _ = writeln!(card, "| `{}` | {}{null} | {words} |", field.name(), field.data_type());
+        }
+    }
+    card
+}

@@ -1,0 +1,152 @@
+//! From staged files to a committed snapshot.
+//!
+//! Every file is written under a staging name, synced, and renamed into place, and its folder is
+//! synced; the manifest comes last, by one rename. There are two outcomes: the old snapshot, or the
+//! new one. What a crash leaves behind is never named by a manifest, and the next run removes it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::rows::QuarantineRow;
+use super::schema::Table;
+use super::{Manifest, card, manifest};
+use crate::error::{Error, Result};
+
+const STAGING: &str = ".staging";
+
+/// A dataset's folder while a snapshot is being written. Dropped without [`commit`](Self::commit),
+/// it leaves the old snapshot as it was.
+#[derive(Debug)]
+pub struct Staging {
+    root: PathBuf,
+}
+
+impl Staging {
+    /// Opens a folder for writing, and clears what a run that did not end has left there.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if the folder holds something else than a dataset; [`Error::Io`].
+    pub fn open(root: &Path) -> Result<Self> {
+        if let Ok(mut entries) = fs::read_dir(root) {
+            let foreign = entries.any(|entry| entry.is_ok_and(|entry| !entry.file_name().eq(STAGING)))
+                && !root.join(manifest::FILE).exists()
+                && !root.join("data").join(Table::Chunks.name()).exists();
+            if foreign {
+                return Err(Error::Dataset {
+                    path: root.to_owned(),
+                    problem: "is not empty and not a dataset".to_owned(),
+                    help: "name an empty or new folder with -o".to_owned(),
+                });
+            }
+        }
+        let staging = Self { root: root.to_owned() };
+        staging.clear()?;
+        for folder in [staging.folder(), root.join("data/chunks"), root.join("data/documents")] {
+            fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
+        }
+        Ok(staging)
+    }
+
+    /// The dataset's folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.join(STAGING)
+    }
+
+    fn clear(&self) -> Result<()> {
+        match fs::remove_dir_all(self.folder()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", self.folder())(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A file to write, under a staging name.
+    pub(super) fn create(&self, name: &str) -> Result<StagedFile<'_>> {
+        let path = self.folder().join(name);
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        Ok(StagedFile { staging: self, path, file })
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<()> {
+        let mut staged = self.create(name)?;
+        staged.file_mut().write_all(text.as_bytes()).map_err(Error::io("write", self.root.join(name)))?;
+        staged.publish(name)
+    }
+
+    /// Makes the published files the dataset: quarantine list, card, then the manifest, which is
+    /// the commit; afterwards removes files that no manifest names any more.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the old snapshot is then still in place.
+    pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
+        let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
+        self.put("quarantine.jsonl", &lines.map(|line| line + "\n").collect::<String>())?;
+        self.put("README.md", &card::render(manifest))?;
+        self.put(manifest::FILE, &manifest.to_json())?;
+        self.sweep(manifest);
+        Ok(())
+    }
+
+    /// Removes data files that the manifest does not name. It is housekeeping: one that cannot be
+    /// removed is left for the next run.
+    fn sweep(&self, manifest: &Manifest) {
+        let named: BTreeSet<PathBuf> = manifest.files.iter().map(|file| self.root.join(&file.path)).collect();
+        for table in Table::ALL {
+            let Ok(entries) = fs::read_dir(self.root.join("data").join(table.name())) else { continue };
+            for path in entries.flatten().map(|entry| entry.path()) {
+                let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
+                    name.starts_with("train-") && Path::new(name).extension().is_some_and(|e| e == "parquet")
+                });
+                if ours
+                    && !named.contains(&path)
+                    && let Err(error) = fs::remove_file(&path)
+                {
+                    tracing::warn!("cannot remove {}: {error}", path.display());
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if let Err(error) = self.clear() {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+/// A file under its staging name.
+pub(super) struct StagedFile<'a> {
+    staging: &'a Staging,
+    path: PathBuf,
+    file: File,
+}
+
+impl StagedFile<'_> {
+    pub(super) fn file_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Syncs the file, gives it its name below the dataset's folder, and syncs that folder.
+    pub(super) fn publish(self, name: &str) -> Result<()> {
+        self.file.sync_all().map_err(Error::io("sync", &self.path))?;
+        let path = self.staging.root.join(name);
+        fs::rename(&self.path, &path).map_err(Error::io("rename to", &path))?;
+        let folder = path.parent().unwrap_or(&self.staging.root);
+        sync_folder(folder).map_err(Error::io("sync", folder))
+    }
+}
+
+/// Makes a rename durable. Only Unix knows how to sync a folder, and only there is it needed.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}

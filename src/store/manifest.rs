@@ -1,0 +1,233 @@
+//! The manifest: the one file that says what a dataset is.
+//!
+//! Everything else is found through it, and a snapshot exists from the moment it is in place. Its
+//! form on disk is a private struct with a version; raise [`FORMAT_VERSION`] when an older reader
+//! would misread a newer manifest or the files it names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::rows::{ChunkRow, DocumentRow};
+use super::schema::{EmbeddingType, FloatEncoding};
+use crate::chunk::{Settings, Spec};
+use crate::document::PARSER_VERSION;
+use crate::embed::ModelInfo;
+use crate::error::{Error, Result};
+
+/// Version of the manifest and of the files it names.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Name of the manifest in the dataset's folder.
+pub(super) const FILE: &str = "manifest.json";
+
+/// What a dataset is and what it was made with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// Version of chunkmill that wrote it.
+    pub tool_version: String,
+    /// Version of the parser, see [`PARSER_VERSION`].
+    pub parser_version: u32,
+    /// How documents were chunked.
+    pub spec: SpecRecord,
+    /// What made the vectors.
+    pub model: ModelInfo,
+    /// How files are laid out.
+    pub output: Output,
+    /// Totals.
+    pub counts: Counts,
+    /// Every data file.
+    pub files: Vec<FileEntry>,
+}
+
+/// A spec as recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecRecord {
+    /// In the form that parses back.
+    pub text: String,
+    /// See [`Spec::fingerprint`].
+    pub fingerprint: String,
+    /// As settings.
+    pub settings: Settings,
+}
+
+impl From<&Spec> for SpecRecord {
+    fn from(spec: &Spec) -> Self {
+        Self { text: spec.to_string(), fingerprint: spec.fingerprint(), settings: spec.settings() }
+    }
+}
+
+/// How files are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Files per table.
+    pub files: usize,
+    /// How vectors are stored.
+    pub embedding_type: EmbeddingType,
+    /// How their values are encoded.
+    pub float_encoding: FloatEncoding,
+}
+
+/// Totals over a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Documents found: indexed and quarantined.
+    pub discovered: u64,
+    /// Documents indexed.
+    pub documents: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Documents not indexed.
+    pub quarantined: u64,
+    /// Bytes of the indexed documents.
+    pub bytes: u64,
+    /// `cl100k_base` tokens of all chunks.
+    pub tokens: u64,
+    /// The model's tokens of all chunks, before it cut any.
+    pub model_tokens: u64,
+    /// Chunks the model cut.
+    pub truncated: u64,
+    /// Texts embedded: chunks with equal texts share a vector.
+    pub unique_texts: u64,
+}
+
+/// A data file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Table it belongs to.
+    pub table: String,
+    /// Path below the dataset's folder.
+    pub path: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub blake3: String,
+}
+
+impl Counts {
+    /// Adds the rows of one file.
+    pub fn add(&mut self, chunks: &[ChunkRow], documents: &[DocumentRow]) {
+        let sum = |get: fn(&ChunkRow) -> i64| chunks.iter().map(|row| get(row).unsigned_abs()).sum::<u64>();
+        self.documents += documents.len() as u64;
+        self.chunks += chunks.len() as u64;
+        self.bytes += documents.iter().map(|row| row.bytes.unsigned_abs()).sum::<u64>();
+        self.tokens += sum(|row| row.n_tokens);
+        self.model_tokens += sum(|row| row.n_model_tokens.unwrap_or_default());
+        self.truncated += sum(|row| i64::from(row.truncated == Some(true)));
+    }
+}
+
+impl Manifest {
+    /// A manifest without files.
+    #[must_use]
+    pub fn new(spec: &Spec, model: &ModelInfo, output: Output) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            parser_version: PARSER_VERSION,
+            spec: spec.into(),
+            model: model.clone(),
+            output,
+            counts: Counts::default(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest of the dataset in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if there is none, it is damaged, or a newer chunkmill wrote it.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let wrong = |problem: String, help: &str| Error::Dataset { path: path.clone(), problem, help: help.to_owned() };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(wrong("does not exist".to_owned(), "make the dataset first: chunkmill index CORPUS -o OUT"));
+            }
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let damaged = |error: serde_json::Error| wrong(format!("is damaged: {error}"), "index the corpus again");
+        let Version { format_version } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if format_version > FORMAT_VERSION {
+            let problem = format!("has format version {format_version}; this chunkmill reads up to {FORMAT_VERSION}");
+            return Err(wrong(problem, "use a newer chunkmill"));
+        }
+        let wire: Wire = serde_json::from_slice(&bytes).map_err(damaged)?;
+        Ok(wire.into())
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(&Wire::from(self)).unwrap_or_default();
+        json.push('\n');
+        json
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+/// The manifest on disk, version 1.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    format_version: u32,
+    tool_version: String,
+    parser_version: u32,
+    spec: SpecRecord,
+    model: WireModel,
+    output: Output,
+    counts: Counts,
+    files: Vec<FileEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireModel {
+    id: String,
+    revision: Option<String>,
+    dim: usize,
+    max_tokens: usize,
+    pooling: String,
+    normalize: bool,
+    fingerprint: String,
+    files: BTreeMap<String, String>,
+}
+
+impl From<&Manifest> for Wire {
+    fn from(manifest: &Manifest) -> Self {
+        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint } = manifest.model.clone();
+        Self {
+            format_version: manifest.format_version,
+            tool_version: manifest.tool_version.clone(),
+            parser_version: manifest.parser_version,
+            spec: manifest.spec.clone(),
+            model: WireModel { id, revision, dim, max_tokens, pooling, normalize, fingerprint, files },
+            output: manifest.output,
+            counts: manifest.counts,
+            files: manifest.files.clone(),
+        }
+    }
+}
+
+impl From<Wire> for Manifest {
+    fn from(wire: Wire) -> Self {
+        let WireModel { id, revision, dim, max_tokens, pooling, normalize, fingerprint, files } = wire.model;
+        Self {
+            format_version: wire.format_version,
+            tool_version: wire.tool_version,
+            parser_version: wire.parser_version,
+            spec: wire.spec,
+            model: ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint },
+            output: wire.output,
+            counts: wire.counts,
+            files: wire.files,
+        }
+    }
+}

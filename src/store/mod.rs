@@ -1,0 +1,39 @@
+//! The dataset on disk: Parquet files that one manifest names.
+//!
+//! ```text
+//! out/
+//!   manifest.json       the commit point: what the files are, and what they were made with
+//!   README.md           a Hugging Face dataset card
+//!   quarantine.jsonl    every document that is not indexed, and why
+//!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
+//! ```
+//!
+//! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
+//! bytes, so a new snapshot never writes over a file of the old one: readers of the old manifest
+//! are undisturbed until the new one replaces it in one step. Nothing in a file depends on the
+//! clock or on where it lies.
+
+mod card;
+mod commit;
+mod manifest;
+mod reader;
+mod rows;
+mod schema;
+mod writer;
+
+pub use commit::Staging;
+pub use manifest::{Counts, FORMAT_VERSION, FileEntry, Manifest, Output, SpecRecord};
+pub use reader::Dataset;
+pub use rows::{ChunkRow, DocumentRow, ImageRow, LinkRow, QuarantineRow};
+pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema};
+pub use writer::write_table;
+
+/// The file that a document's rows go to.
+#[must_use]
+pub fn file_of(doc_id: &str, files: usize) -> usize {
+    let hash = blake3::hash(doc_id.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.as_bytes()[..8]);
+    let files = files.max(1) as u64;
+    usize::try_from(u64::from_le_bytes(first) % files).unwrap_or_default()
+}

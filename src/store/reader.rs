@@ -1,0 +1,77 @@
+//! Reading a dataset, through its manifest only.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
+
+use super::{FileEntry, Manifest, Table};
+use crate::error::{Error, Result};
+
+/// An open snapshot.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    root: PathBuf,
+    manifest: Manifest,
+}
+
+impl Dataset {
+    /// Opens the snapshot that the manifest in `root` names.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`].
+    pub fn open(root: &Path) -> Result<Self> {
+        Ok(Self { root: root.to_owned(), manifest: Manifest::read(root)? })
+    }
+
+    /// What the dataset is.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The files of a table, in order.
+    pub fn files(&self, table: Table) -> impl Iterator<Item = &FileEntry> {
+        self.manifest.files.iter().filter(move |file| file.table == table.name())
+    }
+
+    /// Reads some columns of a file, a batch of rows at a time: all rows, or those in `rows`,
+    /// ranges in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if the file is missing or is not the Parquet file it should be.
+    pub fn read(
+        &self,
+        file: &FileEntry,
+        columns: &[&str],
+        rows: Option<Vec<Range<usize>>>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>>> {
+        let path = self.root.join(&file.path);
+        let damaged = {
+            let path = path.clone();
+            move |problem: String| Error::Dataset {
+                path: path.clone(),
+                problem,
+                help: "the dataset is damaged: index the corpus again".to_owned(),
+            }
+        };
+        let opened = File::open(&path).map_err(|error| damaged(error.to_string()))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| damaged(error.to_string()))?;
+        let roots: Vec<usize> = columns
+            .iter()
+            .map(|&name| builder.schema().index_of(name).map_err(|error| damaged(error.to_string())))
+            .collect::<Result<_>>()?;
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        let total = usize::try_from(file.rows).unwrap_or(usize::MAX);
+        let mut builder = builder.with_projection(mask).with_batch_size(4096);
+        if let Some(rows) = rows {
+            builder = builder.with_row_selection(RowSelection::from_consecutive_ranges(rows.into_iter(), total));
+        }
+        let reader = builder.build();
+        let reader = reader.map_err(|error| damaged(error.to_string()))?;
+        Ok(reader.map(move |batch| batch.map_err(|error| damaged(error.to_string()))))
+    }
+}

@@ -1,0 +1,219 @@
+//! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are.
+
+use serde::Serialize;
+
+use crate::chunk::Chunk;
+use crate::corpus::Quarantined;
+use crate::document::{Document, LinkKind};
+use crate::error::Result;
+use crate::tokens::{TokenCounter, cl100k};
+
+/// A row of `chunks`, without its vector. The fields stand in the order of the columns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
+pub struct ChunkRow {
+    pub chunk_id: String,
+    pub doc_id: String,
+    pub collection: String,
+    pub path: String,
+    pub chunk_index: i64,
+    pub section_index: i64,
+    pub sub_index: Option<i64>,
+    pub n_in_section: i64,
+    pub kind: &'static str,
+    pub heading_path: Vec<String>,
+    pub header_path: String,
+    pub content: String,
+    pub start_byte: i64,
+    pub end_byte: i64,
+    pub start_char: i64,
+    pub end_char: i64,
+    pub start_line: i64,
+    pub end_line: i64,
+    pub prefix_len: i64,
+    pub has_overlap: bool,
+    pub is_sub_split: bool,
+    pub n_chars: i64,
+    pub n_tokens: i64,
+    /// Known once a model has read the chunk.
+    pub n_model_tokens: Option<i64>,
+    /// Known once a model has read the chunk.
+    pub truncated: Option<bool>,
+    pub flags: Vec<&'static str>,
+    pub links: Vec<LinkRow>,
+    pub images: Vec<ImageRow>,
+    pub tags: Vec<String>,
+    pub aliases: Vec<String>,
+    pub metadata: String,
+    pub content_hash: String,
+    #[serde(serialize_with = "rfc3339")]
+    pub modified_time: Option<i64>,
+}
+
+/// A link of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LinkRow {
+    /// `link` or `wikilink`.
+    pub kind: &'static str,
+    /// Where it leads, as written.
+    pub target: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// An image of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImageRow {
+    /// Where it is, as written.
+    pub target: String,
+    /// Its alternative text.
+    pub alt: String,
+}
+
+/// A row of `documents`. The fields stand in the order of the columns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
+pub struct DocumentRow {
+    pub doc_id: String,
+    pub collection: String,
+    pub path: String,
+    pub title: Option<String>,
+    pub bytes: i64,
+    pub lines: i64,
+    pub content_hash: String,
+    #[serde(serialize_with = "rfc3339")]
+    pub modified_time: Option<i64>,
+    pub format: &'static str,
+    pub is_chunked: bool,
+    pub chunk_count: i64,
+    pub tags: Vec<String>,
+    pub aliases: Vec<String>,
+    pub metadata: String,
+    pub flags: Vec<&'static str>,
+}
+
+/// A line of `quarantine.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct QuarantineRow {
+    /// Id of the document.
+    pub doc_id: String,
+    /// Collection it is in.
+    pub collection: String,
+    /// Path below its root.
+    pub path: String,
+    /// A short stable word for the reason.
+    pub code: &'static str,
+    /// The reason in words.
+    pub reason: String,
+}
+
+impl From<&Quarantined> for QuarantineRow {
+    fn from(document: &Quarantined) -> Self {
+        Self {
+            doc_id: document.doc_id.clone(),
+            collection: document.collection.clone(),
+            path: document.path.clone(),
+            code: document.reason.code(),
+            reason: document.reason.to_string(),
+        }
+    }
+}
+
+impl ChunkRow {
+    /// The row of a chunk that no model has read yet.
+    ///
+    /// # Errors
+    /// None today: the token counter cannot fail.
+    pub fn new(document: &Document, chunk: &Chunk) -> Result<Self> {
+        let content = chunk.content(document);
+        let positions = &document.positions;
+        let (start_line, end_line) = positions.lines_of(&chunk.range);
+        let (start_char, end_char) = (positions.char_at(chunk.range.start), positions.char_at(chunk.range.end));
+        let first = document.links.partition_point(|link| link.range.start < chunk.range.start);
+        let inside = || document.links[first..].iter().take_while(|link| link.range.start < chunk.range.end);
+        let links = inside().filter(|link| link.kind != LinkKind::Image);
+        let images = inside().filter(|link| link.kind == LinkKind::Image);
+        Ok(Self {
+            chunk_id: chunk.id.clone(),
+            doc_id: document.source.doc_id.clone(),
+            collection: document.source.collection.clone(),
+            path: document.source.path.clone(),
+            chunk_index: int(chunk.index),
+            section_index: int(chunk.section_index),
+            sub_index: chunk.sub_index.map(int),
+            n_in_section: int(chunk.n_in_section),
+            kind: chunk.kind.name(),
+            heading_path: chunk.heading_path.clone(),
+            header_path: chunk.header_path.clone(),
+            start_byte: int(chunk.range.start),
+            end_byte: int(chunk.range.end),
+            start_char: int(start_char),
+            end_char: int(end_char),
+            start_line: int(start_line),
+            end_line: int(end_line),
+            prefix_len: int(chunk.prefix.len()),
+            has_overlap: chunk.has_overlap,
+            is_sub_split: chunk.sub_index.is_some(),
+            n_chars: int(chunk.prefix.chars().count() + end_char - start_char),
+            n_tokens: int(cl100k().count(&content)?),
+            n_model_tokens: None,
+            truncated: None,
+            flags: chunk.flags.clone(),
+            links: links
+                .map(|link| LinkRow { kind: link.kind.name(), target: link.target.clone(), text: link.text.clone() })
+                .collect(),
+            images: images.map(|image| ImageRow { target: image.target.clone(), alt: image.text.clone() }).collect(),
+            tags: document.tags.clone(),
+            aliases: document.aliases.clone(),
+            metadata: metadata(document),
+            content_hash: blake3::hash(content.as_bytes()).to_hex().to_string(),
+            modified_time: document.source.modified_micros,
+            content,
+        })
+    }
+
+    /// About how many bytes the row takes in memory, its vector aside.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        self.content.len() + self.metadata.len() + 64 * (self.links.len() + self.images.len()) + 512
+    }
+}
+
+impl DocumentRow {
+    /// The row of a document that was cut into `chunks` chunks.
+    #[must_use]
+    pub fn new(document: &Document, chunks: usize) -> Self {
+        Self {
+            doc_id: document.source.doc_id.clone(),
+            collection: document.source.collection.clone(),
+            path: document.source.path.clone(),
+            title: document.title.clone(),
+            bytes: i64::try_from(document.bytes).unwrap_or(i64::MAX),
+            lines: int(document.lines()),
+            content_hash: document.content_hash.clone(),
+            modified_time: document.source.modified_micros,
+            format: document.format.name(),
+            is_chunked: chunks > 1,
+            chunk_count: int(chunks),
+            tags: document.tags.clone(),
+            aliases: document.aliases.clone(),
+            metadata: metadata(document),
+            flags: document.flags.clone(),
+        }
+    }
+}
+
+fn metadata(document: &Document) -> String {
+    serde_json::Value::Object(document.metadata.clone()).to_string()
+}
+
+/// Sizes and offsets are at most [`crate::corpus::MAX_BYTES`].
+fn int(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+#[expect(clippy::ref_option, reason = "the signature that serde asks for")]
+fn rfc3339<S: serde::Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
+    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)).serialize(serializer)
+}

@@ -1,0 +1,381 @@
+//! The columns of each table, in Arrow's terms and in words.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, BooleanArray, FixedSizeListArray, Float16Array, Float32Array, Int64Array, ListArray, RecordBatch,
+    StringArray, StructArray, TimestampMicrosecondArray,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
+
+use super::rows::{ChunkRow, DocumentRow};
+use crate::named::named;
+
+/// A table of the dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// One row per chunk.
+    Chunks,
+    /// One row per document.
+    Documents,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Self; 2] = [Self::Chunks, Self::Documents];
+
+    /// Its name, and that of its folder below `data/`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chunks => "chunks",
+            Self::Documents => "documents",
+        }
+    }
+}
+
+/// How vectors are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmbeddingType {
+    /// `FixedSizeList<Float32>`.
+    #[default]
+    F32,
+    /// `FixedSizeList<Float16>`: half the size, about three decimal digits.
+    F16,
+    /// `List<Float32>`, for readers that know no fixed-size lists.
+    List,
+}
+
+impl EmbeddingType {
+    /// Every type.
+    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::List];
+
+    /// The name used in settings and manifests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::List => "list",
+        }
+    }
+}
+
+named!(EmbeddingType, "a type of embedding");
+
+/// How `f32` vectors are encoded inside Parquet. `f16` is always plain, because readers lag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FloatEncoding {
+    /// `BYTE_STREAM_SPLIT`: compresses better.
+    #[default]
+    Bss,
+    /// `PLAIN`: for readers that know nothing else.
+    Plain,
+}
+
+impl FloatEncoding {
+    /// Every encoding.
+    pub const ALL: [Self; 2] = [Self::Bss, Self::Plain];
+
+    /// The name used in settings and manifests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bss => "bss",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+named!(FloatEncoding, "an encoding of floats");
+
+fn text(name: &str) -> Field {
+    Field::new(name, DataType::Utf8, false)
+}
+
+fn int(name: &str) -> Field {
+    Field::new(name, DataType::Int64, false)
+}
+
+fn flag(name: &str) -> Field {
+    Field::new(name, DataType::Boolean, false)
+}
+
+fn list(name: &str, element: DataType) -> Field {
+    Field::new(name, DataType::List(Arc::new(Field::new("element", element, false))), false)
+}
+
+fn time(name: &str) -> Field {
+    Field::new(name, DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true)
+}
+
+fn link_fields() -> Fields {
+    vec![text("kind"), text("target"), text("text")].into()
+}
+
+fn image_fields() -> Fields {
+    vec![text("target"), text("alt")].into()
+}
+
+/// The type of the `embedding` column.
+fn embedding_type(kind: EmbeddingType, dim: usize) -> DataType {
+    let element = |float| Arc::new(Field::new("element", float, false));
+    let size = i32::try_from(dim).unwrap_or(i32::MAX);
+    match kind {
+        EmbeddingType::F32 => DataType::FixedSizeList(element(DataType::Float32), size),
+        EmbeddingType::F16 => DataType::FixedSizeList(element(DataType::Float16), size),
+        EmbeddingType::List => DataType::List(element(DataType::Float32)),
+    }
+}
+
+/// The columns of `chunks`; vectors have `dim` values.
+#[must_use]
+pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("chunk_id"),
+        text("doc_id"),
+        text("collection"),
+        text("path"),
+        int("chunk_index"),
+        int("section_index"),
+        int("sub_index").with_nullable(true),
+        int("n_in_section"),
+        text("kind"),
+        list("heading_path", DataType::Utf8),
+        text("header_path"),
+        text("content"),
+        int("start_byte"),
+        int("end_byte"),
+        int("start_char"),
+        int("end_char"),
+        int("start_line"),
+        int("end_line"),
+        int("prefix_len"),
+        flag("has_overlap"),
+        flag("is_sub_split"),
+        int("n_chars"),
+        int("n_tokens"),
+        int("n_model_tokens").with_nullable(true),
+        flag("truncated").with_nullable(true),
+        list("flags", DataType::Utf8),
+        list("links", DataType::Struct(link_fields())),
+        list("images", DataType::Struct(image_fields())),
+        list("tags", DataType::Utf8),
+        list("aliases", DataType::Utf8),
+        text("metadata"),
+        text("content_hash"),
+        time("modified_time"),
+        Field::new("embedding", embedding_type(kind, dim), false),
+    ]))
+}
+
+/// The columns of `documents`.
+#[must_use]
+pub fn documents_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("doc_id"),
+        text("collection"),
+        text("path"),
+        text("title").with_nullable(true),
+        int("bytes"),
+        int("lines"),
+        text("content_hash"),
+        time("modified_time"),
+        text("format"),
+        flag("is_chunked"),
+        int("chunk_count"),
+        list("tags", DataType::Utf8),
+        list("aliases", DataType::Utf8),
+        text("metadata"),
+        list("flags", DataType::Utf8),
+    ]))
+}
+
+/// What a column holds, in words. Every column of every table has an answer.
+#[must_use]
+pub fn describe(table: Table, column: &str) -> Option<&'static str> {
+    Some(match (table, column) {
+        (_, "doc_id") => "the document: its path, or collection:path in a named collection",
+        (_, "collection") => "name of the corpus root",
+        (_, "path") => "path below the root, with / between its parts",
+        (_, "modified_time") => "the file's own modification time",
+        (_, "tags") => "from the front matter and #tags in the text",
+        (_, "aliases") => "from the front matter",
+        (_, "metadata") => "the rest of the front matter, as JSON",
+        (Table::Chunks, "chunk_id") => "unique, and the same for the same input and settings",
+        (Table::Chunks, "chunk_index") => "position in the document, from 0",
+        (Table::Chunks, "section_index") => "position of the section (or merged sections), from 0",
+        (Table::Chunks, "sub_index") => "position among the pieces of a section that was split; null if it was not",
+        (Table::Chunks, "n_in_section") => "how many chunks the section gave",
+        (Table::Chunks, "kind") => "text, or document for a whole one",
+        (Table::Chunks, "heading_path") => "the headings above, outermost first",
+        (Table::Chunks, "header_path") => "the heading path as one string",
+        (Table::Chunks, "content") => "prefix_len bytes of prefix, then the document's bytes start_byte..end_byte",
+        (Table::Chunks, "start_byte" | "end_byte") => "byte range in the file (UTF-16 files: in their text as UTF-8)",
+        (Table::Chunks, "start_char" | "end_char") => "the same range in Unicode scalar values",
+        (Table::Chunks, "start_line" | "end_line") => "first and last line of the range, from 1, inclusive",
+        (Table::Chunks, "prefix_len") => "bytes of content that stand before the source text: parent headers, overlap",
+        (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the chunk before",
+        (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
+        (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
+        (Table::Chunks, "n_tokens") => "cl100k_base tokens of content, exactly",
+        (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
+        (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
+        (Table::Chunks, "flags") => "oversized_… for one block that is over the maximum",
+        (Table::Chunks, "links") => "links that start in the range: kind, target as written, text",
+        (Table::Chunks, "images") => "images that start in the range: target as written, alternative text",
+        (Table::Chunks, "content_hash") => "BLAKE3 of content",
+        (Table::Chunks, "embedding") => "the vector",
+        (Table::Documents, "title") => "from the front matter, else the first heading of level 1",
+        (Table::Documents, "bytes") => "size of the file",
+        (Table::Documents, "lines") => "number of lines",
+        (Table::Documents, "content_hash") => "BLAKE3 of the file",
+        (Table::Documents, "format") => "markdown or text",
+        (Table::Documents, "is_chunked") => "whether it has more than one chunk",
+        (Table::Documents, "chunk_count") => "number of its chunks",
+        (Table::Documents, "flags") => "what is odd about it: malformed_front_matter",
+        _ => return None,
+    })
+}
+
+/// Rows of `chunks` with their vectors (row-major) as a batch.
+pub(super) fn chunks_batch(
+    rows: &[ChunkRow],
+    vectors: &[f32],
+    kind: EmbeddingType,
+    dim: usize,
+) -> Result<RecordBatch, ArrowError> {
+    fn string(rows: &[ChunkRow], get: impl Fn(&ChunkRow) -> &str) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
+    }
+    let integer = |get: fn(&ChunkRow) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(get)))
+    };
+    let strings = |get: fn(&ChunkRow) -> Vec<&str>| strings(rows.iter().map(get));
+    let links = structs(
+        link_fields(),
+        rows.iter().map(|row| row.links.iter().map(|l| [l.kind, &l.target, &l.text]).collect::<Vec<_>>()),
+    )?;
+    let images = structs(
+        image_fields(),
+        rows.iter().map(|row| row.images.iter().map(|i| [i.target.as_str(), &i.alt]).collect::<Vec<_>>()),
+    )?;
+    let columns: Vec<ArrayRef> = vec![
+        string(rows, |row| &row.chunk_id),
+        string(rows, |row| &row.doc_id),
+        string(rows, |row| &row.collection),
+        string(rows, |row| &row.path),
+        integer(|row| row.chunk_index),
+        integer(|row| row.section_index),
+        Arc::new(rows.iter().map(|row| row.sub_index).collect::<Int64Array>()),
+        integer(|row| row.n_in_section),
+        string(rows, |row| row.kind),
+        strings(|row| row.heading_path.iter().map(String::as_str).collect())?,
+        string(rows, |row| &row.header_path),
+        string(rows, |row| &row.content),
+        integer(|row| row.start_byte),
+        integer(|row| row.end_byte),
+        integer(|row| row.start_char),
+        integer(|row| row.end_char),
+        integer(|row| row.start_line),
+        integer(|row| row.end_line),
+        integer(|row| row.prefix_len),
+        Arc::new(rows.iter().map(|row| Some(row.has_overlap)).collect::<BooleanArray>()),
+        Arc::new(rows.iter().map(|row| Some(row.is_sub_split)).collect::<BooleanArray>()),
+        integer(|row| row.n_chars),
+        integer(|row| row.n_tokens),
+        Arc::new(rows.iter().map(|row| row.n_model_tokens).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.truncated).collect::<BooleanArray>()),
+        strings(|row| row.flags.clone())?,
+        links,
+        images,
+        strings(|row| row.tags.iter().map(String::as_str).collect())?,
+        strings(|row| row.aliases.iter().map(String::as_str).collect())?,
+        string(rows, |row| &row.metadata),
+        string(rows, |row| &row.content_hash),
+        times(rows.iter().map(|row| row.modified_time)),
+        embeddings(rows.len(), vectors, kind, dim)?,
+    ];
+    RecordBatch::try_new(chunks_schema(kind, dim), columns)
+}
+
+/// Rows of `documents` as a batch.
+pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, ArrowError> {
+    fn string(rows: &[DocumentRow], get: impl Fn(&DocumentRow) -> &str) -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
+    }
+    let integer = |get: fn(&DocumentRow) -> i64| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(get)))
+    };
+    let strings = |get: fn(&DocumentRow) -> Vec<&str>| strings(rows.iter().map(get));
+    let columns: Vec<ArrayRef> = vec![
+        string(rows, |row| &row.doc_id),
+        string(rows, |row| &row.collection),
+        string(rows, |row| &row.path),
+        Arc::new(rows.iter().map(|row| row.title.as_deref()).collect::<StringArray>()),
+        integer(|row| row.bytes),
+        integer(|row| row.lines),
+        string(rows, |row| &row.content_hash),
+        times(rows.iter().map(|row| row.modified_time)),
+        string(rows, |row| row.format),
+        Arc::new(rows.iter().map(|row| Some(row.is_chunked)).collect::<BooleanArray>()),
+        integer(|row| row.chunk_count),
+        strings(|row| row.tags.iter().map(String::as_str).collect())?,
+        strings(|row| row.aliases.iter().map(String::as_str).collect())?,
+        string(rows, |row| &row.metadata),
+        strings(|row| row.flags.clone())?,
+    ];
+    RecordBatch::try_new(documents_schema(), columns)
+}
+
+fn lists(element: DataType, lengths: Vec<usize>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let field = Arc::new(Field::new("element", element, false));
+    Ok(Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, None)?))
+}
+
+fn strings<'r>(rows: impl Iterator<Item = Vec<&'r str>>) -> Result<ArrayRef, ArrowError> {
+    let mut lengths = Vec::new();
+    let mut values = Vec::new();
+    for row in rows {
+        lengths.push(row.len());
+        values.extend(row);
+    }
+    lists(DataType::Utf8, lengths, Arc::new(StringArray::from(values)))
+}
+
+fn structs<'r, const N: usize>(
+    fields: Fields,
+    rows: impl Iterator<Item = Vec<[&'r str; N]>>,
+) -> Result<ArrayRef, ArrowError> {
+    let mut lengths = Vec::new();
+    let mut values: Vec<[&str; N]> = Vec::new();
+    for row in rows {
+        lengths.push(row.len());
+        values.extend(row);
+    }
+    let column = |at: usize| Arc::new(StringArray::from_iter_values(values.iter().map(|value| value[at]))) as ArrayRef;
+    let array = StructArray::try_new(fields.clone(), (0..N).map(column).collect(), None)?;
+    lists(DataType::Struct(fields), lengths, Arc::new(array))
+}
+
+fn times(micros: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(micros.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
+}
+
+fn embeddings(rows: usize, vectors: &[f32], kind: EmbeddingType, dim: usize) -> Result<ArrayRef, ArrowError> {
+    let values: ArrayRef = match kind {
+        EmbeddingType::F16 => {
+            let half = vectors.iter().map(|&x| <Float16Type as ArrowPrimitiveType>::Native::from_f32(x));
+            Arc::new(Float16Array::from_iter_values(half))
+        }
+        EmbeddingType::F32 | EmbeddingType::List => Arc::new(Float32Array::from(vectors.to_vec())),
+    };
+    if kind == EmbeddingType::List {
+        return lists(DataType::Float32, vec![dim; rows], values);
+    }
+    let field = Arc::new(Field::new("element", values.data_type().clone(), false));
+    let size = i32::try_from(dim).map_err(|_| ArrowError::InvalidArgumentError(format!("dimension {dim}")))?;
+    Ok(Arc::new(FixedSizeListArray::try_new(field, size, values, None)?))
+}
