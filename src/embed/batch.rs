@@ -65,7 +65,7 @@ impl<'a> Batcher<'a> {
         let encode = |text: &String| {
             if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { embedder.encode(text, role) }
         };
-        let mut encoded = texts.par_iter().map(encode).collect::<Result<Vec<Encoded>>>()?;
+        let encoded = texts.par_iter().map(encode).collect::<Result<Vec<Encoded>>>()?;
         let n_tokens = encoded.iter().map(|text| text.n_tokens).collect();
 
         // The first of equal texts stands for all. Which one it is does not matter to its vector.
@@ -120,8 +120,7 @@ impl<'a> Batcher<'a> {
                 self.remembered.insert(hashes[index], vectors[index * dim..][..dim].into());
             }
         }
-        encoded.clear();
-        Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
+            Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
     }
 
     /// Runs of texts of one length, each at most the budget (or one text).

@@ -33,6 +33,10 @@ impl Candle {
         let config: Config = serde_json::from_slice(&settings.config)
             .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?;
         let dim = config.hidden_size;
+        if device == Device::Cpu {
+            // Texts are embedded in parallel; products inside them must not be split again.
+            gemm::set_threading_threshold(usize::MAX);
+        }
         let device = open(device)?;
         let shards = folder.weights()?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
