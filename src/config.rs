@@ -163,7 +163,8 @@ impl Options {
             Error::Setting {
                 origin: format!("{}:{line}", path.display()),
                 problem: error.message().to_owned(),
-                help: "the tables are [corpus], [chunking], [embedding], [output]; see the README's settings".to_owned(),
+                help: "the tables are [corpus], [chunking], [embedding], [output]; see the README's settings"
+                    .to_owned(),
             }
         })
     }

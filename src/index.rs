@@ -137,10 +137,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     let found = corpus::discover(&job.roots, &job.filter, &[out.to_owned()])?;
     let staging = Staging::open(out)?;
     let discovered = (found.sources.len() + found.quarantined.len()) as u64;
-    watch(Event::Discovered {
-        documents: discovered,
-        bytes: found.sources.iter().map(|source| source.bytes).sum(),
-    });
+    watch(Event::Discovered { documents: discovered, bytes: found.sources.iter().map(|source| source.bytes).sum() });
     let mut manifest = Manifest::new(&job.spec, embedder.info(), job.output);
     let mut quarantined = found.quarantined;
     let mut files: Vec<Vec<Source>> = vec![Vec::new(); job.output.files];
@@ -149,14 +146,14 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     }
 
     let (prepared, to_embed) = sync_channel(1);
-    let (embedded, to_write) = sync_channel(1);
+    let (with_vectors, to_write) = sync_channel(1);
     let manifest_ref = &manifest;
     let staging_ref = &staging;
     let (preparing, embedding, writing) = thread::scope(|scope| {
         let preparing = scope.spawn(move || prepare_files(files, job, sizer, stop, watch, &prepared));
         let writing = scope.spawn(move || write_files(&to_write, staging_ref, manifest_ref));
-        let embedding = embed_files(&to_embed, job, embedder, stop, watch, &embedded);
-        drop((to_embed, embedded));
+        let embedding = embed_files(&to_embed, job, embedder, stop, watch, &with_vectors);
+        drop((to_embed, with_vectors));
         (join(preparing), embedding, join(writing))
     });
     // The first stage that failed has the reason; the others only saw their queue close.
@@ -169,12 +166,8 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
 
     quarantined.extend(found_late);
     quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-    manifest.counts = Counts {
-        discovered,
-        quarantined: quarantined.len() as u64,
-        unique_texts: embedding.computed as u64,
-        ..totals
-    };
+    manifest.counts =
+        Counts { discovered, quarantined: quarantined.len() as u64, unique_texts: embedding.computed as u64, ..totals };
     manifest.files = entries;
     let lines: Vec<QuarantineRow> = quarantined.iter().map(QuarantineRow::from).collect();
     staging.commit(&manifest, &lines)?;
@@ -214,7 +207,8 @@ fn prepare_files(
         };
         let prepared: Vec<Result<Prepared, Quarantined>> =
             sources.into_par_iter().map(prepare).collect::<Result<_>>()?;
-        let mut batch = Batch { file, chunks: Vec::new(), texts: Vec::new(), documents: Vec::new(), vectors: Vec::new() };
+        let mut batch =
+            Batch { file, chunks: Vec::new(), texts: Vec::new(), documents: Vec::new(), vectors: Vec::new() };
         for document in prepared {
             match document {
                 Ok(prepared) => {

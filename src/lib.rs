@@ -1,13 +1,75 @@
-//! x
+//! chunkmill splits a corpus of documents into chunks, embeds them, and writes Parquet.
+//!
+//! One offline job, **discover → parse → chunk → count → embed → write**, as a program and as this
+//! library. The evaluation harness beside it (`chunkmill-eval`) uses the same code.
+//!
+//! # Map
+//!
+//! Data flows down this list, and a module uses only modules above it. `tests/architecture.rs`
+//! proves that the list is complete and that this is true.
+//!
+//! | module | question it answers |
+//! | --- | --- |
+//! | [`error`] | What can go wrong, and what does the process say then? |
+//! | `named` | How is an enumeration written and read by name? |
+//! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
+//! | [`document`] | What is in a document, and where? → `Document` |
+//! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
+//! | [`chunk`] | Where is it cut? → `Chunk` |
+//! | [`embed`] | What vector does a text have? → `Embedder` |
+//! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
+//! | [`index`] | How do these work together as one job? |
+//! | [`search`] | What in a dataset is nearest to a question? |
+//! | [`config`] | What did the user ask for, in flags, environment and files? |
+//! | [`cli`] | How is it said on a command line? |
+//!
+//! # What always holds
+//!
+//! - Byte ranges go from the parse to Parquet. Nothing searches for a chunk's text again.
+//! - No document disappears: indexed and quarantined ones together are the discovered ones.
+//! - The same input and settings give the same bytes, on any number of threads.
+//! - A vector is a function of its text and the model alone, never of its batch.
+//! - A file is named by the manifest only after it is on disk.
+//!
+//! # What is deliberately absent
+//!
+//! No server, no async code outside the hub client, no vector database, no approximate index, no
+//! plug-ins: strategies are a closed set. Domain types do not derive their form on disk;
+//! [`store`] has rows and records of its own.
+//!
+//! # Example
+//!
+//! ```
+//! use chunkmill::chunk::{Spec, chunk};
+//! use chunkmill::document::Document;
+//! use chunkmill::tokens::Sizer;
+//!
+//! let document = Document::from_text("guide.md", "# Guide\n\nStart here.\n\n## Install\n\nRun it.\n");
+//! let spec: Spec = "heading-tokens max=64 overlap=8".parse()?;
+//! let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None)?)?;
+//!
+//! assert_eq!(chunks[1].id, "guide.md#1");
+//! assert_eq!(chunks[1].heading_path, ["Guide", "Install"]);
+//! assert_eq!(chunks[1].content(&document), "## Install\n\nRun it.");
+//! # Ok::<(), chunkmill::error::Error>(())
+//! ```
+
 pub mod error;
 mod named;
+
 pub mod corpus;
 pub mod document;
 pub mod tokens;
+
 pub mod chunk;
+
 pub mod embed;
+
 pub mod store;
+
 pub mod index;
 pub mod search;
+
 pub mod config;
+
 pub mod cli;

@@ -27,7 +27,8 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         };
         let level = document.sections[first].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
-        let headers = |own: bool| if spec.parent_headers() { parent_headers(packer, first, own) } else { String::new() };
+        let headers =
+            |own: bool| if spec.parent_headers() { parent_headers(packer, first, own) } else { String::new() };
         let merged = last - first + 1;
         let prefix = headers(false);
         groups.push(if packer.fits(&prefix, range.clone())? {

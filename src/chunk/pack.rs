@@ -190,11 +190,9 @@ impl Packer<'_> {
                 Some(unit) if !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
                     unit.blocks.end = *next;
                 }
-                _ => units.push(Unit {
-                    range: at.start..range.end,
-                    blocks: index..*next,
-                    boundary: Boundary::BlankLine,
-                }),
+                _ => {
+                    units.push(Unit { range: at.start..range.end, blocks: index..*next, boundary: Boundary::BlankLine })
+                }
             }
             index = *next;
         }

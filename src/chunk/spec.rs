@@ -63,6 +63,7 @@ impl Strategy {
 }
 
 /// Which settings a strategy reads.
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
 struct Reads {
     min: bool,
     target: bool,
@@ -162,7 +163,6 @@ pub struct Settings {
 
 /// How documents are chunked. Invariants: `1 <= max`, `min <= target <= max`, `overlap < max`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_field_names, reason = "the field's own words")]
 pub struct Spec {
     strategy: Strategy,
     unit: Unit,

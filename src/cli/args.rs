@@ -122,7 +122,7 @@ pub(super) struct OutputArgs {
     /// How vectors are stored: f32, f16, list [default: f32]
     #[arg(long, value_name = "TYPE", env = "CHUNKMILL_EMBEDDING_TYPE")]
     embedding_type: Option<EmbeddingType>,
-    /// How f32 values are encoded: bss (BYTE_STREAM_SPLIT), plain [default: bss]
+    /// How f32 values are encoded: bss (byte stream split), plain [default: bss]
     #[arg(long, value_name = "ENCODING", env = "CHUNKMILL_FLOAT_ENCODING")]
     float_encoding: Option<FloatEncoding>,
 }

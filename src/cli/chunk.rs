@@ -49,7 +49,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     for sources in found.sources.chunks(BATCH) {
         let lines: Vec<Result<Result<Vec<u8>, Quarantined>>> = sources
             .par_iter()
-            .map(|source| Ok(index::prepare(source.clone(), &config.spec, sizer)?.map(|document| json_lines(&document))))
+            .map(
+                |source| Ok(index::prepare(source.clone(), &config.spec, sizer)?.map(|document| json_lines(&document))),
+            )
             .collect();
         for lines in lines {
             match lines? {

@@ -48,11 +48,8 @@ struct Explained<'a> {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let config = merge(Options {
-        chunking: args.chunking.options(),
-        embedding: args.model.options(),
-        ..Options::default()
-    })?;
+    let config =
+        merge(Options { chunking: args.chunking.options(), embedding: args.model.options(), ..Options::default() })?;
     warn_unused(&config);
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
@@ -72,8 +69,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let (source, content) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
     let document = Document::parse(source, content);
     let chunks = chunk::chunk(&document, &config.spec, sizer)?;
-    let explained: Vec<Explained<'_>> =
-        chunks.iter().map(|chunk| explain(&document, chunk, sizer, config.spec.unit().name())).collect::<Result<_, _>>()?;
+    let explained: Vec<Explained<'_>> = chunks
+        .iter()
+        .map(|chunk| explain(&document, chunk, sizer, config.spec.unit().name()))
+        .collect::<Result<_, _>>()?;
     if args.json {
         for chunk in &explained {
             print(serde_json::to_string(chunk)?)?;
@@ -97,7 +96,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-fn explain<'a>(document: &Document, chunk: &'a Chunk, sizer: Sizer<'_>, unit: &'static str) -> crate::error::Result<Explained<'a>> {
+fn explain<'a>(
+    document: &Document,
+    chunk: &'a Chunk,
+    sizer: Sizer<'_>,
+    unit: &'static str,
+) -> crate::error::Result<Explained<'a>> {
     let (start_line, end_line) = document.positions.lines_of(&chunk.range);
     let text = document.text[chunk.range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
     Ok(Explained {

@@ -79,7 +79,11 @@ pub fn main() -> u8 {
 /// Reports an error on standard error and gives its exit code.
 fn fail(error: &anyhow::Error) -> u8 {
     // A reader that has had enough, like `head`, is not a failure.
-    if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+    if error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    {
         return exit::DONE;
     }
     let _ = writeln!(io::stderr(), "error: {error:#}");

@@ -109,7 +109,12 @@ impl Progress {
         share(load(&self.prepared), load(&self.documents)) * share(load(&self.ready), load(&self.chunks))
     }
 
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "for people"
+    )]
     fn show(&self) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let elapsed = self.started.elapsed().as_secs_f64();

@@ -43,7 +43,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print(format!("{} (data/{}/*.parquet)", table.name(), table.name()))?;
         for field in schema.fields() {
             let null = if field.is_nullable() { " or null" } else { "" };
-            print(format!("  {:<15} {}\n  {:<15}   {}{null}", field.name(), words(field.name()), "", field.data_type()))?;
+            print(format!(
+                "  {:<15} {}\n  {:<15}   {}{null}",
+                field.name(),
+                words(field.name()),
+                "",
+                field.data_type()
+            ))?;
         }
         print("")?;
     }

@@ -33,11 +33,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let dataset = Dataset::open(&args.dataset)?;
     let manifest = dataset.manifest();
     let named = args.model.model.is_some();
-    let config = merge(Options {
-        embedding: args.model.options(),
-        threads: args.threads.threads,
-        ..Options::default()
-    })?;
+    let config =
+        merge(Options { embedding: args.model.options(), threads: args.threads.threads, ..Options::default() })?;
     use_threads(config.threads)?;
     let fake = manifest.model.id == "fake";
     let engine = if fake { Engine::Fake } else { config.engine };

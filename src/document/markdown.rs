@@ -118,7 +118,8 @@ impl State<'_> {
             Tag::BlockQuote(_) => self.open(BlockKind::Quote, range),
             Tag::FootnoteDefinition(_) => self.open(BlockKind::Footnote, range),
             Tag::Link { link_type, dest_url, .. } => {
-                let kind = if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
+                let kind =
+                    if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
                 self.links.push(Link { kind, target: dest_url.into_string(), text: String::new(), range });
             }
             Tag::Image { dest_url, .. } => {
@@ -151,11 +152,9 @@ impl State<'_> {
                 self.verbatim = false;
                 self.close();
             }
-            TagEnd::Table
-            | TagEnd::List(_)
-            | TagEnd::Item
-            | TagEnd::BlockQuote(_)
-            | TagEnd::FootnoteDefinition => self.close(),
+            TagEnd::Table | TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
+                self.close()
+            }
             TagEnd::Link | TagEnd::Image => {
                 let at = self.links.pop().map(|mut link| {
                     link.text = link.text.trim().to_owned();

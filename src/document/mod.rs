@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 pub use position::Positions;
 
-use crate::corpus::{Content, Source};
+use crate::corpus::{Content, DEFAULT_COLLECTION, Source};
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
@@ -235,15 +235,12 @@ impl Document {
         if format == Format::Markdown
             && let Some(block) = front_matter::find(&text, body.start)
         {
-            match front_matter::parse(&block, &text) {
-                Some(parsed) => {
-                    front = parsed;
-                    body.start = block.end;
-                }
-                None => {
-                    flags.push(MALFORMED_FRONT_MATTER);
-                    kept = Some(body.start..block.end);
-                }
+            if let Some(parsed) = front_matter::parse(&block, &text) {
+                front = parsed;
+                body.start = block.end;
+            } else {
+                flags.push(MALFORMED_FRONT_MATTER);
+                kept = Some(body.start..block.end);
             }
         }
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
@@ -272,6 +269,23 @@ impl Document {
             source,
             text,
         }
+    }
+
+    /// Parses a text that is not a file of a corpus. Its path decides the format and is its id.
+    #[must_use]
+    pub fn from_text(path: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let bytes = text.len() as u64;
+        let source = Source {
+            doc_id: path.to_owned(),
+            collection: DEFAULT_COLLECTION.to_owned(),
+            path: path.to_owned(),
+            file: path.into(),
+            bytes,
+            modified_micros: None,
+        };
+        Self::parse(source, Content { text, hash, bytes })
     }
 
     /// Titles of a section's ancestors and its own, outermost first.

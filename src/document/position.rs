@@ -37,9 +37,7 @@ impl Positions {
             }
             continuation_bits = bytes
                 .chunks(64)
-                .map(|word| {
-                    word.iter().enumerate().fold(0, |bits, (i, &b)| bits | u64::from(!starts_char(b)) << i)
-                })
+                .map(|word| word.iter().enumerate().fold(0, |bits, (i, &b)| bits | u64::from(!starts_char(b)) << i))
                 .collect();
         }
         Self { line_feeds, chars_before, continuation_bits, len: text.len() }

@@ -120,7 +120,7 @@ impl<'a> Batcher<'a> {
                 self.remembered.insert(hashes[index], vectors[index * dim..][..dim].into());
             }
         }
-            Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
+        Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
     }
 
     /// Runs of texts of one length, each at most the budget (or one text).

@@ -132,7 +132,9 @@ fn pool(pooling: Pooling, tokens: &[f32], vector: &mut [f32]) {
             #[expect(clippy::cast_precision_loss, reason = "a model reads far fewer than 2^24 tokens")]
             let count = count as f32;
             let divisor = if pooling == Pooling::Mean { count } else { count.sqrt() };
-            vector.iter_mut().for_each(|sum| *sum /= divisor);
+            for sum in vector.iter_mut() {
+                *sum /= divisor;
+            }
         }
     }
 }

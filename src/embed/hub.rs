@@ -15,7 +15,7 @@ use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, repository::Repo
 use serde::Deserialize;
 use sha1::{Digest, Sha1};
 
-use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, sha256};
+use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, hex, sha256};
 use crate::error::{Error, Result};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
@@ -57,7 +57,9 @@ impl FromStr for ModelRef {
         }
         let (id, revision) = s.split_once('@').map_or((s, None), |(id, revision)| (id, Some(revision.to_owned())));
         let part = |part: &str| {
-            !part.is_empty() && !part.starts_with('.') && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+            !part.is_empty()
+                && !part.starts_with('.')
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         };
         let parts: Vec<&str> = id.split('/').collect();
         if parts.len() > 2 || !parts.iter().all(|p| part(p)) || revision.as_deref() == Some("") {
@@ -185,7 +187,10 @@ impl Repository {
 
     fn file(&self, name: &str) -> Result<PathBuf> {
         self.optional(name)?.ok_or_else(|| {
-            self.error(format!("{name} is not in the repository"), "name a sentence-transformers model with safetensors weights")
+            self.error(
+                format!("{name} is not in the repository"),
+                "name a sentence-transformers model with safetensors weights",
+            )
         })
     }
 
@@ -220,7 +225,8 @@ impl Repository {
     /// Whether the cache holds a whole model that simply has no such file.
     fn complete_without(&self, name: &str) -> bool {
         let folder = snapshot(&self.id, &self.revision);
-        !folder.join(name).exists() && ["modules.json", "model.safetensors"].iter().all(|file| folder.join(file).exists())
+        !folder.join(name).exists()
+            && ["modules.json", "model.safetensors"].iter().all(|file| folder.join(file).exists())
     }
 
     /// Compares a file with the hash that the hub announced for it: SHA-256 for a large file, git's
@@ -259,5 +265,5 @@ fn git_hash(bytes: &[u8]) -> String {
     let mut hasher = Sha1::new();
     hasher.update(format!("blob {}\0", bytes.len()));
     hasher.update(bytes);
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hasher.finalize())
 }

@@ -189,8 +189,11 @@ pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn Tok
 fn normalize(vector: &mut [f32]) {
     let norm = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
     if norm > 0.0 {
-        #[expect(clippy::cast_possible_truncation, reason = "the result is at most 1")]
-        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
+        for x in vector {
+            #[expect(clippy::cast_possible_truncation, reason = "the result is at most 1")]
+            let scaled = (f64::from(*x) / norm) as f32;
+            *x = scaled;
+        }
     }
 }
 

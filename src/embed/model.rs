@@ -5,6 +5,7 @@
 //! come from safetensors only; a pickle can run code and is refused.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,7 @@ pub struct Folder {
 
 impl Folder {
     /// A folder with nothing read yet. `pins` are the hashes its files must have.
+    #[must_use]
     pub fn new(
         path: PathBuf,
         id: String,
@@ -141,7 +143,14 @@ impl Folder {
 /// SHA-256 in hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A relative path that stays inside the folder it is relative to.
@@ -200,6 +209,7 @@ struct Module {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the file has them so")]
 struct PoolingConfig {
     #[serde(default)]
     pooling_mode_cls_token: bool,
@@ -261,7 +271,9 @@ impl Settings {
             }
         }
         let Some(pooling) = pooling else {
-            return Err(folder.error("modules.json names no pooling", "add a Pooling module, as sentence-transformers does"));
+            return Err(
+                folder.error("modules.json names no pooling", "add a Pooling module, as sentence-transformers does")
+            );
         };
         let config = folder.read("config.json")?;
         let Config { model_type, max_position_embeddings } = folder.json("config.json", &config)?;
@@ -275,7 +287,8 @@ impl Settings {
         };
         let limits = [sentence.max_seq_length, max_position_embeddings];
         let Some(max_tokens) = limits.into_iter().flatten().min() else {
-            return Err(folder.error("no file says how many tokens it reads", "add sentence_bert_config.json with max_seq_length"));
+            return Err(folder
+                .error("no file says how many tokens it reads", "add sentence_bert_config.json with max_seq_length"));
         };
         let bytes = folder.read("tokenizer.json")?;
         let tokenizer = ModelTokenizer::new(&bytes, max_tokens, sentence.do_lower_case, &prompts)
@@ -370,10 +383,8 @@ impl ModelTokenizer {
         if n_tokens > self.max_tokens {
             encoding.truncate(self.max_tokens - added, 0, TruncationDirection::Right);
         }
-        let encoding = self
-            .tokenizer
-            .post_process(encoding, None, true)
-            .map_err(|error| failed("tokenizing")(&error))?;
+        let encoding =
+            self.tokenizer.post_process(encoding, None, true).map_err(|error| failed("tokenizing")(&error))?;
         Ok(Encoded { ids: encoding.get_ids().to_vec(), n_tokens })
     }
 

@@ -56,8 +56,7 @@ pub fn search(dataset: &Dataset, query: &[f32], k: usize) -> Result<Vec<Hit>> {
         });
     }
     let files: Vec<&FileEntry> = dataset.files(Table::Chunks).collect();
-    let scores: Vec<Vec<f32>> =
-        files.par_iter().map(|file| scores(dataset, file, query)).collect::<Result<_>>()?;
+    let scores: Vec<Vec<f32>> = files.par_iter().map(|file| scores(dataset, file, query)).collect::<Result<_>>()?;
     let Some(least) = kth_best(scores.iter().flatten().copied().collect(), k) else { return Ok(Vec::new()) };
     let mut hits = Vec::new();
     for (file, scores) in files.iter().zip(&scores) {
@@ -126,7 +125,15 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 fn fetch(dataset: &Dataset, file: &FileEntry, rows: &[usize], scores: &[f32]) -> Result<Vec<Hit>> {
     const COLUMNS: [&str; 10] = [
-        "doc_id", "chunk_id", "path", "start_byte", "end_byte", "start_line", "end_line", "header_path", "content",
+        "doc_id",
+        "chunk_id",
+        "path",
+        "start_byte",
+        "end_byte",
+        "start_line",
+        "end_line",
+        "header_path",
+        "content",
         "chunk_index",
     ];
     let ranges: Vec<Range<usize>> = rows.iter().map(|&row| row..row + 1).collect();

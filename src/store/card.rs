@@ -29,8 +29,7 @@ pub(super) fn render(manifest: &Manifest) -> String {
         if model.normalize { "unit length" } else { "not normalised" },
         manifest.tool_version,
     );
-    let schemas =
-        [chunks_schema(manifest.output.embedding_type, model.dim), documents_schema()];
+    let schemas = [chunks_schema(manifest.output.embedding_type, model.dim), documents_schema()];
     for (table, schema) in Table::ALL.into_iter().zip(schemas) {
         let _ = write!(card, "\n## `{}`\n\n| column | type | holds |\n| --- | --- | --- |\n", table.name());
         for field in schema.fields() {

@@ -149,7 +149,10 @@ impl Manifest {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(wrong("does not exist".to_owned(), "make the dataset first: chunkmill index CORPUS -o OUT"));
+                return Err(wrong(
+                    "does not exist".to_owned(),
+                    "make the dataset first: chunkmill index CORPUS -o OUT",
+                ));
             }
             Err(error) => return Err(Error::io("read", path)(error)),
         };
@@ -202,7 +205,8 @@ struct WireModel {
 
 impl From<&Manifest> for Wire {
     fn from(manifest: &Manifest) -> Self {
-        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint } = manifest.model.clone();
+        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint } =
+            manifest.model.clone();
         Self {
             format_version: manifest.format_version,
             tool_version: manifest.tool_version.clone(),

@@ -250,9 +250,8 @@ pub(super) fn chunks_batch(
     fn string(rows: &[ChunkRow], get: impl Fn(&ChunkRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
     }
-    let integer = |get: fn(&ChunkRow) -> i64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(rows.iter().map(get)))
-    };
+    let integer =
+        |get: fn(&ChunkRow) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(rows.iter().map(get))) };
     let strings = |get: fn(&ChunkRow) -> Vec<&str>| strings(rows.iter().map(get));
     let links = structs(
         link_fields(),
@@ -306,9 +305,8 @@ pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, Arrow
     fn string(rows: &[DocumentRow], get: impl Fn(&DocumentRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
     }
-    let integer = |get: fn(&DocumentRow) -> i64| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(rows.iter().map(get)))
-    };
+    let integer =
+        |get: fn(&DocumentRow) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(rows.iter().map(get))) };
     let strings = |get: fn(&DocumentRow) -> Vec<&str>| strings(rows.iter().map(get));
     let columns: Vec<ArrayRef> = vec![
         string(rows, |row| &row.doc_id),

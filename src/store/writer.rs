@@ -98,7 +98,7 @@ fn write(
 }
 
 fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
-    let zstd = ZstdLevel::try_new(3).map(Compression::ZSTD).unwrap_or(Compression::UNCOMPRESSED);
+    let zstd = ZstdLevel::try_new(3).map_or(Compression::UNCOMPRESSED, Compression::ZSTD);
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("chunkmill {}", env!("CARGO_PKG_VERSION")))
         .set_compression(zstd)
@@ -139,8 +139,8 @@ fn bloom(builder: WriterPropertiesBuilder, column: &str) -> WriterPropertiesBuil
 
 fn embedding(builder: WriterPropertiesBuilder, manifest: &Manifest) -> WriterPropertiesBuilder {
     let path = || ColumnPath::new(["embedding", "list", "element"].map(str::to_owned).to_vec());
-    let split = manifest.output.float_encoding == FloatEncoding::Bss
-        && manifest.output.embedding_type != EmbeddingType::F16;
+    let split =
+        manifest.output.float_encoding == FloatEncoding::Bss && manifest.output.embedding_type != EmbeddingType::F16;
     let encoding = if split { Encoding::BYTE_STREAM_SPLIT } else { Encoding::PLAIN };
     builder
         .set_column_dictionary_enabled(path(), false)

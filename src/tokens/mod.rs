@@ -22,7 +22,7 @@ use crate::named::named;
 pub enum Unit {
     /// Unicode scalar values.
     Chars,
-    /// Tokens of OpenAI's `cl100k_base` encoding, special tokens taken as ordinary text.
+    /// Tokens of the `cl100k_base` encoding, special tokens taken as ordinary text.
     Tokens,
     /// 1.3 times the number of words between white space, rounded down: an estimate of tokens.
     Words,
@@ -210,11 +210,9 @@ impl Ruler<'_> {
             Index::Chars => slice.char_indices().skip(1).map(|(at, _)| range.start + at).chain([range.end]).collect(),
             Index::Lines => self.document.positions.line_ends(range.clone()).collect(),
             Index::Words { .. } => word_ends(slice).into_iter().map(|end| range.start + end as usize).collect(),
-            Index::Tokens { counter, .. } => counter
-                .ends(slice)?
-                .into_iter()
-                .map(|end| nearest_boundary(text, range.start + end as usize))
-                .collect(),
+            Index::Tokens { counter, .. } => {
+                counter.ends(slice)?.into_iter().map(|end| nearest_boundary(text, range.start + end as usize)).collect()
+            }
         };
         match ends.last_mut() {
             Some(last) => *last = range.end,
