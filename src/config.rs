@@ -158,10 +158,18 @@ impl Options {
     /// [`Error::Setting`] with file and line for a syntax error, an unknown key or a wrong value.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        toml::from_str(&text).map_err(|error: toml::de::Error| {
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Parses the text of a settings file that is called `name`.
+    ///
+    /// # Errors
+    /// Those of [`Options::read`].
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             Error::Setting {
-                origin: format!("{}:{line}", path.display()),
+                origin: format!("{name}:{line}"),
                 problem: error.message().to_owned(),
                 help: "the tables are [corpus], [chunking], [embedding], [output]; see the README's settings"
                     .to_owned(),

@@ -53,17 +53,14 @@ pub enum Event {
         /// Chunks it gave.
         chunks: usize,
     },
-    /// Chunks were handed to the model.
-    Queued {
-        /// How many.
-        chunks: usize,
-    },
     /// A batch was embedded.
     Embedded {
+        /// Texts in it.
+        texts: usize,
         /// Tokens the model read.
         tokens: usize,
     },
-    /// Chunks have their vectors.
+    /// All chunks of a file have their vectors, those with equal texts too.
     Ready {
         /// How many.
         chunks: usize,
@@ -248,20 +245,19 @@ fn embed_files(
     for mut batch in prepared {
         let started = Instant::now();
         let chunks = batch.chunks.len();
-        watch(Event::Queued { chunks });
         let texts = std::mem::take(&mut batch.texts);
-        let progress = |tokens| watch(Event::Embedded { tokens });
-        let embedded = batcher.embed(&texts, Role::Document, stop, &progress)?;
-        for (row, n_tokens) in batch.chunks.iter_mut().zip(&embedded.n_tokens) {
+        let progress = |texts, tokens| watch(Event::Embedded { texts, tokens });
+        let vectors = batcher.embed(&texts, Role::Document, stop, &progress)?;
+        for (row, n_tokens) in batch.chunks.iter_mut().zip(&vectors.n_tokens) {
             row.n_model_tokens = Some(i64::try_from(*n_tokens).unwrap_or(i64::MAX));
             row.truncated = Some(*n_tokens > max_tokens);
         }
         if job.deny_truncation {
             deny_truncated(&batch.chunks, max_tokens)?;
         }
-        batch.vectors = embedded.vectors;
-        total.computed += embedded.computed;
-        total.tokens_read += embedded.tokens_read;
+        batch.vectors = vectors.vectors;
+        total.computed += vectors.computed;
+        total.tokens_read += vectors.tokens_read;
         total.busy += started.elapsed();
         watch(Event::Ready { chunks });
         if done.send(batch).is_err() {

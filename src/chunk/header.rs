@@ -2,12 +2,13 @@
 //! over the maximum.
 //!
 //! Merging goes through the document once, from its start: a chunk that is under the minimum takes
-//! the next section, whatever its level, until it is not; the last one may stay small. A merged
-//! chunk keeps the heading path of the section it starts with. Only the pieces of a section that
+//! the next section, whatever its level, until it is not; the last one may stay small. A
+//! chunk has the heading path of the section it starts in. Only the pieces of a section that
 //! had to be split overlap, because sections are different topics.
 
 use super::Boundary;
 use super::pack::{Group, Packer, Piece, trim};
+use crate::document::{Document, is_blank};
 use crate::error::Result;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
@@ -28,26 +29,31 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         let level = document.sections[first].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
         let headers =
-            |own: bool| if spec.parent_headers() { parent_headers(packer, first, own) } else { String::new() };
+            |start: usize| if spec.parent_headers() { parent_headers(document, start) } else { String::new() };
         let merged = last - first + 1;
-        let prefix = headers(false);
+        let prefix = headers(range.start);
         groups.push(if packer.fits(&prefix, range.clone())? {
             let piece = Piece { prefix, ..Piece::plain(range, start) };
-            Group { section: Some(first), pieces: vec![piece], split: false, merged }
+            Group { pieces: vec![piece], split: false, merged }
         } else {
-            let pieces = packer.fill(&range, start, &prefix, &headers(true))?;
-            Group { section: Some(first), pieces, split: true, merged }
+            let pieces = packer.fill(&range, start, &headers)?;
+            Group { pieces, split: true, merged }
         });
         first = last + 1;
     }
     Ok(groups)
 }
 
-/// The headings a section stands under, and its `own` if the text does not start with it.
-fn parent_headers(packer: &Packer<'_>, section: usize, own: bool) -> String {
-    let sections = &packer.document.sections;
+/// The headings that a text starting at `start` stands under and does not start with itself.
+fn parent_headers(document: &Document, start: usize) -> String {
+    let sections = &document.sections;
     let mut above: Vec<String> = Vec::new();
-    let mut at = if own { Some(section) } else { sections[section].parent };
+    let mut at = document.section_at(start);
+    if let Some(own) = at
+        && is_blank(&document.text[sections[own].range.start..start])
+    {
+        at = sections[own].parent;
+    }
     while let Some(index) = at {
         let section = &sections[index];
         if section.level > 0 {

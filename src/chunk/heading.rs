@@ -16,16 +16,16 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     if document.sections.is_empty() {
         // An empty file gives one empty chunk, so that it can be found at all.
         let empty = document.body.start..document.body.start;
-        return Ok(vec![Group::whole(None, Piece::plain(empty, Boundary::Start))]);
+        return Ok(vec![Group::whole(Piece::plain(empty, Boundary::Start))]);
     }
-    let sections = document.sections.iter().enumerate();
-    let groups = sections.map(|(index, section)| {
+    let sections = document.sections.iter();
+    let groups = sections.map(|section| {
         let range = trim(&document.text, section.range.clone());
         let start = if section.level == 0 { Boundary::Start } else { Boundary::Heading(section.level) };
         if packer.ruler.size(range.clone())? <= packer.spec.max() {
-            return Ok(Group::whole(Some(index), Piece::plain(range, start)));
+            return Ok(Group::whole(Piece::plain(range, start)));
         }
-        Ok(Group { section: Some(index), pieces: packer.windows(&range, start)?, split: true, merged: 1 })
+        Ok(Group { pieces: packer.windows(&range, start)?, split: true, merged: 1 })
     });
     groups.collect()
 }

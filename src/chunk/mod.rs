@@ -1,6 +1,6 @@
 //! Chunking: a document and a [`Spec`] make [`Chunk`]s.
 //!
-//! A strategy proposes groups of source ranges, one file per strategy; [`pack`] alone enforces
+//! A strategy proposes groups of source ranges, one file per strategy; `pack` alone enforces
 //! sizes and overlap; this file alone gives ids, paths and positions. So every strategy works with
 //! every unit, and every chunk obeys the same rules:
 //!
@@ -10,7 +10,7 @@
 //! - its size is at most the spec's maximum, unless it is one atomic block and flagged
 //!   `oversized_…`.
 //!
-//! Strategies that are still to come go beside [`header`] and [`heading`] and into [`Strategy`].
+//! Strategies that are still to come go beside `header` and `heading` and into [`Strategy`].
 
 mod header;
 mod heading;
@@ -90,7 +90,7 @@ pub struct Chunk {
     pub n_in_section: usize,
     /// What it holds.
     pub kind: Kind,
-    /// Titles of the headings it stands under, outermost first.
+    /// Titles of the headings that its source starts under, outermost first.
     pub heading_path: Vec<String>,
     /// The heading path in the strategy's own way of writing it.
     pub header_path: String,
@@ -145,21 +145,22 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> {
     let mut chunks = Vec::with_capacity(groups.len());
     for (section_index, group) in groups.into_iter().enumerate() {
-        let heading_path = group.section.map(|section| document.heading_path(section)).unwrap_or_default();
-        let header_path = heading_path.join(" > ");
         let n_in_section = group.pieces.len();
         for (sub, piece) in group.pieces.into_iter().enumerate() {
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
+            let whole = spec.strategy() == Strategy::None;
+            let section = if whole { None } else { document.section_at(piece.range.start) };
+            let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
             chunks.push(Chunk {
                 id: id(spec.strategy(), &document.source.doc_id, index, section_index, sub_index),
                 index,
                 section_index,
                 sub_index,
                 n_in_section,
-                kind: if spec.strategy() == Strategy::None { Kind::Document } else { Kind::Text },
-                heading_path: heading_path.clone(),
-                header_path: header_path.clone(),
+                kind: if whole { Kind::Document } else { Kind::Text },
+                header_path: heading_path.join(" > "),
+                heading_path,
                 prefix: piece.prefix,
                 has_overlap: piece.has_overlap,
                 range: piece.range,

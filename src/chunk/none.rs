@@ -9,5 +9,5 @@ pub(super) fn propose(document: &Document) -> Vec<Group> {
     if range.is_empty() {
         return Vec::new();
     }
-    vec![Group::whole(None, Piece::plain(range, Boundary::Start))]
+    vec![Group::whole(Piece::plain(range, Boundary::Start))]
 }

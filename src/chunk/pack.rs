@@ -20,8 +20,6 @@ const JOIN_SLACK: usize = 8;
 
 /// The chunks of one section, or of several that were merged.
 pub(super) struct Group {
-    /// The section whose heading path holds.
-    pub(super) section: Option<usize>,
     pub(super) pieces: Vec<Piece>,
     /// Whether the limit forced a split, also if only one piece came of it.
     pub(super) split: bool,
@@ -31,8 +29,8 @@ pub(super) struct Group {
 
 impl Group {
     /// A section that is one chunk.
-    pub(super) fn whole(section: Option<usize>, piece: Piece) -> Self {
-        Self { section, pieces: vec![piece], split: false, merged: 1 }
+    pub(super) fn whole(piece: Piece) -> Self {
+        Self { pieces: vec![piece], split: false, merged: 1 }
     }
 }
 
@@ -99,17 +97,17 @@ impl Packer<'_> {
     /// Cuts are made between paragraphs that a blank line separates; where such a paragraph is over
     /// the maximum by itself, between its blocks (the items of a list, say); where such a block is,
     /// between the blocks inside it. A block with none inside is never cut, but becomes a piece of
-    /// its own and is flagged. Each piece but the first starts with `headers` and the end of the
-    /// piece before, unless a block would then no longer fit.
+    /// its own and is flagged. A piece starts with the `headers` for the offset at which its source
+    /// starts; each but the first goes on with the end of the piece before, unless a block would
+    /// then no longer fit.
     pub(super) fn fill(
         &self,
         range: &Range<usize>,
         boundary: Boundary,
-        first_headers: &str,
-        headers: &str,
+        headers: &dyn Fn(usize) -> String,
     ) -> Result<Vec<Piece>> {
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut open = Piece { prefix: first_headers.to_owned(), ..Piece::plain(range.start..range.start, boundary) };
+        let mut open = Piece { prefix: headers(range.start), ..Piece::plain(range.start..range.start, boundary) };
         let mut units = self.paragraphs(range);
         units.reverse();
         while let Some(unit) = units.pop() {
@@ -119,13 +117,13 @@ impl Packer<'_> {
             }
             // A piece that is still empty already is the fresh one, and can only lose its overlap.
             let empty = open.range.is_empty();
-            let fresh = if empty { open.prefix.clone() } else { self.overlap(&open, headers)? };
-            let bare = if pieces.is_empty() && empty { first_headers } else { headers };
+            let bare = headers(unit.range.start);
+            let fresh = if empty { open.prefix.clone() } else { self.overlap(&open, &bare)? };
             let alone = trim(&self.document.text, unit.range.clone());
             let prefix = if !empty && self.fits(&fresh, alone.clone())? {
                 Some(fresh)
-            } else if fresh != bare && self.fits(bare, alone.clone())? {
-                Some(bare.to_owned())
+            } else if fresh != bare && self.fits(&bare, alone.clone())? {
+                Some(bare.clone())
             } else {
                 None
             };
@@ -151,10 +149,11 @@ impl Packer<'_> {
             }
             self.finish(&mut pieces, open);
             let after = unit.range.end..unit.range.end;
-            let prefix = self.overlap(&oversized, headers)?;
+            let bare = headers(after.start);
+            let prefix = self.overlap(&oversized, &bare)?;
             let boundary = units.last().map_or(Boundary::BlankLine, |unit| unit.boundary);
             self.finish(&mut pieces, oversized);
-            open = Piece { has_overlap: prefix.len() > headers.len(), prefix, ..Piece::plain(after, boundary) };
+            open = Piece { has_overlap: prefix.len() > bare.len(), prefix, ..Piece::plain(after, boundary) };
         }
         self.finish(&mut pieces, open);
         Ok(pieces)
@@ -191,7 +190,11 @@ impl Packer<'_> {
                     unit.blocks.end = *next;
                 }
                 _ => {
-                    units.push(Unit { range: at.start..range.end, blocks: index..*next, boundary: Boundary::BlankLine })
+                    units.push(Unit {
+                        range: at.start..range.end,
+                        blocks: index..*next,
+                        boundary: Boundary::BlankLine,
+                    });
                 }
             }
             index = *next;

@@ -52,6 +52,8 @@ pub(super) struct Progress {
     prepared: AtomicU64,
     chunks: AtomicU64,
     ready: AtomicU64,
+    /// Texts of the file being embedded that are done.
+    in_work: AtomicU64,
     tokens: AtomicU64,
 }
 
@@ -75,6 +77,7 @@ impl Progress {
             prepared: zero(),
             chunks: zero(),
             ready: zero(),
+            in_work: zero(),
             tokens: zero(),
         }
     }
@@ -90,23 +93,25 @@ impl Progress {
                 add(&self.prepared, 1);
                 add(&self.chunks, chunks);
             }
-            Event::Embedded { tokens } => {
+            Event::Embedded { texts, tokens } => {
                 add(&self.tokens, tokens);
+                add(&self.in_work, texts);
             }
             Event::Ready { chunks } => {
                 add(&self.ready, chunks);
+                self.in_work.store(0, Ordering::Relaxed);
             }
-            Event::Queued { .. } => {}
         }
         self.show();
     }
 
-    /// Seconds left: what was done so far took as long per chunk as what is to come.
+    /// Share of the work that is done: what is known of it, scaled to the documents not yet seen.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn done(&self) -> f64 {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        share(load(&self.prepared), load(&self.documents)) * share(load(&self.ready), load(&self.chunks))
+        share(load(&self.prepared), load(&self.documents))
+            * share(load(&self.ready) + load(&self.in_work), load(&self.chunks))
     }
 
     #[expect(
@@ -124,7 +129,7 @@ impl Progress {
                 "{}/{} documents, {}/{} chunks, {rate:.0} tokens/s",
                 load(&self.prepared),
                 load(&self.documents),
-                load(&self.ready),
+                load(&self.ready) + load(&self.in_work),
                 load(&self.chunks)
             )
         };
@@ -148,7 +153,7 @@ impl Progress {
                 "documents": load(&self.documents),
                 "prepared": load(&self.prepared),
                 "chunks": load(&self.chunks),
-                "ready": load(&self.ready),
+                "ready": load(&self.ready) + load(&self.in_work),
                 "tokens_per_second": rate.round(),
                 "seconds": elapsed,
                 "eta_seconds": eta,

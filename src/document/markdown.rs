@@ -153,7 +153,7 @@ impl State<'_> {
                 self.close();
             }
             TagEnd::Table | TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
-                self.close()
+                self.close();
             }
             TagEnd::Link | TagEnd::Image => {
                 let at = self.links.pop().map(|mut link| {

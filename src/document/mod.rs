@@ -288,6 +288,12 @@ impl Document {
         Self::parse(source, Content { text, hash, bytes })
     }
 
+    /// The section that holds the byte at this offset of the body.
+    #[must_use]
+    pub fn section_at(&self, byte: usize) -> Option<usize> {
+        self.sections.partition_point(|section| section.range.start <= byte).checked_sub(1)
+    }
+
     /// Titles of a section's ancestors and its own, outermost first.
     #[must_use]
     pub fn heading_path(&self, section: usize) -> Vec<String> {

@@ -48,7 +48,8 @@ impl<'a> Batcher<'a> {
         Self { embedder, batch_tokens, remembered: HashMap::new(), capacity }
     }
 
-    /// Embeds texts. `progress` is called with the tokens of each finished batch, from any thread.
+    /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any
+    /// thread.
     ///
     /// # Errors
     /// [`Error::Embed`] from the embedder; [`Error::Interrupted`] soon after `stop` is set.
@@ -57,7 +58,7 @@ impl<'a> Batcher<'a> {
         texts: &[String],
         role: Role,
         stop: &AtomicBool,
-        progress: &(dyn Fn(usize) + Sync),
+        progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Embedded> {
         let embedder = self.embedder;
         let dim = embedder.info().dim;
@@ -90,7 +91,7 @@ impl<'a> Batcher<'a> {
             }
             let ids: Vec<&[u32]> = batch.iter().map(|&index| encoded[index].ids.as_slice()).collect();
             let vectors = embedder.embed(&ids)?;
-            progress(ids.iter().map(|ids| ids.len()).sum());
+            progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
             Ok(vectors)
         };
         let computed: Vec<Vec<f32>> = if embedder.concurrent() {

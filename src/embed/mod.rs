@@ -34,7 +34,7 @@ pub enum Role {
 /// A text as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// Token ids with the special ones, at most [`Embedder::max_tokens`]. Never empty.
+    /// Token ids with the special ones, at most [`ModelInfo::max_tokens`]. Never empty.
     pub ids: Vec<u32>,
     /// How many there were before the text was cut to fit.
     pub n_tokens: usize,

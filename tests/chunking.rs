@@ -1,0 +1,85 @@
+//! Chunking: documents that break other chunkers, and costs that stay bounded.
+
+use chunkmill::chunk::{Preset, Spec, chunk};
+use chunkmill::document::Document;
+use chunkmill::tokens::Unit;
+
+use crate::common::{cut, sizer};
+use crate::properties::{check, preset_in};
+
+fn every_preset_and_unit() -> impl Iterator<Item = Spec> {
+    let pairs = Preset::ALL.into_iter().flat_map(|preset| Unit::ALL.map(|unit| (preset, unit)));
+    pairs.map(|(preset, unit)| preset_in(preset, unit))
+}
+
+#[test]
+fn hostile_documents_keep_every_promise() {
+    let deep_quote = "> ".repeat(10_000) + "x\n";
+    let deep_list: String = (0..400).map(|depth| format!("{}- item {depth}\n", "  ".repeat(depth))).collect();
+    let texts = [
+        String::new(),
+        " \n\t\n".to_owned(),
+        "# only a heading".to_owned(),
+        "#".to_owned(),
+        "\u{feff}# heading after a byte order mark\r\n\r\ntext\r\n".to_owned(),
+        "a\0b\0\0c".to_owned(),
+        "[".repeat(200_000),
+        "`".repeat(200_000),
+        "a".repeat(300_000),
+        " ".repeat(300_000) + "x",
+        "0123456789".repeat(30_000),
+        "日本語".repeat(50_000),
+        "👩‍👩‍👧‍👦".repeat(10_000),
+        "e\u{301}".repeat(50_000),
+        "\r".repeat(1000) + "# a\rb\r# c\r",
+        "| a ".repeat(2000) + "|\n" + &"|---".repeat(2000) + "|\n| x |\n",
+        deep_quote,
+        deep_list,
+        "```\nnever closed\n\n# not a heading\n".to_owned(),
+        "x\n\n".repeat(20_000),
+        "# h\n".repeat(20_000),
+    ];
+    for text in &texts {
+        let document = Document::from_text("doc.md", text.clone());
+        for spec in every_preset_and_unit() {
+            check(&document, &spec, &chunk(&document, &spec, sizer(&spec)).unwrap(), false);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megabyte_line_and_deep_nesting_finish() {
+    let line = Document::from_text("doc.md", "a".repeat(100 << 20));
+    let spec: Spec = "heading-tokens".parse().unwrap();
+    let chunks = chunk(&line, &spec, sizer(&spec)).unwrap();
+    assert!(chunks.len() > 10_000);
+    let nested = Document::from_text("doc.md", "> ".repeat(100_000) + "x\n" + &"[".repeat(1 << 20));
+    let spec: Spec = "ragdocs".parse().unwrap();
+    check(&nested, &spec, &chunk(&nested, &spec, sizer(&spec)).unwrap(), false);
+}
+
+#[test]
+fn front_matter_is_dropped_and_malformed_front_matter_is_not() {
+    let good = cut("none", "---\ntitle: A\n---\n\ntext\n");
+    assert_eq!(good.contents(), ["text"]);
+    let bad = cut("none", "---\ntitle: [\n---\n\ntext\n");
+    assert_eq!(bad.contents(), ["---\ntitle: [\n---\n\ntext"]);
+    assert_eq!(bad.document.flags, ["malformed_front_matter"]);
+}
+
+#[test]
+fn link_reference_definitions_are_not_lost() {
+    for spec in ["ragdocs min=1 max=20 overlap=0", "heading-tokens", "none"] {
+        let cut = cut(spec, "# a\n\ntext [x]\n\n[x]: http://example.org/one\n[y]: http://example.org/two\n");
+        let all = cut.contents().concat();
+        assert!(all.contains("[y]: http://example.org/two"), "{spec}");
+    }
+}
+
+#[test]
+fn a_whole_document_is_one_chunk() {
+    let cut = cut("none", "# a\n\nb\n\n## c\n\nd\n");
+    assert_eq!(cut.contents(), ["# a\n\nb\n\n## c\n\nd"]);
+    assert_eq!(cut.ids(), ["doc.md_chunk_0"]);
+    assert_eq!(cut.chunks[0].kind.name(), "document");
+}
