@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::{Block, BlockKind, Heading, Link, LinkKind, Parsed, is_blank, tag};
 
@@ -27,9 +27,10 @@ pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>) 
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
     let events = Parser::new_ext(&text[body.clone()], options()).into_offset_iter();
-    for (event, range) in TextMergeWithOffset::new(events) {
+    for (event, range) in events {
         state.event(event, range.start + body.start..range.end + body.start);
     }
+    state.end_run();
     state.cover(body.end);
     state.parsed
 }
@@ -45,6 +46,8 @@ struct State<'t> {
     covered: usize,
     /// Inside code and HTML, where `#` starts no tag.
     verbatim: bool,
+    /// Source of the text events that follow each other without a gap.
+    run: Range<usize>,
     heading: Option<String>,
     links: Vec<Link>,
     /// What the open paragraph holds so far.
@@ -61,15 +64,17 @@ enum Paragraph {
 
 impl State<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        if !(matches!(event, Event::Text(_)) && range.start == self.run.end) {
+            self.end_run();
+            self.run = range.start..range.start;
+        }
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(end) => self.end(end),
             Event::Text(text) => {
                 self.inline(&text, Paragraph::Other);
                 if !self.verbatim {
-                    let before = self.text[..range.start].chars().next_back();
-                    // An escaped `\#` is not a tag: the backslash is the character before.
-                    tag::scan(&text, before, |tag| self.parsed.tags.push(tag.to_owned()));
+                    self.run.end = range.end;
                 }
             }
             Event::Code(text) | Event::InlineMath(text) => self.inline(&text, Paragraph::Other),
@@ -209,6 +214,14 @@ impl State<'_> {
             self.parsed.blocks.push(Block { kind: BlockKind::References, range: self.covered..end, next });
         }
         self.covered = self.covered.max(end);
+    }
+
+    /// Looks for tags in the text since the run began. The source is searched, not the parsed text:
+    /// an escaped `\#` is told by the backslash before it, an entity is not a `#`.
+    fn end_run(&mut self) {
+        let before = self.text[..self.run.start].chars().next_back();
+        tag::scan(&self.text[self.run.clone()], before, |tag| self.parsed.tags.push(tag.to_owned()));
+        self.run.start = self.run.end;
     }
 
     fn line_start(&self, at: usize) -> usize {

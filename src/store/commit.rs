@@ -1,13 +1,15 @@
 //! From staged files to a committed snapshot.
 //!
-//! Every file is written under a staging name, synced, and renamed into place, and its folder is
-//! synced; the manifest comes last, by one rename. There are two outcomes: the old snapshot, or the
-//! new one. What a crash leaves behind is never named by a manifest, and the next run removes it.
+//! Every file is written under a staging name and synced. When all are there, they are renamed into
+//! place and their folders synced; the manifest comes last, by one rename. There are two outcomes:
+//! the old snapshot, or the new one. A run that fails removes its staged files; what a crash leaves
+//! behind is never named by a manifest, and the next run removes it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::rows::QuarantineRow;
 use super::schema::Table;
@@ -21,6 +23,8 @@ const STAGING: &str = ".staging";
 #[derive(Debug)]
 pub struct Staging {
     root: PathBuf,
+    /// Finished files: where they are staged, and the names below the root that they are to get.
+    finished: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl Staging {
@@ -41,7 +45,7 @@ impl Staging {
                 });
             }
         }
-        let staging = Self { root: root.to_owned() };
+        let staging = Self { root: root.to_owned(), finished: Mutex::new(Vec::new()) };
         staging.clear()?;
         for folder in [staging.folder(), root.join("data/chunks"), root.join("data/documents")] {
             fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
@@ -78,11 +82,27 @@ impl Staging {
     fn put(&self, name: &str, text: &str) -> Result<()> {
         let mut staged = self.create(name)?;
         staged.file_mut().write_all(text.as_bytes()).map_err(Error::io("write", self.root.join(name)))?;
-        staged.publish(name)
+        staged.finish(name)
     }
 
-    /// Makes the published files the dataset: quarantine list, card, then the manifest, which is
-    /// the commit; afterwards removes files that no manifest names any more.
+    /// Gives every finished file its name, and syncs the folders they are in.
+    fn publish(&self) -> Result<()> {
+        let finished = std::mem::take(&mut *self.lock());
+        let mut folders = BTreeSet::new();
+        for (staged, name) in finished {
+            let path = self.root.join(name);
+            fs::rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+            folders.insert(path.parent().unwrap_or(&self.root).to_owned());
+        }
+        folders.iter().try_for_each(|folder| sync_folder(folder).map_err(Error::io("sync", folder)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, String)>> {
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the finished files the dataset: data, quarantine list and card, then the manifest,
+    /// which is the commit; afterwards removes files that no manifest names any more.
     ///
     /// # Errors
     /// [`Error::Io`]; the old snapshot is then still in place.
@@ -90,7 +110,9 @@ impl Staging {
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
         self.put("quarantine.jsonl", &lines.map(|line| line + "\n").collect::<String>())?;
         self.put("README.md", &card::render(manifest))?;
+        self.publish()?;
         self.put(manifest::FILE, &manifest.to_json())?;
+        self.publish()?;
         self.sweep(manifest);
         Ok(())
     }
@@ -136,13 +158,11 @@ impl StagedFile<'_> {
         &mut self.file
     }
 
-    /// Syncs the file, gives it its name below the dataset's folder, and syncs that folder.
-    pub(super) fn publish(self, name: &str) -> Result<()> {
+    /// Syncs the file; the commit will give it this name below the dataset's folder.
+    pub(super) fn finish(self, name: &str) -> Result<()> {
         self.file.sync_all().map_err(Error::io("sync", &self.path))?;
-        let path = self.staging.root.join(name);
-        fs::rename(&self.path, &path).map_err(Error::io("rename to", &path))?;
-        let folder = path.parent().unwrap_or(&self.staging.root);
-        sync_folder(folder).map_err(Error::io("sync", folder))
+        self.staging.lock().push((self.path, name.to_owned()));
+        Ok(())
     }
 }
 

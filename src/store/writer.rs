@@ -93,7 +93,7 @@ fn write(
     let (hash, bytes) = (hashing.hasher.finalize().to_hex().to_string(), hashing.bytes);
     drop(hashing);
     let path = format!("data/{}/{name}-{}.parquet", table.name(), &hash[..16]);
-    staged.publish(&path)?;
+    staged.finish(&path)?;
     Ok(FileEntry { table: table.name().to_owned(), path, rows: rows as u64, bytes, blake3: hash })
 }
 

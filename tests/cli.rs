@@ -1,0 +1,252 @@
+//! The program: output, exit codes, and what a user sees.
+
+use std::fs;
+use std::process::Stdio;
+
+use chunkmill::store::{EmbeddingType, chunks_schema};
+use serde_json::Value;
+
+use crate::common::{finish, folder, json_lines, program, run, write};
+
+const PAGE: &str = "# Guide\n\nintro\n\n## Install\n\nrun it\n\n## Remove\n\ndelete it\n";
+
+#[test]
+fn chunk_prints_the_columns_of_the_table_without_the_vector() {
+    let home = folder(&[("doc.md", PAGE)]);
+    let (code, out, err) = run(home.path(), &["chunk", "doc.md", "--preset", "heading-tokens"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let lines = json_lines(&out);
+    assert_eq!(lines.len(), 3);
+    let schema = chunks_schema(EmbeddingType::F32, 1);
+    let columns: Vec<&str> =
+        schema.fields().iter().map(|field| field.name().as_str()).filter(|name| *name != "embedding").collect();
+    // serde_json's map is sorted, so the order of the columns is looked up in the line itself.
+    let line = out.lines().next().unwrap();
+    let places: Vec<usize> = columns.iter().map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();
+    assert!(places.is_sorted(), "{line}");
+    assert_eq!(lines[0].as_object().unwrap().len(), columns.len());
+    assert_eq!(lines[1]["chunk_id"], "doc.md#1");
+    assert_eq!(lines[1]["heading_path"], serde_json::json!(["Guide", "Install"]));
+    assert_eq!(lines[1]["content"], "## Install\n\nrun it");
+    assert_eq!((&lines[1]["start_line"], &lines[1]["end_line"]), (&5.into(), &7.into()));
+    assert_eq!(lines[1]["n_model_tokens"], Value::Null);
+}
+
+#[test]
+fn chunk_is_the_same_on_any_number_of_threads() {
+    let files: Vec<(String, String)> = (0..300).map(|i| (format!("d/{i}.md"), PAGE.repeat(1 + i % 9))).collect();
+    let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    let one = run(home.path(), &["chunk", "d", "--threads", "1"]);
+    assert_eq!(one, run(home.path(), &["chunk", "d", "--threads", "4"]));
+    assert_eq!(one.0, 0);
+}
+
+#[test]
+fn chunk_goes_on_after_a_bad_document_and_says_so() {
+    let home = folder(&[("d/a.md", PAGE)]);
+    write(home.path(), "d/b.md", b"\xFF\xFF");
+    let (code, out, err) = run(home.path(), &["chunk", "d"]);
+    assert_eq!(code, 3);
+    assert_eq!(json_lines(&out).len(), 1);
+    assert!(err.contains("quarantined b.md: is not valid UTF-8"), "{err}");
+}
+
+#[test]
+fn chunk_counts_with_the_models_tokenizer() {
+    let home = folder(&[("doc.md", &"the cat sat on a mat . ".repeat(20))]);
+    crate::common::tiny_model(&home.path().join("tiny"));
+    let args = [
+        "chunk",
+        "doc.md",
+        "--strategy",
+        "heading",
+        "--unit",
+        "model",
+        "--max",
+        "10",
+        "--overlap",
+        "0",
+        "--model",
+        "tiny",
+    ];
+    let (code, out, err) = run(home.path(), &args);
+    assert_eq!(code, 0, "{err}");
+    let lines = json_lines(&out);
+    assert_eq!(lines.len(), 14, "140 tokens");
+    assert!(lines.iter().all(|line| line["content"].as_str().unwrap().split_whitespace().count() == 10));
+}
+
+#[test]
+fn explain_shows_every_boundary_with_size_reason_and_path() {
+    let home = folder(&[("doc.md", PAGE)]);
+    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--min", "20", "--max", "60"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with("doc.md: 11 lines, 3 sections, 2 chunks with header unit=chars min=20 max=60 overlap=30"),
+        "{out}"
+    );
+    assert!(out.contains("lines 1-7  34 chars  Guide") && out.contains("2 sections merged"), "{out}");
+    assert!(out.contains("lines 9-11") && out.contains("heading 2") && out.contains("Guide > Remove"), "{out}");
+    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--json"]);
+    assert_eq!(code, 0);
+    let line = &json_lines(&out)[0];
+    assert_eq!(line["unit"], "chars");
+    assert_eq!(line["starts_at"], "heading 1");
+    let (code, _, err) = run(home.path(), &["explain", "missing.md"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("missing.md"), "{err}");
+}
+
+#[test]
+fn search_finds_cites_and_prints_json_lines() {
+    let home = folder(&[
+        ("docs/fruit.md", "# Fruit\n\napples and pears\n"),
+        ("docs/cars.md", "# Cars\n\nengines and wheels\n"),
+    ]);
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
+    let (code, out, _) = run(home.path(), &["search", "out", "pears and apples", "-k", "2", "--json"]);
+    assert_eq!(code, 0);
+    let hits = json_lines(&out);
+    assert_eq!(hits.len(), 2);
+    let keys = [
+        "rank",
+        "score",
+        "doc_id",
+        "chunk_id",
+        "path",
+        "start_byte",
+        "end_byte",
+        "start_line",
+        "end_line",
+        "header_path",
+        "content",
+    ];
+    assert!(keys.iter().all(|key| hits[0].get(key).is_some()), "{out}");
+    assert_eq!((&hits[0]["rank"], &hits[0]["doc_id"]), (&1.into(), &"fruit.md".into()));
+    assert!(hits[0]["score"].as_f64() > hits[1]["score"].as_f64());
+    let (_, out, _) = run(home.path(), &["search", "out", "pears and apples", "-k", "1"]);
+    assert!(out.contains("fruit.md:1-3  Fruit"), "{out}");
+    assert_eq!(run(home.path(), &["search", "out", "x", "-k", "0"]), (0, String::new(), String::new()));
+}
+
+#[test]
+fn search_refuses_another_model_than_the_datasets() {
+    let home = folder(&[("docs/a.md", "the cat")]);
+    crate::common::tiny_model(&home.path().join("tiny"));
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--model", "tiny"]).0, 0);
+    assert_eq!(run(home.path(), &["search", "out", "cat", "--model", "tiny"]).0, 0);
+    let (code, _, err) = run(home.path(), &["search", "out", "cat"]);
+    assert_eq!(code, 5);
+    assert!(err.contains("was a local folder") && err.contains("--model FOLDER"), "{err}");
+    let settings = home.path().join("tiny/sentence_bert_config.json");
+    fs::write(settings, r#"{"max_seq_length": 9}"#).unwrap();
+    let (code, _, err) = run(home.path(), &["search", "out", "cat", "--model", "tiny"]);
+    assert_eq!(code, 5);
+    assert!(err.contains("is not the model of the dataset"), "{err}");
+}
+
+#[test]
+fn truncation_is_counted_shown_and_can_be_denied() {
+    let home = folder(&[("docs/a.md", &"word ".repeat(250)), ("docs/b.md", &"word ".repeat(270))]);
+    let index = |extra: &[&str]| {
+        let mut args = vec!["index", "docs", "-o", "out", "--embedder", "fake"];
+        args.extend(extra);
+        run(home.path(), &args)
+    };
+    let (code, out, _) = index(&[]);
+    assert_eq!(code, 0);
+    assert!(out.contains("truncated  1 chunks are longer than the 256 tokens"), "{out}");
+    let (code, _, err) = index(&["--deny-truncation"]);
+    assert_eq!(code, 5);
+    assert!(err.contains("the first in b.md_chunk_0") && err.contains("help: lower --max"), "{err}");
+    assert_eq!(run(home.path(), &["stats", "out"]).0, 0, "the dataset that was there is still there");
+}
+
+#[test]
+fn schema_lists_every_column() {
+    let home = folder(&[]);
+    let (code, out, _) = run(home.path(), &["schema", "--json", "--dim", "8"]);
+    assert_eq!(code, 0);
+    let schema: Value = serde_json::from_str(&out).unwrap();
+    let columns = schema["tables"]["chunks"].as_array().unwrap();
+    assert_eq!(columns.len(), chunks_schema(EmbeddingType::F32, 8).fields().len());
+    assert!(columns.iter().all(|column| !column["holds"].as_str().unwrap().is_empty()));
+    let (_, out, _) = run(home.path(), &["schema"]);
+    assert!(out.contains("embedding") && out.contains("documents (data/documents/*.parquet)"), "{out}");
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    let home = folder(&[]);
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let (code, out, _) = run(home.path(), &["completions", shell]);
+        assert_eq!(code, 0);
+        assert!(out.contains("chunkmill") && out.contains("explain"), "{shell}");
+    }
+}
+
+#[test]
+fn progress_is_plain_or_json_or_nothing_off_a_terminal() {
+    let home = folder(&[("docs/a.md", PAGE)]);
+    for mode in ["auto", "plain", "json", "never"] {
+        let (code, _, err) =
+            run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--progress", mode]);
+        assert_eq!(code, 0);
+        assert!(!err.contains('\u{1b}'), "no terminal codes: {err:?}");
+    }
+}
+
+#[test]
+fn settings_without_effect_are_told() {
+    let home = folder(&[("doc.md", PAGE)]);
+    let (code, _, err) = run(home.path(), &["chunk", "doc.md", "--strategy", "heading", "--min", "5"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("`min` has no effect with strategy `heading`"), "{err}");
+    let (_, _, err) = run(home.path(), &["-q", "chunk", "doc.md", "--strategy", "heading", "--min", "5"]);
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_reader_that_stops_is_no_failure() {
+    let home = folder(&[("doc.md", &PAGE.repeat(20_000))]);
+    let mut child = program(home.path())
+        .args(["chunk", "doc.md", "--min", "1", "--max", "40", "--overlap", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let (code, _, err) = finish(child.wait_with_output().unwrap());
+    assert_eq!((code, err.as_str()), (0, ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_job_cleanly_with_130() {
+    let text: String =
+        (0..3000).map(|i| format!("# s{i}\n\n{} word{i}\n\n", "the cat sat on a mat . ".repeat(12))).collect();
+    let files: Vec<(String, &str)> = (0..24).map(|i| (format!("docs/{i}.md"), text.as_str())).collect();
+    let home = folder(&files.iter().map(|(name, text)| (name.as_str(), *text)).collect::<Vec<_>>());
+    crate::common::tiny_model(&home.path().join("tiny"));
+    write(home.path(), "small/a.md", PAGE.as_bytes());
+    assert_eq!(run(home.path(), &["index", "small", "-o", "out", "--embedder", "fake"]).0, 0);
+    let before = crate::common::tree(&home.path().join("out"));
+    let child = program(home.path())
+        .args(["index", "docs", "-o", "out", "--model", "tiny", "--progress", "never"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Wait until the job is at work: its staging folder is there.
+    let staging = home.path().join("out/.staging");
+    while !staging.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let (code, out, err) = finish(child.wait_with_output().unwrap());
+    assert_eq!((code, out.as_str()), (130, ""), "{err}");
+    assert!(err.contains("the dataset is as it was before"), "{err}");
+    assert!(!staging.exists());
+    assert!(crate::common::tree(&home.path().join("out")) == before, "not a file is added or changed");
+}

@@ -1,0 +1,165 @@
+//! Finding and reading documents.
+
+use std::fs;
+use std::path::PathBuf;
+
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Discovery, Filter, Root, discover, read};
+use chunkmill::error::Error;
+
+use crate::common::{folder, write};
+
+fn find(roots: &[Root], filter: &Filter) -> Discovery {
+    discover(roots, filter, &[]).unwrap()
+}
+
+fn standard() -> Filter {
+    Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap()
+}
+
+fn ids(found: &Discovery) -> Vec<&str> {
+    found.sources.iter().map(|source| source.doc_id.as_str()).collect()
+}
+
+#[test]
+fn documents_are_found_in_a_stable_order_and_others_are_not() {
+    let corpus = folder(&[
+        ("b.md", ""),
+        ("a/z.md", ""),
+        ("a.txt", ""),
+        ("A.MD", ""),
+        ("x.png", ""),
+        (".hidden/h.md", ""),
+        (".git/g.md", ""),
+    ]);
+    let found = find(&[Root::new(corpus.path())], &standard());
+    assert_eq!(ids(&found), [".hidden/h.md", "A.MD", "a.txt", "a/z.md", "b.md"]);
+    let visible = Filter::new(&[], &[], false, DEFAULT_MAX_BYTES).unwrap();
+    assert_eq!(ids(&find(&[Root::new(corpus.path())], &visible)), ["A.MD", "a.txt", "a/z.md", "b.md"]);
+}
+
+#[test]
+fn ignore_files_count_without_a_repository_and_those_above_the_root_do_not() {
+    let outer = folder(&[
+        (".gitignore", "*.md\n"),
+        ("root/.gitignore", "drafts/\n"),
+        ("root/.ignore", "secret.md\n"),
+        ("root/a.md", ""),
+        ("root/secret.md", ""),
+        ("root/drafts/d.md", ""),
+        ("root/sub/.gitignore", "!x\nlocal.md\n"),
+        ("root/sub/local.md", ""),
+        ("root/sub/kept.md", ""),
+    ]);
+    assert_eq!(ids(&find(&[Root::new(outer.path().join("root"))], &standard())), ["a.md", "sub/kept.md"]);
+}
+
+#[test]
+fn globs_include_and_exclude() {
+    let corpus = folder(&[("a.md", ""), ("a.rst", ""), ("old/b.md", ""), ("old/deep/c.md", "")]);
+    let root = [Root::new(corpus.path())];
+    let filter = |include: &[&str], exclude: &[&str]| {
+        let own = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>();
+        Filter::new(&own(include), &own(exclude), true, DEFAULT_MAX_BYTES)
+    };
+    assert_eq!(ids(&find(&root, &filter(&["**/*.rst"], &[]).unwrap())), ["a.rst"]);
+    assert_eq!(ids(&find(&root, &filter(&[], &["old/**"]).unwrap())), ["a.md"]);
+    assert_eq!(ids(&find(&root, &filter(&["old/*.md"], &[]).unwrap())), ["old/b.md"]);
+    let error = filter(&["a[", "b"], &[]).unwrap_err();
+    assert!(error.to_string().contains("include: `a[` is not a glob"), "{error}");
+}
+
+#[test]
+fn several_roots_single_files_and_collections() {
+    let one = folder(&[("a.md", "")]);
+    let two = folder(&[("a.md", ""), ("notes.xyz", "")]);
+    let named: Root = format!("wiki={}", two.path().display()).parse().unwrap();
+    let file = Root::new(two.path().join("notes.xyz"));
+    let found = find(&[Root::new(one.path()), named, file], &standard());
+    assert_eq!(ids(&found), ["a.md", "notes.xyz", "wiki:a.md"]);
+    let collections: Vec<_> = found.sources.iter().map(|source| source.collection.as_str()).collect();
+    assert_eq!(collections, ["default", "default", "wiki"]);
+}
+
+#[test]
+fn two_documents_with_one_id_are_an_error_that_says_what_to_do() {
+    let (one, two) = (folder(&[("a.md", "")]), folder(&[("a.md", "")]));
+    let error = discover(&[Root::new(one.path()), Root::new(two.path())], &standard(), &[]).unwrap_err();
+    assert!(matches!(error, Error::Corpus { .. }));
+    assert!(error.to_string().contains("one=DIR"), "{error}");
+}
+
+#[test]
+fn a_missing_root_is_an_error() {
+    let error = discover(&[Root::new("/nowhere/at/all")], &standard(), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("/nowhere/at/all: "), "{error}");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_never_followed() {
+    use std::os::unix::fs::symlink;
+    let outside = folder(&[("secret.md", "secret")]);
+    let corpus = folder(&[("a.md", "a"), ("sub/b.md", "b")]);
+    let path = corpus.path();
+    symlink(outside.path().join("secret.md"), path.join("leak.md")).unwrap();
+    symlink(outside.path(), path.join("leak")).unwrap();
+    symlink(path.join("gone.md"), path.join("broken.md")).unwrap();
+    symlink(path.join("a.md"), path.join("inside.md")).unwrap();
+    symlink(path, path.join("sub/loop")).unwrap();
+    let found = find(&[Root::new(path)], &standard());
+    assert_eq!(ids(&found), ["a.md", "sub/b.md"]);
+    let passed: Vec<_> = found.quarantined.iter().map(|q| (q.path.as_str(), q.reason.code())).collect();
+    assert_eq!(passed, [("broken.md", "symlink"), ("leak", "symlink"), ("leak.md", "symlink")]);
+}
+
+fn read_bytes(bytes: &[u8]) -> Result<String, String> {
+    let corpus = folder(&[]);
+    write(corpus.path(), "a.md", bytes);
+    let source = find(&[Root::new(corpus.path())], &standard()).sources.remove(0);
+    read(source).map(|(_, content)| content.text).map_err(|q| format!("{}: {}", q.reason.code(), q.reason))
+}
+
+#[test]
+fn decoding_is_strict() {
+    assert_eq!(
+        read_bytes("\u{feff}é".as_bytes()).unwrap(),
+        "\u{feff}é",
+        "a byte order mark stays, offsets are the file's"
+    );
+    assert_eq!(read_bytes(b"\xFF\xFEa\0\xE9\0").unwrap(), "aé");
+    assert_eq!(read_bytes(b"\xFE\xFF\xD8\x3D\xDE\xB2").unwrap(), "🚲");
+    assert!(read_bytes(b"abc\xE9").unwrap_err().contains("not valid UTF-8 (first bad byte at offset 3)"));
+    assert!(read_bytes(b"\xFF\xFEa\0\x00\xD8").unwrap_err().contains("UTF-16LE"));
+    assert!(read_bytes(b"\xFF\xFEa").unwrap_err().contains("UTF-16LE"));
+}
+
+#[test]
+fn large_and_unreadable_files_are_quarantined() {
+    let corpus = folder(&[("big.md", "12345"), ("small.md", "1234")]);
+    let filter = Filter::new(&[], &[], true, 4).unwrap();
+    let found = find(&[Root::new(corpus.path())], &filter);
+    assert_eq!(ids(&found), ["small.md"]);
+    assert_eq!(found.quarantined[0].reason.to_string(), "is 5 bytes, over the limit of 4");
+    let source = found.sources.into_iter().next().unwrap();
+    fs::remove_file(corpus.path().join("small.md")).unwrap();
+    assert_eq!(read(source).unwrap_err().reason.code(), "unreadable");
+}
+
+#[test]
+fn the_content_hash_is_of_the_bytes() {
+    let corpus = folder(&[("a.md", "text")]);
+    let source = find(&[Root::new(corpus.path())], &standard()).sources.remove(0);
+    let (_, content) = read(source).unwrap();
+    assert_eq!(content.hash, blake3::hash(b"text").to_hex().to_string());
+    assert_eq!(content.bytes, 4);
+}
+
+#[test]
+fn a_path_with_an_equals_sign_is_a_path_if_it_exists() {
+    let corpus = folder(&[("a=b/x.md", "")]);
+    let path = corpus.path().join("a=b");
+    let root: Root = path.to_str().unwrap().parse().unwrap();
+    assert_eq!(root, Root { collection: "default".to_owned(), path: PathBuf::from(&path) });
+    assert!("bad name=docs".parse::<Root>().is_err());
+}

@@ -1,0 +1,128 @@
+//! Sizes: equal to tiktoken on everything, and the same from prefix sums as counted directly.
+
+use std::sync::OnceLock;
+
+use chunkmill::document::Document;
+use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
+use proptest::prelude::*;
+use tiktoken_rs::CoreBPE;
+
+use crate::common::Words;
+
+fn tiktoken() -> &'static CoreBPE {
+    static TIKTOKEN: OnceLock<CoreBPE> = OnceLock::new();
+    TIKTOKEN.get_or_init(|| tiktoken_rs::cl100k_base().unwrap())
+}
+
+fn expect_equal(text: &str) {
+    let expected: Vec<u32> = tiktoken().encode_ordinary(text).into_iter().collect();
+    assert_eq!(cl100k().encode(text), expected, "{:?}…", text.chars().take(80).collect::<String>());
+}
+
+#[test]
+fn adversarial_strings_count_as_tiktoken_counts_them() {
+    let texts = [
+        "a".repeat(1 << 20),
+        " ".repeat(1 << 20),
+        "\n".repeat(1 << 18),
+        " \n".repeat(1 << 18),
+        "\t \r\n".repeat(1 << 16),
+        "0".repeat(1 << 18),
+        "0123456789,".repeat(1 << 15),
+        "🚲👩‍👩‍👧‍👦".repeat(1 << 14),
+        "日本語テキスト漢字".repeat(1 << 13),
+        "Привет, κόσμε! שלום 你好 नमस्ते ".repeat(1 << 12),
+        "don't we'll I'M they'RE 'tis ''' ".repeat(1 << 12),
+        "e\u{301}\u{200b}\u{a0}\u{feff}\u{202e}".repeat(1 << 13),
+        "<|endoftext|><|im_start|>".repeat(1 << 10),
+        "xY9_-+=*&^%$#@!~`".repeat(1 << 12),
+        "\0\u{1}\u{7f}".repeat(1 << 12),
+    ];
+    for text in &texts {
+        expect_equal(text);
+    }
+}
+
+#[test]
+fn a_window_may_count_more_alone_than_in_its_place() {
+    // The reason why windows recount: cut out, `'some` starts with the contraction `'s`.
+    let (whole, tail) = ("!!'some", "'some");
+    assert_eq!(cl100k().count(whole).unwrap() - cl100k().count("!!").unwrap(), 2);
+    assert_eq!(cl100k().count(tail).unwrap(), 2);
+    expect_equal(whole);
+    expect_equal(tail);
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => "[a-z]{1,12}",
+        2 => Just(" ".to_owned()),
+        1 => "[ \t]{1,5}",
+        1 => "[\r\n ]{1,5}",
+        1 => "[0-9]{1,9}",
+        1 => "[!-/:-@]{1,6}",
+        1 => "'[sStTrRvVmMlLdD]{1,3}",
+        1 => "[日本語한국á-ü]{1,6}",
+        1 => "(🚲|👩‍👩‍👧|\u{301}|\u{a0}|\u{3000}){1,4}",
+        1 => "\\PC{1,4}",
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// A range of a text whose ends are character boundaries.
+fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::ops::Range<usize> {
+    let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let (a, b) = (*a.get(&boundaries), *b.get(&boundaries));
+    a.min(b)..a.max(b)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_size_of_any_range_is_that_of_its_text_alone(
+        text in text(), a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>(),
+    ) {
+        let range = range_of(&text, a, b);
+        let slice = text[range.clone()].to_owned();
+        let document = Document::from_text("doc.md", text);
+        for unit in Unit::ALL {
+            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let expected = match unit {
+                Unit::Chars => slice.chars().count(),
+                Unit::Tokens => tiktoken().encode_ordinary(&slice).len(),
+                Unit::Words => slice.split_whitespace().count() * 13 / 10,
+                Unit::Model => slice.split_whitespace().count(),
+                Unit::Lines => slice.split_inclusive('\n').count(),
+            };
+            prop_assert_eq!(sizer.size(&slice).unwrap(), expected, "{} alone", unit);
+            prop_assert_eq!(sizer.measure(&document).unwrap().size(range.clone()).unwrap(), expected, "{} in place", unit);
+        }
+    }
+
+    #[test]
+    fn atoms_tile_a_range(text in text(), a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>()) {
+        let range = range_of(&text, a, b);
+        let document = Document::from_text("doc.md", text.clone());
+        for unit in Unit::ALL {
+            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let atoms = sizer.measure(&document).unwrap().atoms(&range).unwrap();
+            prop_assert_eq!(atoms.last(), Some(&range.end));
+            prop_assert!(atoms.iter().all(|&end| text.is_char_boundary(end) && end >= range.start));
+            prop_assert!(atoms.is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_suffix_has_the_asked_size(text in text(), size in 0..30usize) {
+        for unit in [Unit::Chars, Unit::Words, Unit::Model, Unit::Lines] {
+            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let suffix = sizer.suffix(&text, size).unwrap();
+            prop_assert!(text.ends_with(suffix));
+            prop_assert!(sizer.size(suffix).unwrap() <= size, "{unit}: {suffix:?}");
+            if suffix != text && unit != Unit::Words {
+                prop_assert_eq!(sizer.size(suffix).unwrap(), size, "{}", unit);
+            }
+        }
+    }
+}

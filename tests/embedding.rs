@@ -1,0 +1,249 @@
+//! The contract of an embedder, run on each; batches; and the vectors of sentence-transformers.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chunkmill::embed::batch::Batcher;
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{Device, Embedder, Engine, Role, load};
+use chunkmill::error::Error;
+use tempfile::TempDir;
+
+use crate::common::{default_model, tiny_model};
+
+/// How near two vectors of the same text must be.
+struct Tolerance {
+    /// Largest difference of any value between a text alone and in a batch.
+    in_batch: f32,
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
+    let encoded: Vec<_> = texts.iter().map(|text| embedder.encode(text, Role::Document).unwrap()).collect();
+    let ids: Vec<&[u32]> = encoded.iter().map(|text| text.ids.as_slice()).collect();
+    embedder.embed(&ids).unwrap().chunks(embedder.info().dim).map(<[f32]>::to_vec).collect()
+}
+
+/// What every embedder promises.
+fn contract(embedder: &dyn Embedder, tolerance: &Tolerance) {
+    let long = "the cat sat on the mat . ".repeat(200);
+    let texts =
+        ["", "the cat sat", "a dog ran and a cat sat on the mat", "日本語 🚲 \u{301}", &long, "the cat sat", "\0"];
+    let info = embedder.info();
+    let together = embed(embedder, &texts);
+    assert_eq!(together.len(), texts.len());
+    for (text, vector) in texts.iter().zip(&together) {
+        assert_eq!(vector.len(), info.dim);
+        assert!(vector.iter().all(|value| value.is_finite()), "{text:?}");
+        if info.normalize {
+            assert!((cosine(vector, vector) - 1.0).abs() < 1e-9);
+            let norm = vector.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
+            assert!((norm - 1.0).abs() < 1e-5, "{text:?}: {norm}");
+        }
+        let alone = &embed(embedder, &[text])[0];
+        for (x, y) in alone.iter().zip(vector) {
+            assert!((x - y).abs() <= tolerance.in_batch, "{text:?}: {x} alone, {y} in a batch");
+        }
+    }
+    assert_eq!(together[1], together[5], "equal texts");
+    assert!(cosine(&together[1], &together[2]) < 0.9999, "different texts differ");
+
+    let encoded = embedder.encode(&long, Role::Document).unwrap();
+    assert_eq!(encoded.ids.len(), info.max_tokens, "cut to what the model reads");
+    assert!(encoded.n_tokens > info.max_tokens, "and the cut is told");
+    assert!(!embedder.encode("", Role::Document).unwrap().ids.is_empty());
+    assert!(embedder.embed(&[]).unwrap().is_empty());
+}
+
+fn tiny() -> (TempDir, Box<dyn Embedder>) {
+    let folder = TempDir::new().unwrap();
+    tiny_model(folder.path());
+    let embedder = load(Engine::Candle, &ModelRef::Folder(folder.path().to_owned()), Device::Cpu).unwrap();
+    (folder, embedder)
+}
+
+#[test]
+fn the_fake_keeps_the_contract() {
+    contract(load(Engine::Fake, &ModelRef::default(), Device::Cpu).unwrap().as_ref(), &Tolerance { in_batch: 0.0 });
+}
+
+#[test]
+fn candle_keeps_the_contract_with_a_made_up_model() {
+    contract(tiny().1.as_ref(), &Tolerance { in_batch: 1e-5 });
+}
+
+#[test]
+fn candle_keeps_the_contract_with_the_default_model() {
+    let Some(model) = default_model() else { return };
+    contract(load(Engine::Candle, &model, Device::Cpu).unwrap().as_ref(), &Tolerance { in_batch: 1e-5 });
+}
+
+#[test]
+fn vectors_equal_those_of_sentence_transformers() {
+    let Some(model) = default_model() else { return };
+    let embedder = load(Engine::Candle, &model, Device::Cpu).unwrap();
+    let texts: Vec<String> =
+        include_str!("golden/texts.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let golden: Vec<f32> = include_bytes!("golden/vectors.f32")
+        .chunks_exact(4)
+        .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
+        .collect();
+    assert_eq!((texts.len(), golden.len()), (200, 200 * 384));
+    let stop = AtomicBool::new(false);
+    let ours = Batcher::new(embedder.as_ref(), 2048).embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+    let mut least = 1.0f64;
+    for ((text, ours), golden) in texts.iter().zip(ours.vectors.chunks(384)).zip(golden.chunks(384)) {
+        let cosine = cosine(ours, golden);
+        least = least.min(cosine);
+        assert!(cosine >= 0.9999, "{cosine} for {text:?}");
+    }
+    eprintln!("least cosine to sentence-transformers over 200 texts: {least:.8}");
+}
+
+#[test]
+fn a_vector_does_not_depend_on_its_batch() {
+    independent_of_batch(tiny().1.as_ref());
+    if let Some(model) = default_model() {
+        independent_of_batch(load(Engine::Candle, &model, Device::Cpu).unwrap().as_ref());
+    }
+}
+
+fn independent_of_batch(embedder: &dyn Embedder) {
+    let dim = embedder.info().dim;
+    let texts: Vec<String> = (0..60)
+        .map(|i| ["the cat", "a dog ran .", "the mat and the cat sat on a dog", "cats"][i % 4].repeat(1 + i % 3))
+        .collect();
+    let stop = AtomicBool::new(false);
+    let run = |tokens: usize, texts: &[String]| {
+        Batcher::new(embedder, tokens).embed(texts, Role::Document, &stop, &|_, _| ()).unwrap()
+    };
+    let all = run(4096, &texts);
+    assert!(all.vectors == run(1, &texts).vectors, "one text in each batch");
+    assert!(all.vectors == run(30, &texts).vectors, "small batches");
+    for (index, text) in texts.iter().enumerate() {
+        let alone = run(4096, std::slice::from_ref(text));
+        assert_eq!(alone.vectors, all.vectors[index * dim..][..dim], "{text:?}: not a bit differs");
+    }
+}
+
+#[test]
+fn each_text_is_embedded_once_and_batches_keep_their_budget() {
+    struct Counting<'a>(&'a dyn Embedder, Mutex<Vec<usize>>);
+    impl Embedder for Counting<'_> {
+        fn info(&self) -> &chunkmill::embed::ModelInfo {
+            self.0.info()
+        }
+        fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<chunkmill::embed::Encoded> {
+            self.0.encode(text, role)
+        }
+        fn embed(&self, batch: &[&[u32]]) -> chunkmill::error::Result<Vec<f32>> {
+            assert!(batch.iter().all(|ids| ids.len() == batch[0].len()), "one length in a batch");
+            let tokens = batch.len() * batch[0].len();
+            assert!(tokens <= 40 || batch.len() == 1, "{tokens} tokens in a batch of 40");
+            self.1.lock().unwrap().push(batch.len());
+            self.0.embed(batch)
+        }
+        fn counter(&self) -> &dyn chunkmill::tokens::TokenCounter {
+            self.0.counter()
+        }
+        fn concurrent(&self) -> bool {
+            true
+        }
+    }
+    let fake = load(Engine::Fake, &ModelRef::default(), Device::Cpu).unwrap();
+    let counting = Counting(fake.as_ref(), Mutex::new(Vec::new()));
+    let texts: Vec<String> = (0..100).map(|i| format!("text number {} ", i % 25).repeat(1 + i % 5)).collect();
+    let unique = texts.iter().collect::<std::collections::HashSet<_>>().len();
+    let mut batcher = Batcher::new(&counting, 40);
+    let stop = AtomicBool::new(false);
+    let first = batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+    assert_eq!(first.computed, unique);
+    assert_eq!(counting.1.lock().unwrap().iter().sum::<usize>(), unique);
+    let again = batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+    assert_eq!((again.computed, again.vectors), (0, first.vectors), "and not again in a later call");
+}
+
+#[test]
+fn embedding_stops_when_asked() {
+    let fake = load(Engine::Fake, &ModelRef::default(), Device::Cpu).unwrap();
+    let stop = AtomicBool::new(false);
+    let texts: Vec<String> = (0..50).map(|i| format!("text {i}")).collect();
+    let result = Batcher::new(fake.as_ref(), 1)
+        .embed(&texts, Role::Document, &stop, &|_, _| stop.store(true, Ordering::Relaxed));
+    assert!(matches!(result, Err(Error::Interrupted)));
+}
+
+#[test]
+fn the_models_own_limit_wins_over_the_tokenizer_files() {
+    let (_folder, embedder) = tiny();
+    assert_eq!(embedder.info().max_tokens, 12);
+    let encoded = embedder.encode("the cat sat on the mat and a dog ran on the mat", Role::Document).unwrap();
+    assert_eq!(encoded.n_tokens, 13 + 2);
+    assert_eq!((encoded.ids.len(), encoded.ids[0], encoded.ids[11]), (12, 2, 3), "[CLS] … [SEP]");
+    assert_eq!(embedder.encode("the cat", Role::Document).unwrap().ids.len(), 4, "no padding");
+    assert_eq!(embedder.counter().count("the cats sat").unwrap(), 4, "without special tokens");
+}
+
+fn load_changed(change: impl FnOnce(&std::path::Path)) -> String {
+    let folder = TempDir::new().unwrap();
+    tiny_model(folder.path());
+    change(folder.path());
+    load(Engine::Candle, &ModelRef::Folder(folder.path().to_owned()), Device::Cpu).err().unwrap().to_string()
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_says_why() {
+    let replace = |file: &'static str, from: &'static str, to: &'static str| {
+        load_changed(move |folder| {
+            let text = std::fs::read_to_string(folder.join(file)).unwrap();
+            assert!(text.contains(from));
+            std::fs::write(folder.join(file), text.replace(from, to)).unwrap();
+        })
+    };
+    let remove = |file: &'static str| load_changed(move |folder| std::fs::remove_file(folder.join(file)).unwrap());
+    assert!(remove("modules.json").contains("modules.json is missing"));
+    assert!(remove("tokenizer.json").contains("tokenizer.json is missing"));
+    assert!(remove("model.safetensors").contains("model.safetensors is missing"));
+    let pickle = load_changed(|folder| {
+        std::fs::rename(folder.join("model.safetensors"), folder.join("pytorch_model.bin")).unwrap()
+    });
+    assert!(pickle.contains("pickle") && pickle.contains("refused"), "{pickle}");
+    assert!(replace("config.json", "\"bert\"", "\"gpt2\"").contains("`gpt2` are not supported"));
+    assert!(replace("modules.json", "models.Normalize", "models.Dense").contains("Dense"));
+    assert!(replace("1_Pooling/config.json", "mean_tokens", "weightedmean_tokens").contains("pooling"));
+    assert!(replace("modules.json", "1_Pooling", "../1_Pooling").contains("is not a file inside the folder"));
+    let cut = load_changed(|folder| {
+        let bytes = std::fs::read(folder.join("model.safetensors")).unwrap();
+        std::fs::write(folder.join("model.safetensors"), &bytes[..bytes.len() / 2]).unwrap();
+    });
+    assert!(cut.contains("weights: "), "{cut}");
+}
+
+#[test]
+fn other_poolings_prompts_and_the_case_rule_are_honoured() {
+    let folder = TempDir::new().unwrap();
+    tiny_model(folder.path());
+    let model = ModelRef::Folder(folder.path().to_owned());
+    let vector = |role: Role, text: &str| {
+        let embedder = load(Engine::Candle, &model, Device::Cpu).unwrap();
+        let ids = embedder.encode(text, role).unwrap().ids;
+        (embedder.embed(&[&ids]).unwrap(), embedder.info().fingerprint.clone())
+    };
+    let (mean, mean_fingerprint) = vector(Role::Query, "the cat");
+    for mode in ["pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_lasttoken"] {
+        std::fs::write(folder.path().join("1_Pooling/config.json"), format!("{{\"{mode}\": true}}")).unwrap();
+        let (other, fingerprint) = vector(Role::Query, "the cat");
+        assert!(cosine(&mean, &other) < 0.9999, "{mode}");
+        assert_ne!(fingerprint, mean_fingerprint, "{mode}");
+    }
+    let prompts = r#"{"prompts": {"query": "a dog ", "document": "the mat "}}"#;
+    std::fs::write(folder.path().join("config_sentence_transformers.json"), prompts).unwrap();
+    let embedder = load(Engine::Candle, &model, Device::Cpu).unwrap();
+    let plain = |text: &str| embedder.encode(text, Role::Query).unwrap().ids;
+    assert_eq!(plain("ran").len(), 2 + 3, "the query prompt comes before the text");
+    assert_ne!(plain("ran"), embedder.encode("ran", Role::Document).unwrap().ids);
+}

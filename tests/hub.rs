@@ -1,0 +1,194 @@
+//! The hub path, against a local server: download, cache, offline, and the refusal of wrong bytes.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use chunkmill::embed::model::sha256;
+use tempfile::TempDir;
+
+use crate::common::{finish, program, tiny_model, tree};
+
+const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// What a hub would serve for one repository: announced hash and bytes by path.
+type Files = Arc<Mutex<HashMap<String, (String, Vec<u8>)>>>;
+
+struct Hub {
+    endpoint: String,
+    files: Files,
+    requests: Arc<AtomicUsize>,
+}
+
+/// Serves a folder as the repository `team/tiny`, until the test process ends.
+fn hub(folder: &Path) -> Hub {
+    let listed = tree(folder).into_iter().map(|(name, bytes)| (name, (sha256(&bytes), bytes)));
+    let files: Files = Arc::new(Mutex::new(listed.collect()));
+    let requests = Arc::new(AtomicUsize::new(0));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let (served, counted) = (Arc::clone(&files), Arc::clone(&requests));
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (files, requests) = (Arc::clone(&served), Arc::clone(&counted));
+            thread::spawn(move || {
+                requests.fetch_add(1, Ordering::Relaxed);
+                let _ = answer(stream, &files);
+            });
+        }
+    });
+    Hub { endpoint, files, requests }
+}
+
+fn answer(mut stream: TcpStream, files: &Files) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
+    let mut header = String::new();
+    while reader.read_line(&mut header)? > 2 {
+        header.clear();
+    }
+    let mut words = request.split_whitespace();
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let name = path.split_once("/resolve/").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, name)| name);
+    let file = files.lock().unwrap().get(name).cloned();
+    let head = |status: &str, length: usize, etag: &str| {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nETag: \"{etag}\"\r\nX-Repo-Commit: {COMMIT}\r\n\
+             X-Error-Code: EntryNotFound\r\nConnection: close\r\n\r\n"
+        )
+    };
+    match file {
+        Some((etag, bytes)) => {
+            stream.write_all(
+                head("200 OK", bytes.len(), &etag).replace("X-Error-Code: EntryNotFound\r\n", "").as_bytes(),
+            )?;
+            if method == "GET" {
+                stream.write_all(&bytes)?;
+            }
+        }
+        None => stream.write_all(head("404 Not Found", 0, "none").as_bytes())?,
+    }
+    stream.flush()
+}
+
+struct Setup {
+    _model: TempDir,
+    home: TempDir,
+    hub: Hub,
+}
+
+fn setup() -> Setup {
+    let model = TempDir::new().unwrap();
+    tiny_model(model.path());
+    let hub = hub(model.path());
+    Setup { _model: model, home: TempDir::new().unwrap(), hub }
+}
+
+impl Setup {
+    fn run(&self, args: &[&str], offline: bool) -> (i32, String, String) {
+        let mut command = program(self.home.path());
+        command.args(args).env("HF_HOME", self.home.path().join("hf")).env("HF_ENDPOINT", &self.hub.endpoint);
+        if offline {
+            command.env("HF_HUB_OFFLINE", "1");
+        }
+        finish(command.output().unwrap())
+    }
+}
+
+#[test]
+fn a_model_is_pulled_once_and_then_used_without_the_network() {
+    let setup = setup();
+    let (code, out, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("team/tiny is in ") && out.contains("bert network, 12 tokens"), "{out}");
+    let (_, (hash, _)) = setup.hub.files.lock().unwrap().iter().next().map(|(k, v)| (k.clone(), v.clone())).unwrap();
+    assert!(out.contains(&hash), "every file is listed with its SHA-256: {out}");
+
+    let before = setup.hub.requests.load(Ordering::Relaxed);
+    let pinned = format!("team/tiny@{COMMIT}");
+    let (code, out, err) = setup.run(&["model", "check", &pinned], false);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains(COMMIT) && out.contains("160 dimensions, 12 tokens, mean pooling"), "{out}");
+    let asked = setup.hub.requests.load(Ordering::Relaxed) - before;
+    assert!(asked <= 2, "a pinned commit is taken from the cache, only files it lacks are asked for: {asked}");
+    let before = setup.hub.requests.load(Ordering::Relaxed);
+    let (code, _, err) = setup.run(&["model", "check", "team/tiny"], true);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(setup.hub.requests.load(Ordering::Relaxed), before, "HF_HUB_OFFLINE asks nobody");
+}
+
+#[test]
+fn a_flipped_byte_is_refused_and_not_kept() {
+    let setup = setup();
+    let good = {
+        let mut files = setup.hub.files.lock().unwrap();
+        let (_, bytes) = files.get_mut("model.safetensors").unwrap();
+        let good = bytes.clone();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        good
+    };
+    let (code, out, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 5, "{out}");
+    assert!(err.contains("model.safetensors has hash") && err.contains("it was removed"), "{err}");
+    setup.hub.files.lock().unwrap().get_mut("model.safetensors").unwrap().1 = good;
+    let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 0, "the next attempt fetches it again: {err}");
+}
+
+#[test]
+fn small_files_are_checked_against_gits_hash() {
+    let setup = setup();
+    setup.hub.files.lock().unwrap().get_mut("config.json").unwrap().0 = "0".repeat(40);
+    let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 5);
+    assert!(err.contains("config.json has hash"), "{err}");
+}
+
+#[test]
+fn the_default_model_must_have_the_pinned_bytes() {
+    let setup = setup();
+    let (code, _, err) = setup.run(&["model", "pull"], false);
+    assert_eq!(code, 5);
+    assert!(err.contains("is pinned; it is not used"), "{err}");
+    let folder = setup._model.path().to_str().unwrap();
+    let (code, _, err) = setup.run(&["model", "pull", "--from", folder], false);
+    assert_eq!(code, 5);
+    assert!(err.contains("is pinned; it is not used"), "{err}");
+}
+
+#[test]
+fn a_model_that_is_nowhere_says_what_to_do() {
+    let setup = setup();
+    let (code, _, err) = setup.run(&["model", "pull", "team/other"], true);
+    assert_eq!(code, 5);
+    assert!(err.contains("HF_HUB_OFFLINE is set") && err.contains("help: run `chunkmill model pull`"), "{err}");
+    setup.hub.files.lock().unwrap().clear();
+    let (code, _, err) = setup.run(&["model", "pull", "team/empty"], false);
+    assert_eq!(code, 5);
+    assert!(err.contains("modules.json is not in the repository"), "{err}");
+    let (code, _, err) = setup.run(&["model", "pull", "../etc"], false);
+    assert_eq!(code, 2);
+    assert!(err.contains("neither a folder nor a hub id"), "{err}");
+}
+
+#[test]
+fn a_whole_job_runs_with_a_model_from_the_hub() {
+    let setup = setup();
+    crate::common::write(setup.home.path(), "docs/a.md", b"# the cat\n\nthe cat sat on the mat .\n");
+    crate::common::write(setup.home.path(), "docs/b.md", b"# a dog\n\na dog ran and ran .\n");
+    let (code, out, err) = setup.run(&["index", "docs", "-o", "out", "--model", "team/tiny", "--json"], false);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\"model\":\"team/tiny\""), "{out}");
+    let manifest = fs::read_to_string(setup.home.path().join("out/manifest.json")).unwrap();
+    assert!(manifest.contains(COMMIT), "the manifest records the commit");
+    let (code, out, err) = setup.run(&["search", "out", "the cat", "-k", "1", "--json"], true);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\"rank\":1"), "{out}");
+}

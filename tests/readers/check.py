@@ -1,0 +1,50 @@
+"""Reads a dataset with pyarrow, Polars and DuckDB and prints what each of them sees, as JSON."""
+
+import json
+import pathlib
+import sys
+
+import duckdb
+import polars
+import pyarrow.dataset
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    dim = int(sys.argv[2])
+    manifest = json.loads((out / "manifest.json").read_text())
+    files = [str(out / file["path"]) for file in manifest["files"] if file["table"] == "chunks"]
+
+    table = pyarrow.dataset.dataset(files).to_table().sort_by([("doc_id", "ascending"), ("chunk_index", "ascending")])
+    frame = polars.read_parquet(files).sort("doc_id", "chunk_index")
+    rows = duckdb.sql(
+        f"SELECT chunk_id, content, embedding::FLOAT[{dim}] AS embedding, links, modified_time FROM read_parquet({files!r}) "
+        "ORDER BY doc_id, chunk_index"
+    ).fetchall()
+    documents = polars.read_parquet(str(out / "data/documents/*.parquet"))
+
+    def norm(vector):
+        return sum(x * x for x in vector) ** 0.5
+
+    seen = {
+        "pyarrow": [table["chunk_id"].to_pylist(), table["content"].to_pylist(), table["embedding"].to_pylist()],
+        "polars": [frame["chunk_id"].to_list(), frame["content"].to_list(), frame["embedding"].to_list()],
+        "duckdb": [[row[0] for row in rows], [row[1] for row in rows], [list(row[2]) for row in rows]],
+    }
+    first = seen["pyarrow"]
+    print(
+        json.dumps(
+            {
+                "rows": table.num_rows,
+                "documents": documents.height,
+                "agree": [name for name, columns in seen.items() if columns == first],
+                "types": [str(table.schema.field("embedding").type), str(frame.schema["embedding"])],
+                "unit": all(abs(norm(vector) - 1) < 1e-3 for vector in first[2]),
+                "nulls": table["embedding"].null_count,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+//! SciFact with the default model, through the whole pipeline: the published figures come out.
+//!
+//! It takes minutes, so it is ignored by default: `make scifact`.
+
+use std::collections::HashMap;
+use std::fs;
+
+use chunkmill::embed::{Device, Engine, Role, load};
+use chunkmill::search;
+use chunkmill::store::Dataset;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{default_model, json_lines, run, shared, write};
+
+/// nDCG at `k` with graded gains, as `trec_eval` computes it: gain over log2(rank + 1).
+fn ndcg(ranked: &[String], relevant: &HashMap<String, f64>, k: usize) -> f64 {
+    let dcg = |gains: &mut dyn Iterator<Item = f64>| {
+        gains.enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum::<f64>()
+    };
+    let gained = dcg(&mut ranked.iter().take(k).map(|doc| relevant.get(doc).copied().unwrap_or(0.0)));
+    let mut ideal: Vec<f64> = relevant.values().copied().collect();
+    ideal.sort_by(|a, b| b.total_cmp(a));
+    gained / dcg(&mut ideal.into_iter().take(k))
+}
+
+#[test]
+#[ignore = "minutes: run it with `make scifact`"]
+fn scifact_gives_the_published_figures() {
+    let (Some(data), Some(model)) = (shared("scifact"), default_model()) else { return };
+    let home = TempDir::new().unwrap();
+    for document in json_lines(&fs::read_to_string(data.join("corpus.jsonl")).unwrap()) {
+        let text = |key: &str| document[key].as_str().unwrap().to_owned();
+        write(
+            home.path(),
+            &format!("docs/{}.txt", text("_id")),
+            format!("{} {}", text("title"), text("text")).as_bytes(),
+        );
+    }
+    let (code, out, err) = run(home.path(), &["index", "docs", "-o", "out", "--preset", "none"]);
+    assert_eq!(code, 0, "{err}");
+    eprintln!("{out}");
+    let mut judged: HashMap<String, HashMap<String, f64>> = HashMap::new();
+    for line in fs::read_to_string(data.join("qrels.tsv")).unwrap().lines().skip(1) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let grade: f64 = fields[2].parse().unwrap();
+        judged.entry(fields[0].to_owned()).or_default().insert(fields[1].to_owned(), grade);
+    }
+    let embedder = load(Engine::Candle, &model, Device::Cpu).unwrap();
+    let dataset = Dataset::open(&home.path().join("out")).unwrap();
+    let queries = json_lines(&fs::read_to_string(data.join("queries.jsonl")).unwrap());
+    let (mut total_ndcg, mut total_recall, mut count) = (0.0, 0.0, 0.0);
+    for query in &queries {
+        let id = |value: &Value| value["_id"].as_str().unwrap().to_owned();
+        let Some(relevant) = judged.get(&id(query)) else { continue };
+        let ids = embedder.encode(query["text"].as_str().unwrap(), Role::Query).unwrap().ids;
+        let vector = embedder.embed(&[&ids]).unwrap();
+        let hits = search::search(&dataset, &vector, 100).unwrap();
+        let ranked: Vec<String> = hits.into_iter().map(|hit| hit.doc_id.trim_end_matches(".txt").to_owned()).collect();
+        total_ndcg += ndcg(&ranked, relevant, 10);
+        let found = ranked.iter().filter(|doc| relevant.get(*doc).is_some_and(|&grade| grade > 0.0)).count();
+        total_recall += found as f64 / relevant.values().filter(|&&grade| grade > 0.0).count() as f64;
+        count += 1.0;
+    }
+    let (ndcg_at_10, recall_at_100) = (total_ndcg / count, total_recall / count);
+    eprintln!("SciFact, {count} queries: nDCG@10 {ndcg_at_10:.5}, R@100 {recall_at_100:.5}");
+    assert!((ndcg_at_10 - 0.6451).abs() <= 0.0005, "{ndcg_at_10}");
+    assert!((recall_at_100 - 0.925).abs() <= 0.002, "{recall_at_100}");
+}

@@ -1,0 +1,136 @@
+//! Settings: precedence, errors that say where, and specs that are valid by construction.
+
+use chunkmill::chunk::{Preset, Settings, Spec, Strategy};
+use chunkmill::config::Options;
+use chunkmill::tokens::Unit;
+
+use crate::common::{folder, json_lines, program, run, write};
+
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse::<Spec>().map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_preset_stands_for_its_seed() {
+    assert_eq!(Preset::Ragdocs.spec().to_string(), "header unit=chars min=200 max=1500 overlap=50");
+    assert_eq!(Preset::HeadingTokens.spec().to_string(), "heading unit=tokens max=512 overlap=50");
+    assert_eq!(Preset::None.spec().to_string(), "none");
+    assert_eq!(Spec::default(), Preset::Ragdocs.spec());
+}
+
+#[test]
+fn contradictions_are_refused_with_their_numbers() {
+    assert!(spec("header min=300 max=200").unwrap_err().contains("min 300 is over max 200"));
+    assert!(spec("heading max=50 overlap=50").unwrap_err().contains("overlap 50 is not below max 50"));
+    assert!(spec("header max=0").unwrap_err().contains("max is 0"));
+    assert!(spec("header unit=furlongs").unwrap_err().contains("one of: chars, tokens, words, model, lines"));
+    assert!(spec("sideways").unwrap_err().contains("one of: header, heading, none"));
+    assert!(spec("header max").unwrap_err().contains("cannot read `max`"));
+}
+
+#[test]
+fn values_that_were_not_written_give_way() {
+    assert_eq!(spec("ragdocs max=100").unwrap().to_string(), "header unit=chars min=100 max=100 overlap=50");
+    assert_eq!(spec("heading-tokens max=40").unwrap().overlap(), 20);
+    assert_eq!(spec("ragdocs min=5000").unwrap().max(), 5000);
+}
+
+#[test]
+fn settings_that_a_strategy_does_not_read_make_no_difference() {
+    assert_eq!(spec("heading min=9").unwrap(), spec("heading").unwrap());
+    assert_eq!(spec("none max=10 unit=lines").unwrap(), spec("none").unwrap());
+    assert_ne!(spec("header min=9").unwrap().fingerprint(), spec("header").unwrap().fingerprint());
+    let settings = Settings { strategy: Some(Strategy::Heading), min: Some(9), ..Settings::default() };
+    assert_eq!(Spec::resolve(&settings).unwrap().unused(&settings), ["min"]);
+}
+
+#[test]
+fn any_strategy_runs_with_any_unit() {
+    for strategy in Strategy::ALL {
+        for unit in Unit::ALL {
+            let spec = spec(&format!("{strategy} unit={unit} max=77")).unwrap();
+            assert!(strategy == Strategy::None || spec.unit() == unit);
+        }
+    }
+}
+
+#[test]
+fn fingerprints_are_stable() {
+    // Datasets are compared by these: a change must come with a new version of the chunker.
+    assert_eq!(Preset::Ragdocs.spec().fingerprint(), "6edd181088df6b52");
+    assert_eq!(
+        Preset::HeadingTokens.spec().fingerprint(),
+        spec("heading unit=tokens max=512 overlap=50").unwrap().fingerprint()
+    );
+}
+
+#[test]
+fn a_wrong_settings_file_is_reported_with_file_and_line() {
+    for (text, line, problem) in [
+        ("[chunking]\nmax = 10\nmaxx = 3\n", 3, "unknown field `maxx`"),
+        ("[chunking]\nunit = \"inches\"\n", 2, "not a unit"),
+        ("threads = \"two\"\n", 1, "invalid type"),
+        ("\n\n[chunking\n", 3, ""),
+        ("[embedding]\n\ndevice = \"gpu\"\n", 3, "not a device"),
+    ] {
+        let error = Options::parse(text, "chunkmill.toml").unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with(&format!("chunkmill.toml:{line}: ")) && message.contains(problem), "{message}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+fn chunk_count(command: &mut std::process::Command) -> usize {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    json_lines(&String::from_utf8(output.stdout).unwrap()).len()
+}
+
+#[test]
+fn flags_go_over_environment_over_project_over_user_over_defaults() {
+    let text: String = (0..64).map(|i| format!("line {i}\n\n")).collect();
+    let home = folder(&[("doc.md", &text)]);
+    let chunk = || {
+        let mut command = program(home.path());
+        command.args(["chunk", "doc.md", "--unit", "lines", "--overlap", "0", "--min", "1"]);
+        command
+    };
+    assert_eq!(chunk_count(&mut chunk()), 1, "default: 1500 lines");
+    write(home.path(), ".config/chunkmill/config.toml", b"[chunking]\nmax = 63\n");
+    assert_eq!(chunk_count(&mut chunk()), 2, "user file: 32 lines of text in 63");
+    write(home.path(), "chunkmill.toml", b"[chunking]\nmax = 15\n");
+    let project = chunk_count(&mut chunk());
+    assert_eq!(project, 8, "project file: 8 lines of text in 15");
+    assert_eq!(chunk_count(chunk().env("CHUNKMILL_MAX", "7")), 16, "environment");
+    assert_eq!(chunk_count(chunk().env("CHUNKMILL_MAX", "7").args(["--max", "3"])), 32, "flag");
+}
+
+#[test]
+fn a_preset_named_in_a_flag_is_not_mixed_with_sizes_from_a_file() {
+    let home = folder(&[("doc.md", "# a\n\nx\n"), ("chunkmill.toml", "[chunking]\nstrategy = \"none\"\n")]);
+    let (_, out, _) = run(home.path(), &["chunk", "doc.md"]);
+    assert_eq!(json_lines(&out)[0]["kind"], "document");
+    let (_, out, _) = run(home.path(), &["chunk", "doc.md", "--preset", "heading-tokens"]);
+    assert_eq!(json_lines(&out)[0]["chunk_id"], "doc.md#0");
+}
+
+#[test]
+fn wrong_flags_are_usage_errors() {
+    let home = folder(&[("doc.md", "x")]);
+    for args in [
+        &["chunk", "doc.md", "--unit", "inches"][..],
+        &["chunk", "doc.md", "--min", "9", "--max", "3"],
+        &["chunk"],
+        &["chunk", "missing.md"],
+        &["chunk", "doc.md", "--include", "a["],
+        &["index", "doc.md"],
+        &["index", "doc.md", "-o", "out", "--device", "gpu"],
+        &["index", "doc.md", "-o", "out", "--files", "0", "--embedder", "fake"],
+        &["nonsense"],
+    ] {
+        let (code, out, err) = run(home.path(), args);
+        assert_eq!(code, 2, "{args:?}: {err}");
+        assert!(out.is_empty() && err.contains("error"), "{args:?}: {err}");
+    }
+    assert!(!home.path().join("out").exists(), "nothing real happened");
+}
