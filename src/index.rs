@@ -163,8 +163,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
 
     quarantined.extend(found_late);
     quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-    manifest.counts =
-        Counts { discovered, quarantined: quarantined.len() as u64, unique_texts: embedding.computed as u64, ..totals };
+    manifest.counts = Counts { discovered, quarantined: quarantined.len() as u64, ..totals };
     manifest.files = entries;
     let lines: Vec<QuarantineRow> = quarantined.iter().map(QuarantineRow::from).collect();
     staging.commit(&manifest, &lines)?;

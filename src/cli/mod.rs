@@ -18,7 +18,9 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::{Error, exit};
 
@@ -98,13 +100,12 @@ fn log(verbose: u8, quiet: bool) {
         (false, _) => LevelFilter::DEBUG,
     };
     let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        .with_max_level(level)
-        .with_ansi(color)
-        .with_target(false)
-        .without_time()
-        .init();
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(color).with_target(false).without_time();
+    // What libraries log is for those who work on chunkmill: their failures come back as errors.
+    let ours =
+        Targets::new().with_target("chunkmill", level).with_default(if verbose > 1 { level } else { LevelFilter::OFF });
+    tracing_subscriber::registry().with(lines).with(ours).init();
 }
 
 /// Writes a line of the result.

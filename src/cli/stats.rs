@@ -53,11 +53,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print(serde_json::to_string(&stats)?)?;
         return Ok(exit::DONE);
     }
-    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, unique_texts } =
-        manifest.counts;
+    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated } = manifest.counts;
     print(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
-         chunks      {chunks}, {unique_texts} texts embedded, {truncated} truncated by the model\n\
+         chunks      {chunks}, {truncated} of them cut by the model\n\
          tokens      {tokens} (cl100k_base), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          embedded    {}, {} dimensions [{}]\n\

@@ -15,7 +15,7 @@ use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, repository::Repo
 use serde::Deserialize;
 use sha1::{Digest, Sha1};
 
-use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, hex, sha256};
+use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, hex, plain, sha256};
 use crate::error::{Error, Result};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
@@ -196,6 +196,9 @@ impl Repository {
 
     /// Fetches one file and checks it; `None` if the repository has no such file.
     fn optional(&self, name: &str) -> Result<Option<PathBuf>> {
+        if plain(name).is_none() {
+            return Err(self.error(format!("`{name}` leads out of the repository"), "do not use this model"));
+        }
         let request = |cached: bool| {
             let download = self.remote.download_file().filename(name).revision(self.revision.clone());
             download.local_files_only(cached).send()

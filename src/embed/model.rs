@@ -154,7 +154,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// A relative path that stays inside the folder it is relative to.
-fn plain(name: &str) -> Option<&str> {
+pub(super) fn plain(name: &str) -> Option<&str> {
     use std::path::Component::Normal;
     Path::new(name).components().all(|part| matches!(part, Normal(_))).then_some(name)
 }

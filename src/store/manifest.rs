@@ -91,8 +91,6 @@ pub struct Counts {
     pub model_tokens: u64,
     /// Chunks the model cut.
     pub truncated: u64,
-    /// Texts embedded: chunks with equal texts share a vector.
-    pub unique_texts: u64,
 }
 
 /// A data file.

@@ -18,7 +18,7 @@ def main():
     table = pyarrow.dataset.dataset(files).to_table().sort_by([("doc_id", "ascending"), ("chunk_index", "ascending")])
     frame = polars.read_parquet(files).sort("doc_id", "chunk_index")
     rows = duckdb.sql(
-        f"SELECT chunk_id, content, embedding::FLOAT[{dim}] AS embedding, links, modified_time FROM read_parquet({files!r}) "
+        f"SELECT chunk_id, content, embedding::FLOAT[{dim}] AS embedding, links, modified_time::VARCHAR FROM read_parquet({files!r}) "
         "ORDER BY doc_id, chunk_index"
     ).fetchall()
     documents = polars.read_parquet(str(out / "data/documents/*.parquet"))

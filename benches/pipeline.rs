@@ -1,0 +1,129 @@
+//! Throughput of each stage on our own corpus: parse, count, chunk per strategy and unit, embed,
+//! and the whole job without a model.
+//!
+//! `make bench` runs it. Compare runs by ratio: machines differ, and shared ones are noisy.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "criterion's macros, and a benchmark may fail")]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use chunkmill::chunk::{Spec, chunk};
+use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discover, read};
+use chunkmill::document::Document;
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{Batcher, Device, Engine, Role, load};
+use chunkmill::index::{Job, run};
+use chunkmill::store::{EmbeddingType, FloatEncoding, Output};
+use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+fn root() -> Root {
+    Root::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus"))
+}
+
+fn filter() -> Filter {
+    Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap()
+}
+
+fn contents() -> Vec<(Source, Content)> {
+    let found = discover(&[root()], &filter(), &[]).unwrap();
+    found.sources.into_iter().map(|source| read(source).unwrap()).collect()
+}
+
+fn parsed() -> Vec<Document> {
+    contents().into_iter().map(|(source, content)| Document::parse(source, content)).collect()
+}
+
+fn bytes(documents: &[Document]) -> Throughput {
+    Throughput::Bytes(documents.iter().map(|document| document.text.len() as u64).sum())
+}
+
+fn stages(c: &mut Criterion) {
+    let documents = parsed();
+    let mut group = c.benchmark_group("stage");
+    group.throughput(bytes(&documents));
+    group.bench_function("parse", |b| {
+        b.iter_batched(
+            contents,
+            |contents| contents.into_iter().map(|(s, c)| Document::parse(s, c).blocks.len()).sum::<usize>(),
+            criterion::BatchSize::LargeInput,
+        );
+    });
+    group.bench_function("count", |b| {
+        b.iter(|| documents.iter().map(|document| cl100k().count(black_box(&document.text)).unwrap()).sum::<usize>());
+    });
+    group.finish();
+}
+
+fn strategies(c: &mut Criterion) {
+    let documents = parsed();
+    let mut group = c.benchmark_group("chunk");
+    group.throughput(bytes(&documents));
+    for text in [
+        "ragdocs",
+        "header unit=tokens min=50 max=400 overlap=20",
+        "heading-tokens",
+        "heading unit=chars max=1500 overlap=50",
+        "none",
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        group.bench_with_input(BenchmarkId::from_parameter(text), &spec, |b, spec| {
+            let sizer = Sizer::new(spec.unit(), None).unwrap();
+            b.iter(|| documents.iter().map(|document| chunk(document, spec, sizer).unwrap().len()).sum::<usize>());
+        });
+    }
+    group.finish();
+}
+
+fn embedding(c: &mut Criterion) {
+    let stop = AtomicBool::new(false);
+    let spec = Spec::default();
+    let sizer = Sizer::new(spec.unit(), None).unwrap();
+    let texts: Vec<String> = parsed()
+        .iter()
+        .flat_map(|document| {
+            let chunks = chunk(document, &spec, sizer).unwrap();
+            chunks.iter().map(|chunk| chunk.content(document)).collect::<Vec<_>>()
+        })
+        .take(64)
+        .collect();
+    let mut group = c.benchmark_group("embed");
+    group.sample_size(10);
+    for (name, engine) in [("fake", Engine::Fake), ("candle", Engine::Candle)] {
+        // The real model is measured where `make model` has put it.
+        let Ok(embedder) = load(engine, &ModelRef::default(), Device::Cpu) else { continue };
+        let once = || Batcher::new(embedder.as_ref(), 2048).embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+        group.throughput(Throughput::Elements(once().tokens_read as u64));
+        group.bench_function(name, |b| b.iter(once));
+    }
+    group.finish();
+}
+
+fn job(c: &mut Criterion) {
+    let documents = parsed();
+    let embedder = load(Engine::Fake, &ModelRef::default(), Device::Cpu).unwrap();
+    let job = Job {
+        roots: vec![root()],
+        filter: filter(),
+        spec: Spec::default(),
+        output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        batch_tokens: 2048,
+        deny_truncation: false,
+    };
+    let mut group = c.benchmark_group("job");
+    group.throughput(bytes(&documents));
+    group.sample_size(20);
+    group.bench_function("without a model", |b| {
+        b.iter_batched(
+            || tempfile::TempDir::new().unwrap(),
+            |out| run(&job, out.path(), embedder.as_ref(), &AtomicBool::new(false), &|_| ()).unwrap().manifest.counts,
+            criterion::BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+criterion_group!(benches, stages, strategies, embedding, job);
+criterion_main!(benches);
