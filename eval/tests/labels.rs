@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chunkmill_eval::labels::{DriftKind, LabelSet};
+use chunkmill_eval::labels::DriftKind::{NoDocument, OutOfRange, TextDiffers};
+use chunkmill_eval::labels::LabelSet;
 use tempfile::TempDir;
 
 fn set(document: &str, queries: &str) -> TempDir {
@@ -48,7 +49,6 @@ fn a_label_that_no_longer_fits_has_drifted() {
     let folder = set("one two é", &(lines.join("\n") + "\n" + gone + "\n"));
     let found = LabelSet::read(folder.path()).unwrap().verify().unwrap();
     let kinds: Vec<_> = found.drifted.iter().map(|drift| (drift.query_id.as_str(), drift.kind)).collect();
-    use DriftKind::{NoDocument, OutOfRange, TextDiffers};
     assert_eq!(kinds, [("moved", TextDiffers), ("far", OutOfRange), ("cut", OutOfRange), ("gone", NoDocument)]);
     assert_eq!(found.references, 5);
 
