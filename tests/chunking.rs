@@ -77,6 +77,12 @@ fn link_reference_definitions_are_not_lost() {
 }
 
 #[test]
+fn definitions_after_leading_blank_lines_are_not_lost() {
+    let text = "\n\n[a]: http://example.org/x\n[b]: <y>\n\n# a\n";
+    assert_eq!(cut("ragdocs min=0 max=1 overlap=0", text).contents(), ["[a]: http://example.org/x\n[b]: <y>", "# a"]);
+}
+
+#[test]
 fn a_whole_document_is_one_chunk() {
     let cut = cut("none", "# a\n\nb\n\n## c\n\nd\n");
     assert_eq!(cut.contents(), ["# a\n\nb\n\n## c\n\nd"]);

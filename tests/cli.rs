@@ -85,7 +85,7 @@ fn explain_shows_every_boundary_with_size_reason_and_path() {
         out.starts_with("doc.md: 11 lines, 3 sections, 2 chunks with header unit=chars min=20 max=60 overlap=30"),
         "{out}"
     );
-    assert!(out.contains("lines 1-7  34 chars  Guide") && out.contains("2 sections merged"), "{out}");
+    assert!(out.contains("lines 1-7  34 chars  Guide") && out.contains("2 sections together"), "{out}");
     assert!(out.contains("lines 9-11") && out.contains("heading 2") && out.contains("Guide > Remove"), "{out}");
     let (code, out, _) = run(home.path(), &["explain", "doc.md", "--json"]);
     assert_eq!(code, 0);

@@ -77,7 +77,7 @@ fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(4000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_size_of_any_range_is_that_of_its_text_alone(

@@ -116,7 +116,7 @@ fn blocks_have_their_kinds_and_nest() {
     ];
     assert_eq!(kinds(&document), expected);
     assert_eq!(document.blocks[2].next, 6, "the list contains what follows up to the code");
-    assert_eq!(&text[document.blocks[15].range.clone()], "\n[r]: http://example.org\n");
+    assert_eq!(&text[document.blocks[15].range.clone()], "[r]: http://example.org");
 }
 
 #[test]

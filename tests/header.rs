@@ -82,7 +82,7 @@ fn small_sections_are_merged_forward_until_the_minimum() {
     let text: String = (0..7).map(|i| format!("## s{i}\n\n{body}\n\n")).collect();
     let cut = cut("ragdocs min=200 max=1500", &text);
     // Three sections of 67 characters and two gaps of 2 make 205; the last one stays small.
-    assert_eq!(cut.chunks.iter().map(|chunk| chunk.merged_sections).collect::<Vec<_>>(), [3, 3, 1]);
+    assert_eq!(cut.chunks.iter().map(|chunk| chunk.sections(&cut.document)).collect::<Vec<_>>(), [3, 3, 1]);
     assert!(cut.contents()[0].starts_with("## s0") && cut.contents()[0].contains("## s2"));
     assert_eq!(cut.contents()[2], format!("## s6\n\n{body}"));
 }

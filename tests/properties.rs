@@ -123,7 +123,7 @@ fn specs() -> impl Strategy_<Value = Spec> {
 use proptest::strategy::Strategy as Strategy_;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_promise_holds_for_generated_markdown(text in markdown(), spec in specs()) {

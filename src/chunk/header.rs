@@ -7,8 +7,8 @@
 //! had to be split overlap, because sections are different topics.
 
 use super::Boundary;
-use super::pack::{Group, Packer, Piece, trim};
-use crate::document::{Document, is_blank};
+use super::pack::{Group, Packer, Piece};
+use crate::document::{Document, is_blank, trim};
 use crate::error::Result;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
@@ -30,14 +30,13 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
         let headers =
             |start: usize| if spec.parent_headers() { parent_headers(document, start) } else { String::new() };
-        let merged = last - first + 1;
         let prefix = headers(range.start);
         groups.push(if packer.fits(&prefix, range.clone())? {
             let piece = Piece { prefix, ..Piece::plain(range, start) };
-            Group { pieces: vec![piece], split: false, merged }
+            Group { pieces: vec![piece], split: false }
         } else {
             let pieces = packer.fill(&range, start, &headers)?;
-            Group { pieces, split: true, merged }
+            Group { pieces, split: true }
         });
         first = last + 1;
     }

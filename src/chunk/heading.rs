@@ -8,7 +8,8 @@
 //! its end until it is not.
 
 use super::Boundary;
-use super::pack::{Group, Packer, Piece, trim};
+use super::pack::{Group, Packer, Piece};
+use crate::document::trim;
 use crate::error::Result;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
@@ -25,7 +26,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         if packer.ruler.size(range.clone())? <= packer.spec.max() {
             return Ok(Group::whole(Piece::plain(range, start)));
         }
-        Ok(Group { pieces: packer.windows(&range, start)?, split: true, merged: 1 })
+        Ok(Group { pieces: packer.windows(&range, start)?, split: true })
     });
     groups.collect()
 }

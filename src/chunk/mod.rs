@@ -104,8 +104,6 @@ pub struct Chunk {
     pub flags: Vec<&'static str>,
     /// Why it starts where it does.
     pub boundary: Boundary,
-    /// How many sections were merged into it, itself included; 1 if none was.
-    pub merged_sections: usize,
 }
 
 impl Chunk {
@@ -113,6 +111,13 @@ impl Chunk {
     #[must_use]
     pub fn content(&self, document: &Document) -> String {
         format!("{}{}", self.prefix, &document.text[self.range.clone()])
+    }
+
+    /// How many sections of the document its source touches.
+    #[must_use]
+    pub fn sections(&self, document: &Document) -> usize {
+        let last = document.section_at(self.range.end.saturating_sub(1).max(self.range.start));
+        last.zip(document.section_at(self.range.start)).map_or(0, |(last, first)| last - first + 1)
     }
 }
 
@@ -166,7 +171,6 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 range: piece.range,
                 flags: piece.flags,
                 boundary: piece.boundary,
-                merged_sections: group.merged,
             });
         }
     }

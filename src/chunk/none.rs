@@ -1,8 +1,8 @@
 //! The whole document as one chunk: seed 1 with chunking switched off, and the baseline.
 
 use super::Boundary;
-use super::pack::{Group, Piece, trim};
-use crate::document::Document;
+use super::pack::{Group, Piece};
+use crate::document::{Document, trim};
 
 pub(super) fn propose(document: &Document) -> Vec<Group> {
     let range = trim(&document.text, document.body.clone());

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{Boundary, Spec};
-use crate::document::{Block, BlockKind, Document, is_blank};
+use crate::document::{Block, BlockKind, Document, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 
@@ -23,14 +23,12 @@ pub(super) struct Group {
     pub(super) pieces: Vec<Piece>,
     /// Whether the limit forced a split, also if only one piece came of it.
     pub(super) split: bool,
-    /// How many sections it is made of.
-    pub(super) merged: usize,
 }
 
 impl Group {
     /// A section that is one chunk.
     pub(super) fn whole(piece: Piece) -> Self {
-        Self { pieces: vec![piece], split: false, merged: 1 }
+        Self { pieces: vec![piece], split: false }
     }
 }
 
@@ -49,16 +47,6 @@ impl Piece {
     pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
         Self { range, prefix: String::new(), has_overlap: false, flags: Vec::new(), boundary }
     }
-}
-
-/// A range without white space at its end and without blank lines at its start. The indentation of
-/// its first line stays: in markdown it means something.
-pub(super) fn trim(text: &str, range: Range<usize>) -> Range<usize> {
-    let slice = &text[range.clone()];
-    let kept = slice.trim_end();
-    let blank = kept.len() - kept.trim_start().len();
-    let start = kept[..blank].rfind('\n').map_or(0, |feed| feed + 1);
-    range.start + start..range.start + kept.len()
 }
 
 /// Packs ranges of one document.

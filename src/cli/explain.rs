@@ -38,8 +38,8 @@ struct Explained<'a> {
     unit: &'static str,
     /// Why it starts here.
     starts_at: String,
-    /// How many sections it is made of.
-    merged_sections: usize,
+    /// How many sections it touches.
+    sections: usize,
     has_overlap: bool,
     flags: &'a [&'static str],
     heading_path: &'a [String],
@@ -113,7 +113,7 @@ fn explain<'a>(
         size: sizer.size(&chunk.content(document))?,
         unit,
         starts_at: chunk.boundary.to_string(),
-        merged_sections: chunk.merged_sections,
+        sections: chunk.sections(document),
         has_overlap: chunk.has_overlap,
         flags: &chunk.flags,
         heading_path: &chunk.heading_path,
@@ -123,8 +123,8 @@ fn explain<'a>(
 
 fn render(index: usize, chunk: &Explained<'_>) -> String {
     let mut notes = vec![chunk.starts_at.clone()];
-    if chunk.merged_sections > 1 {
-        notes.push(format!("{} sections merged, the first were under min", chunk.merged_sections));
+    if chunk.sections > 1 {
+        notes.push(format!("{} sections together", chunk.sections));
     }
     if chunk.has_overlap {
         notes.push("overlaps the chunk before".to_owned());

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::{Block, BlockKind, Heading, Link, LinkKind, Parsed, is_blank, tag};
+use super::{Block, BlockKind, Heading, Link, LinkKind, Parsed, is_blank, tag, trim};
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -211,7 +211,8 @@ impl State<'_> {
     fn cover(&mut self, end: usize) {
         if self.covered < end && !is_blank(&self.text[self.covered..end]) {
             let next = self.parsed.blocks.len() + 1;
-            self.parsed.blocks.push(Block { kind: BlockKind::References, range: self.covered..end, next });
+            let range = trim(self.text, self.covered..end);
+            self.parsed.blocks.push(Block { kind: BlockKind::References, range, next });
         }
         self.covered = self.covered.max(end);
     }

@@ -344,6 +344,17 @@ pub fn is_blank(text: &str) -> bool {
     text.trim_start().is_empty()
 }
 
+/// A range without white space at its end and without blank lines at its start. The indentation of
+/// its first line stays: in markdown it means something.
+#[must_use]
+pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
+    let slice = &text[range.clone()];
+    let kept = slice.trim_end();
+    let blank = kept.len() - kept.trim_start().len();
+    let start = kept[..blank].rfind('\n').map_or(0, |feed| feed + 1);
+    range.start + start..range.start + kept.len()
+}
+
 fn unique(items: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect()

@@ -250,10 +250,9 @@ impl Ruler<'_> {
         if range == (0..text.len()) && !ends.is_empty() {
             return Ok(ends.len());
         }
-        let bytes = text.as_bytes();
         let inner = !ends.is_empty();
-        let first = if inner { (range.start..range.end).find(|&at| breaks_at(bytes, at)) } else { None };
-        let last = first.and_then(|first| (first..range.end).rev().find(|&at| breaks_at(bytes, at)));
+        let first = if inner { (range.start..range.end).find(|&at| breaks_at(text, at)) } else { None };
+        let last = first.and_then(|first| (first..range.end).rev().find(|&at| breaks_at(text, at)));
         let (Some(first), Some(last)) = (first, last) else { return counter.count(&text[range]) };
         let before = |byte: usize| ends.partition_point(|&end| (end as usize) <= byte);
         let head = if first == range.start { 0 } else { counter.count(&text[range.start..first])? };
@@ -263,16 +262,16 @@ impl Ruler<'_> {
 
 /// Whether every tokenization of a text breaks before the byte at `at`, whatever surrounds it.
 ///
-/// Two cases, each a consequence of a pattern in which no piece runs from a non-space into a
-/// space: a word ends before white space that is no line end, or a line starts with something
-/// else than white space. Only ASCII bytes are asked, so `at` is a character boundary.
-fn breaks_at(bytes: &[u8], at: usize) -> bool {
-    let (Some(&before), Some(&after)) = (at.checked_sub(1).and_then(|i| bytes.get(i)), bytes.get(at)) else {
-        return false;
-    };
-    let word = before.is_ascii_graphic() && matches!(after, b' ' | b'\t');
-    let line = before == b'\n' && after.is_ascii_graphic();
-    word || line
+/// Two cases, each a consequence of a pattern in which no piece runs from a non-space into a space
+/// other than a line end: a word ends before a space or tab, or a line starts with something else
+/// than white space. Both can only be true of a character boundary.
+fn breaks_at(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    match (at.checked_sub(1).map(|before| bytes[before]), bytes.get(at)) {
+        (Some(_), Some(b' ' | b'\t')) => text[..at].chars().next_back().is_some_and(|c| !c.is_whitespace()),
+        (Some(b'\n'), Some(_)) => text[at..].chars().next().is_some_and(|c| !c.is_whitespace()),
+        _ => false,
+    }
 }
 
 /// `int(1.3 × words)`, in integers.
