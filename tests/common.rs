@@ -124,13 +124,19 @@ pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// Says something that is seen also when the test passes: the test harness hides what `eprintln!`
+/// prints then.
+pub fn note(text: &str) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{text}\n").as_bytes());
+}
+
 /// A file or folder of the data that lies beside the project, or `None` with a printed reason.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     if path.exists() {
         return Some(path);
     }
-    eprintln!("SKIPPED: ../shared/data/{name} is not there");
+    note(&format!("SKIPPED: ../shared/data/{name} is not there"));
     None
 }
 
@@ -145,7 +151,7 @@ pub fn powershell() -> Option<&'static Path> {
         if tar.is_ok_and(|status| status.success()) {
             return Some(folder.join("powershell-docs"));
         }
-        eprintln!("SKIPPED: tar with zstd is needed to unpack the powershell corpus");
+        note("SKIPPED: tar with zstd is needed to unpack the powershell corpus");
         None
     };
     UNPACKED.get_or_init(unpack).as_deref()
@@ -168,7 +174,7 @@ pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
         Ok(_) => Some(model),
         Err(error) if std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_some() => panic!("{error}"),
         Err(error) => {
-            eprintln!("SKIPPED: the default model is not here: {error}");
+            note(&format!("SKIPPED: the default model is not here: {error}"));
             None
         }
     }

@@ -9,7 +9,7 @@ use chunkmill::embed::{Device, Embedder, Engine, Role, load};
 use chunkmill::error::Error;
 use tempfile::TempDir;
 
-use crate::common::{default_model, tiny_model};
+use crate::common::{default_model, note, tiny_model};
 
 /// How near two vectors of the same text must be.
 struct Tolerance {
@@ -101,7 +101,7 @@ fn vectors_equal_those_of_sentence_transformers() {
         least = least.min(cosine);
         assert!(cosine >= 0.9999, "{cosine} for {text:?}");
     }
-    eprintln!("least cosine to sentence-transformers over 200 texts: {least:.8}");
+    note(&format!("least cosine to sentence-transformers over 200 texts: {least:.8}"));
 }
 
 #[test]

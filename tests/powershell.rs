@@ -6,7 +6,7 @@ use chunkmill::embed::model::sha256;
 use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use rayon::prelude::*;
 
-use crate::common::{documents, json_lines, powershell, run, sizer};
+use crate::common::{documents, json_lines, note, powershell, run, sizer};
 use crate::properties::{check, preset_in};
 
 /// SHA-256 of the lines `path TAB tokens LF` in order of path, as Python's tiktoken counts them; see
@@ -29,7 +29,7 @@ fn every_preset_in_every_unit_keeps_every_promise() {
                     chunks.len()
                 })
                 .sum();
-            eprintln!("{spec}: {chunks} chunks of {} documents", documents.len());
+            note(&format!("{spec}: {chunks} chunks of {} documents", documents.len()));
         }
     }
 }

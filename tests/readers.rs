@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{folder, run};
+use crate::common::{folder, note, run};
 
 const REQUIREMENTS: &str = "tests/readers/requirements.txt";
 
@@ -28,7 +28,7 @@ fn python() -> Option<PathBuf> {
         if !made {
             let reason = "python3 with venv, and the packages of tests/readers/requirements.txt, are needed";
             assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{reason}");
-            eprintln!("SKIPPED: {reason}");
+            note(&format!("SKIPPED: {reason}"));
             return None;
         }
         fs::write(complete, "").unwrap();
