@@ -117,10 +117,11 @@ pub fn prepare(source: Source, spec: &Spec, sizer: Sizer<'_>) -> Result<Result<P
     };
     let document = Document::parse(source, content);
     let chunks = chunk::chunk(&document, spec, sizer)?;
-    let rows = chunks.iter().map(|chunk| ChunkRow::new(&document, chunk)).collect::<Result<Vec<_>>>()?;
+    let row = DocumentRow::new(&document, chunks.len());
+    let rows = chunks.iter().map(|chunk| ChunkRow::new(&document, chunk, &row)).collect::<Result<Vec<_>>>()?;
     let texts = chunks.iter().zip(&rows).map(|(chunk, row)| chunk::embed_text(chunk, row.content.clone(), spec));
     let texts = texts.collect();
-    Ok(Ok(Prepared { document: DocumentRow::new(&document, chunks.len()), chunks: rows, texts }))
+    Ok(Ok(Prepared { document: row, chunks: rows, texts }))
 }
 
 /// Runs a job and commits its dataset to `out`.

@@ -1,7 +1,7 @@
 //! Seed 1, sections 8.3 to 8.6: every rule on chunks, ids, metadata and configuration.
 
 use chunkmill::chunk::{Preset, Settings, Spec, Strategy};
-use chunkmill::store::ChunkRow;
+use chunkmill::store::{ChunkRow, DocumentRow};
 use chunkmill::tokens::Unit;
 
 use crate::common::{Cut, cut};
@@ -13,7 +13,8 @@ fn paragraphs(count: usize, size: usize) -> String {
 }
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
-    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk).unwrap()).collect()
+    let document = DocumentRow::new(&cut.document, cut.chunks.len());
+    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk, &document).unwrap()).collect()
 }
 
 // 8.3.1 the hierarchy
@@ -206,9 +207,9 @@ fn a_row_has_every_field_of_the_data_model() {
     assert_eq!(usize::try_from(row.end_byte).unwrap(), text.trim_end().len());
     assert_eq!(row.start_char, row.start_byte, "all ASCII");
     assert_eq!(row.path, "doc.md");
-    assert_eq!(row.tags, ["install", "linux", "howto"]);
-    assert_eq!(row.aliases, ["Setup"]);
-    assert_eq!(row.metadata, r#"{"owner":"docs"}"#);
+    assert_eq!(*row.tags, ["install", "linux", "howto"]);
+    assert_eq!(*row.aliases, ["Setup"]);
+    assert_eq!(&*row.metadata, r#"{"owner":"docs"}"#);
     let links: Vec<_> = row.links.iter().map(|link| (link.kind, link.target.as_str())).collect();
     assert_eq!(links, [("wikilink", "Home"), ("link", "more.md")]);
 }

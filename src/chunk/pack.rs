@@ -165,16 +165,24 @@ impl Packer<'_> {
         Ok(format!("{headers}{tail}{SEPARATOR}"))
     }
 
-    /// The top-level blocks of a range, grouped where no blank line separates them.
+    /// The top-level blocks of a range, grouped where no blank line separates them. A heading is
+    /// grouped with what follows it.
     fn paragraphs(&self, range: &Range<usize>) -> Vec<Unit> {
         let blocks = &self.document.blocks;
-        let first = blocks.partition_point(|block| block.range.start < range.start);
+        // A block may start before the range does: on a line that is blank to Unicode, not to markdown.
+        let mut first = blocks.partition_point(|block| block.range.start < range.start);
+        if let Some(block) = self.document.top_level_block_before(first)
+            && blocks[block].range.end > range.start
+        {
+            first = block;
+        }
         let mut units: Vec<Unit> = Vec::new();
         let mut index = first;
+        let mut heading = false;
         while index < blocks.len() && blocks[index].range.start < range.end {
             let Block { range: at, next, .. } = &blocks[index];
             match units.last_mut() {
-                Some(unit) if !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
+                Some(unit) if heading || !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
                     unit.blocks.end = *next;
                 }
                 _ => {
@@ -185,6 +193,7 @@ impl Packer<'_> {
                     });
                 }
             }
+            heading = matches!(blocks[index].kind, BlockKind::Heading(_));
             index = *next;
         }
         close_gaps(&mut units, range.clone());
@@ -194,7 +203,16 @@ impl Packer<'_> {
     /// What a unit that is too large may be cut into; nothing if it is one block with none inside.
     fn children(&self, unit: &Unit) -> Vec<Unit> {
         let blocks = &self.document.blocks;
-        let outer = unit.blocks.start;
+        let mut outer = unit.blocks.start;
+        // A container around one block that starts and ends with it offers no cut of its own. Such
+        // chains can be long (`>>>>…`), so they are walked here, without measuring each level.
+        while blocks[outer].next == unit.blocks.end
+            && outer + 1 < unit.blocks.end
+            && blocks[outer + 1].next == unit.blocks.end
+            && blocks[outer + 1].range.start == blocks[outer].range.start
+        {
+            outer += 1;
+        }
         let siblings = blocks[outer].next < unit.blocks.end;
         let mut index = if siblings { outer } else { outer + 1 };
         let mut units: Vec<Unit> = Vec::new();

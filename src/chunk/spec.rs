@@ -181,7 +181,7 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Resolves settings. A value that was not written gives way to those that were: with
+    /// Resolves settings. What the strategy does not read makes no difference. A value that was not written gives way to those that were: with
     /// `max = 100` alone, a preset's minimum of 200 becomes 100.
     ///
     /// # Errors
@@ -197,19 +197,23 @@ impl Spec {
             let limits = if spec.max == UNLIMITED { strategy.preset().spec() } else { spec };
             spec = Self { strategy, ..limits };
         }
+        let reads = spec.strategy.reads();
+        let read = |value: Option<usize>, read: bool| value.filter(|_| read);
+        let (min, target) = (read(settings.min, reads.min), read(settings.target, reads.target));
+        let (max, overlap) = (read(settings.max, reads.limits), read(settings.overlap, reads.limits));
         spec.unit = settings.unit.unwrap_or(spec.unit);
         spec.parent_headers = settings.parent_headers.unwrap_or(spec.parent_headers);
         spec.heading_context = settings.heading_context.unwrap_or(spec.heading_context);
 
-        let floor = [settings.min, settings.target, settings.overlap.map(|overlap| overlap + 1)];
-        spec.max = match settings.max {
+        let floor = [min, target, overlap.map(|overlap| overlap.saturating_add(1))];
+        spec.max = match max {
             Some(max) => max,
             None => floor.into_iter().flatten().fold(spec.max, usize::max),
         };
-        let implied = spec.target.max(settings.min.unwrap_or(0)).min(spec.max);
-        spec.target = settings.target.unwrap_or(implied);
-        spec.min = settings.min.unwrap_or(spec.min.min(spec.target));
-        spec.overlap = settings.overlap.unwrap_or(spec.overlap.min(spec.max / 2));
+        let implied = spec.target.max(min.unwrap_or(0)).min(spec.max);
+        spec.target = target.unwrap_or(implied);
+        spec.min = min.unwrap_or(spec.min.min(spec.target));
+        spec.overlap = overlap.unwrap_or(spec.overlap.min(spec.max / 2));
 
         let wrong = |problem: String, help: &str| {
             Err(Error::Setting { origin: "chunk settings".to_owned(), problem, help: help.to_owned() })

@@ -8,15 +8,18 @@ use rayon::prelude::*;
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, ThreadArgs, merge};
 use super::{use_threads, warn_unused};
 use crate::config::{Config, Options};
-use crate::corpus::{self, Quarantined};
+use crate::corpus::{self, Quarantined, Source};
 use crate::embed;
 use crate::error::{Result, exit};
 use crate::index::{self, Prepared};
+use crate::store::ChunkRow;
 use crate::tokens::{Sizer, TokenCounter, Unit};
 
 /// Documents worked on between two writes: enough to keep every thread busy, few enough to bound
 /// memory.
 const BATCH: usize = 256;
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -45,22 +48,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
     let mut quarantined = found.quarantined;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for sources in found.sources.chunks(BATCH) {
-        let lines: Vec<Result<Result<Vec<u8>, Quarantined>>> = sources
-            .par_iter()
-            .map(
-                |source| Ok(index::prepare(source.clone(), &config.spec, sizer)?.map(|document| json_lines(&document))),
-            )
-            .collect();
-        for lines in lines {
-            match lines? {
-                Ok(lines) => out.write_all(&lines).context("cannot write to standard output")?,
+        let prepare = |source: &Source| index::prepare(source.clone(), &config.spec, sizer);
+        let prepared: Vec<Result<Result<Prepared, Quarantined>>> = sources.par_iter().map(prepare).collect();
+        for document in prepared {
+            match document? {
+                Ok(document) => document.chunks.iter().try_for_each(|row| write_line(&mut out, row))?,
                 Err(passed_over) => quarantined.push(passed_over),
             }
         }
     }
-    out.flush().context("cannot write to standard output")?;
+    out.flush().context(CANNOT_WRITE)?;
     for document in &quarantined {
         tracing::warn!("quarantined {}: {}", document.doc_id, document.reason);
     }
@@ -74,13 +73,8 @@ pub(super) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCount
     needed.then(load).transpose()
 }
 
-fn json_lines(document: &Prepared) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for row in &document.chunks {
-        // A row is strings and numbers: it always has a JSON form.
-        if serde_json::to_writer(&mut lines, row).is_ok() {
-            lines.push(b'\n');
-        }
-    }
-    lines
+/// Rows are written one at a time: what a document's chunks share would, written out, be large.
+fn write_line(out: &mut impl Write, row: &ChunkRow) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, row).map_err(io::Error::from).context(CANNOT_WRITE)?;
+    out.write_all(b"\n").context(CANNOT_WRITE)
 }

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// Longest front matter that is read; a longer one is kept as text.
-const MAX_BYTES: usize = 1 << 20;
+/// Longest front matter that is read; a longer one is kept as text. Every chunk repeats it.
+const MAX_BYTES: usize = 64 << 10;
 
 /// A delimited block at the start of a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,9 +93,12 @@ fn yaml_map(text: &str) -> Option<Map<String, Value>> {
             max_total_scalar_bytes: MAX_BYTES,
         },
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
     };
     match serde_saphyr::from_str_with_options(text, options) {
         Ok(Value::Object(map)) => Some(map),
+        // Nothing but comments.
+        Ok(Value::Null) => Some(Map::new()),
         _ => None,
     }
 }
@@ -120,7 +123,7 @@ fn json(value: toml::Value) -> Value {
 /// A list of names: a sequence, or one string with commas between them.
 fn list(value: &Value) -> Vec<String> {
     match value {
-        Value::Array(items) => items.iter().map(scalar).collect(),
+        Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(scalar).collect(),
         Value::String(text) => text.split(',').map(|name| name.trim().to_owned()).collect(),
         Value::Null => Vec::new(),
         other => vec![scalar(other)],

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::{Block, BlockKind, Heading, Link, LinkKind, Parsed, is_blank, tag, trim};
+use super::{Block, BlockKind, Heading, Link, LinkKind, MAX_TITLE, Parsed, is_blank, tag, trim};
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -22,7 +22,8 @@ fn options() -> Options {
 
 /// Parses `text[body]`; `kept` is front matter just before it that is to stay as text.
 pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>) -> Parsed {
-    let mut state = State { text, body: body.clone(), covered: body.start, ..State::default() };
+    let mut state =
+        State { text, body: body.clone(), covered: body.start, line: (body.start, body.start), ..State::default() };
     if let Some(range) = kept {
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
@@ -42,6 +43,8 @@ struct State<'t> {
     parsed: Parsed,
     /// Indices of the blocks that are open.
     open: Vec<usize>,
+    /// How far line starts were searched, and the start of the line there.
+    line: (usize, usize),
     /// End of the last top-level block.
     covered: usize,
     /// Inside code and HTML, where `#` starts no tag.
@@ -77,7 +80,8 @@ impl State<'_> {
                     self.run.end = range.end;
                 }
             }
-            Event::Code(text) | Event::InlineMath(text) => self.inline(&text, Paragraph::Other),
+            Event::Code(text) => self.inline(&text, Paragraph::Other),
+            Event::InlineMath(_) => self.inline(&self.text[range], Paragraph::Other),
             Event::DisplayMath(text) => self.inline(&text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(heading) = &mut self.heading {
@@ -141,7 +145,8 @@ impl State<'_> {
                 if self.open.len() == 1
                     && let (Some(title), Some(heading)) = (self.heading.take(), self.parsed.headings.last_mut())
                 {
-                    heading.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                    heading.title = words.chars().take(MAX_TITLE).collect();
                 }
                 self.close();
             }
@@ -225,8 +230,14 @@ impl State<'_> {
         self.run.start = self.run.end;
     }
 
-    fn line_start(&self, at: usize) -> usize {
-        let before = &self.text.as_bytes()[self.body.start..at];
-        memchr::memrchr2(b'\n', b'\r', before).map_or(self.body.start, |end| self.body.start + end + 1)
+    /// Start of the line that holds the byte at `at`. Where blocks are opened one after another in
+    /// one long line, only what is new since the last call is searched.
+    fn line_start(&mut self, at: usize) -> usize {
+        let (searched, start) = self.line;
+        let (from, known) = if at >= searched { (searched, start) } else { (self.body.start, self.body.start) };
+        let before = &self.text.as_bytes()[from..at];
+        let start = memchr::memrchr2(b'\n', b'\r', before).map_or(known, |end| from + end + 1);
+        self.line = (at, start);
+        start
     }
 }

@@ -27,6 +27,16 @@ pub const PARSER_VERSION: u32 = 1;
 /// text is then kept as part of the body, so that nothing is lost.
 pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
 
+/// Flag of a document with more than [`MAX_TAGS`] tags; the rest is not recorded.
+pub const MANY_TAGS: &str = "many_tags";
+
+/// Most tags recorded of a document. Every chunk repeats them, so there must be a bound.
+pub const MAX_TAGS: usize = 200;
+
+/// Most characters of a heading that become a section's title, for the same reason. The text of the
+/// heading itself is never cut.
+pub const MAX_TITLE: usize = 300;
+
 /// How a document's text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -188,6 +198,8 @@ pub struct Document {
     pub body: Range<usize>,
     /// The blocks of the body.
     pub blocks: Vec<Block>,
+    /// Indices of the blocks that no other contains.
+    top_level: Vec<usize>,
     /// The sections of the body; none if the body is blank.
     pub sections: Vec<Section>,
     /// From the front matter, else the first heading of level 1.
@@ -252,16 +264,22 @@ impl Document {
         let title = front.title.or_else(|| sections.iter().find(|s| s.level == 1).map(|s| s.title.clone()));
         let mut tags = front.tags;
         tags.append(&mut parsed.tags);
+        let mut tags = unique(tags);
+        if tags.len() > MAX_TAGS {
+            tags.truncate(MAX_TAGS);
+            flags.push(MANY_TAGS);
+        }
         Self {
             content_hash: content.hash,
             bytes: content.bytes,
             format,
             positions: Positions::new(&text),
             body,
+            top_level: top_level(&parsed.blocks),
             blocks: parsed.blocks,
             sections,
             title: title.filter(|title| !title.is_empty()),
-            tags: unique(tags),
+            tags,
             aliases: unique(front.aliases),
             metadata: front.metadata,
             links: parsed.links,
@@ -286,6 +304,12 @@ impl Document {
             modified_micros: None,
         };
         Self::parse(source, Content { text, hash, bytes })
+    }
+
+    /// The last block before `index` that no other contains.
+    #[must_use]
+    pub fn top_level_block_before(&self, index: usize) -> Option<usize> {
+        self.top_level.partition_point(|&block| block < index).checked_sub(1).map(|at| self.top_level[at])
     }
 
     /// The section that holds the byte at this offset of the body.
@@ -315,6 +339,11 @@ impl Document {
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
+}
+
+fn top_level(blocks: &[Block]) -> Vec<usize> {
+    let next = |&index: &usize| blocks.get(index).map(|block| block.next);
+    std::iter::successors(Some(0), next).take_while(|&index| index < blocks.len()).collect()
 }
 
 fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec<Section> {

@@ -1,4 +1,4 @@
-//! What is computed together: each text once, sorted by length, cut by a budget of tokens.
+//! What is computed together: each text once (as the model reads it), sorted by length, cut by a budget of tokens.
 //!
 //! A batch holds texts of exactly one length. That wastes nothing on padding, and makes a vector a
 //! function of its text alone: the same whether its chunk was indexed alone, after an edit, or in
@@ -62,14 +62,14 @@ impl<'a> Batcher<'a> {
     ) -> Result<Embedded> {
         let embedder = self.embedder;
         let dim = embedder.info().dim;
-        let hashes: Vec<blake3::Hash> = texts.par_iter().map(|text| blake3::hash(text.as_bytes())).collect();
         let encode = |text: &String| {
             if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { embedder.encode(text, role) }
         };
         let encoded = texts.par_iter().map(encode).collect::<Result<Vec<Encoded>>>()?;
         let n_tokens = encoded.iter().map(|text| text.n_tokens).collect();
+        let hashes: Vec<blake3::Hash> = encoded.par_iter().map(hash).collect();
 
-        // The first of equal texts stands for all. Which one it is does not matter to its vector.
+        // The first of equal texts stands for all: equal as the model reads them, so their vectors are.
         let mut first: HashMap<blake3::Hash, usize> = HashMap::with_capacity(texts.len());
         let mut unique: Vec<usize> = Vec::new();
         for (index, hash) in hashes.iter().enumerate() {
@@ -133,4 +133,12 @@ impl<'a> Batcher<'a> {
         }
         batches
     }
+}
+
+fn hash(text: &Encoded) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for id in &text.ids {
+        hasher.update(&id.to_le_bytes());
+    }
+    hasher.finalize()
 }

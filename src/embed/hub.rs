@@ -15,7 +15,7 @@ use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, repository::Repo
 use serde::Deserialize;
 use sha1::{Digest, Sha1};
 
-use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, hex, plain, sha256};
+use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module, hex, plain, sha256};
 use crate::error::{Error, Result};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
@@ -62,7 +62,10 @@ impl FromStr for ModelRef {
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         };
         let parts: Vec<&str> = id.split('/').collect();
-        if parts.len() > 2 || !parts.iter().all(|p| part(p)) || revision.as_deref() == Some("") {
+        if parts.len() > 2
+            || !parts.iter().all(|p| part(p))
+            || !revision.as_deref().is_none_or(|r| r.split('/').all(part))
+        {
             return Err(format!("`{s}` is neither a folder nor a hub id; write FOLDER or owner/name[@revision]"));
         }
         Ok(Self::Hub { id: id.to_owned(), revision })
@@ -135,17 +138,6 @@ struct Repository {
     offline: bool,
 }
 
-#[derive(Deserialize)]
-struct Module {
-    path: String,
-    r#type: String,
-}
-
-#[derive(Deserialize)]
-struct Index {
-    weight_map: std::collections::BTreeMap<String, String>,
-}
-
 impl Repository {
     fn open(id: &str, revision: &str) -> Result<Self> {
         let client = HFClient::builder().retry_max_attempts(3).build().and_then(HFClientSync::from_inner);
@@ -161,41 +153,36 @@ impl Repository {
 
     /// Fetches the files that a sentence-transformers model consists of, those it names included.
     fn fetch(&self, pins: &'static [(&'static str, &'static str)]) -> Result<Folder> {
-        let modules = self.file("modules.json")?;
+        let modules = self.optional("modules.json", None)?.ok_or_else(|| self.missing("modules.json"))?;
         let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
-        let listed: Vec<Module> = serde_json::from_slice(&read(&modules)?)
-            .map_err(|e| self.error(format!("modules.json: {e}"), "the file is damaged or too new"))?;
-        for module in listed.iter().filter(|module| module.r#type.ends_with("Pooling")) {
-            self.file(&format!("{}/config.json", module.path))?;
+        let path = modules.parent().unwrap_or(&modules).to_owned();
+        let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = Folder::new(path.clone(), self.id.clone(), commit, pins);
+        let optional = |name: &str| self.optional(name, Some(&path));
+        let file = |name: &str| optional(name)?.ok_or_else(|| self.missing(name));
+        for pooling in folder.modules(&read(&modules)?)?.iter().filter_map(Module::pooling_file) {
+            file(&pooling)?;
         }
-        self.file("config.json")?;
-        self.file("tokenizer.json")?;
-        self.optional("sentence_bert_config.json")?;
-        self.optional("config_sentence_transformers.json")?;
-        if self.optional("model.safetensors")?.is_none()
-            && let Some(index) = self.optional("model.safetensors.index.json")?
+        file("config.json")?;
+        file("tokenizer.json")?;
+        optional("sentence_bert_config.json")?;
+        optional("config_sentence_transformers.json")?;
+        if optional("model.safetensors")?.is_none()
+            && let Some(index) = optional("model.safetensors.index.json")?
         {
-            let index: Index = serde_json::from_slice(&read(&index)?)
-                .map_err(|e| self.error(format!("model.safetensors.index.json: {e}"), "the file is damaged"))?;
-            let shards: std::collections::BTreeSet<String> = index.weight_map.into_values().collect();
-            shards.iter().try_for_each(|shard| self.file(shard).map(drop))?;
+            folder.shards(&read(&index)?)?.iter().try_for_each(|shard| file(shard).map(drop))?;
         }
-        let folder = modules.parent().unwrap_or(&modules).to_owned();
-        let commit = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(Folder::new(folder, self.id.clone(), commit, pins))
+        Ok(folder)
     }
 
-    fn file(&self, name: &str) -> Result<PathBuf> {
-        self.optional(name)?.ok_or_else(|| {
-            self.error(
-                format!("{name} is not in the repository"),
-                "name a sentence-transformers model with safetensors weights",
-            )
-        })
+    fn missing(&self, name: &str) -> Error {
+        let help = "name a sentence-transformers model with safetensors weights";
+        self.error(format!("{name} is not in the repository"), help)
     }
 
-    /// Fetches one file and checks it; `None` if the repository has no such file.
-    fn optional(&self, name: &str) -> Result<Option<PathBuf>> {
+    /// Fetches one file and checks it; `None` if the repository has no such file, or the cached
+    /// `snapshot` is whole without it.
+    fn optional(&self, name: &str, snapshot: Option<&Path>) -> Result<Option<PathBuf>> {
         if plain(name).is_none() {
             return Err(self.error(format!("`{name}` leads out of the repository"), "do not use this model"));
         }
@@ -211,7 +198,7 @@ impl Repository {
         let path = match found {
             Ok(path) => path,
             Err(HFError::EntryNotFound { .. }) => return Ok(None),
-            Err(_) if self.complete_without(name) => return Ok(None),
+            Err(_) if snapshot.is_some_and(|folder| whole_without(folder, name)) => return Ok(None),
             Err(HFError::LocalEntryNotFound { .. }) => {
                 let problem = format!("{name} is not in the cache, and HF_HUB_OFFLINE is set");
                 return Err(self.error(problem, "run `chunkmill model pull` while online"));
@@ -223,13 +210,6 @@ impl Repository {
         };
         self.check(name, &path)?;
         Ok(Some(path))
-    }
-
-    /// Whether the cache holds a whole model that simply has no such file.
-    fn complete_without(&self, name: &str) -> bool {
-        let folder = snapshot(&self.id, &self.revision);
-        !folder.join(name).exists()
-            && ["modules.json", "model.safetensors"].iter().all(|file| folder.join(file).exists())
     }
 
     /// Compares a file with the hash that the hub announced for it: SHA-256 for a large file, git's
@@ -261,6 +241,12 @@ impl Repository {
     fn error(&self, problem: impl Into<String>, help: &str) -> Error {
         Error::Model { model: self.id.clone(), problem: problem.into(), help: help.to_owned() }
     }
+}
+
+/// Whether a cached snapshot holds weights, and so was fetched whole, but not this file.
+fn whole_without(folder: &Path, name: &str) -> bool {
+    let weights = ["model.safetensors", "model.safetensors.index.json"];
+    !folder.join(name).exists() && weights.iter().any(|file| folder.join(file).exists())
 }
 
 /// The id that git gives a file's content.

@@ -4,7 +4,7 @@
 //! read and compared with its pinned hash if it has one: what was checked is what is used. Weights
 //! come from safetensors only; a pickle can run code and is refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,13 @@ impl Folder {
         let path = self.path.join(name);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if self.pins.iter().any(|(pinned, _)| *pinned == name) {
+                    let help = "run `chunkmill model pull`";
+                    return Err(self.error(format!("{name} is missing, and its hash is pinned"), help));
+                }
+                return Ok(None);
+            }
             Err(error) => return Err(self.error(format!("{name}: {error}"), "check the file's permissions")),
         };
         let found = sha256(&bytes);
@@ -100,23 +106,36 @@ impl Folder {
         Error::Model { model: self.id.clone(), problem: problem.into(), help: help.to_owned() }
     }
 
+    /// The modules that `modules.json` lists.
+    pub(super) fn modules(&self, json: &[u8]) -> Result<Vec<Module>> {
+        self.json("modules.json", json)
+    }
+
+    /// The files that `model.safetensors.index.json` names.
+    pub(super) fn shards(&self, json: &[u8]) -> Result<BTreeSet<String>> {
+        #[derive(Deserialize)]
+        struct Index {
+            weight_map: BTreeMap<String, String>,
+        }
+        let index: Index = self.json("model.safetensors.index.json", json)?;
+        Ok(index.weight_map.into_values().collect())
+    }
+
     fn json<T: for<'de> Deserialize<'de>>(&self, name: &str, bytes: &[u8]) -> Result<T> {
         serde_json::from_slice(bytes).map_err(|e| self.error(format!("{name}: {e}"), "the file is damaged or too new"))
     }
 
     /// The tensors' bytes: one safetensors file, or the shards that an index names.
     pub(super) fn weights(&mut self) -> Result<Vec<Vec<u8>>> {
-        #[derive(Deserialize)]
-        struct Index {
-            weight_map: BTreeMap<String, String>,
-        }
         if let Some(bytes) = self.read_optional("model.safetensors")? {
             return Ok(vec![bytes]);
         }
         if let Some(bytes) = self.read_optional("model.safetensors.index.json")? {
-            let index: Index = self.json("model.safetensors.index.json", &bytes)?;
-            let shards: std::collections::BTreeSet<String> = index.weight_map.into_values().collect();
-            return shards.iter().map(|shard| self.read(plain(shard).ok_or_else(|| self.escapes(shard))?)).collect();
+            return self
+                .shards(&bytes)?
+                .iter()
+                .map(|shard| self.read(plain(shard).ok_or_else(|| self.escapes(shard))?))
+                .collect();
         }
         let pickle = ["pytorch_model.bin", "pytorch_model.bin.index.json"].iter().any(|p| self.path.join(p).exists());
         Err(if pickle {
@@ -153,10 +172,11 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A relative path that stays inside the folder it is relative to.
+/// A relative path of at least one part that stays inside the folder it is relative to.
 pub(super) fn plain(name: &str) -> Option<&str> {
     use std::path::Component::Normal;
-    Path::new(name).components().all(|part| matches!(part, Normal(_))).then_some(name)
+    let inside = Path::new(name).components().all(|part| matches!(part, Normal(_)));
+    (inside && !name.is_empty()).then_some(name)
 }
 
 /// How token vectors become one vector.
@@ -202,10 +222,23 @@ pub struct Settings {
     pub tokenizer: ModelTokenizer,
 }
 
+/// An entry of `modules.json`.
 #[derive(Deserialize)]
-struct Module {
+pub(super) struct Module {
     path: String,
     r#type: String,
+}
+
+impl Module {
+    /// The last part of its Python type.
+    fn kind(&self) -> &str {
+        self.r#type.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// The file that says how it pools, if it does.
+    pub(super) fn pooling_file(&self) -> Option<String> {
+        (self.kind() == "Pooling").then(|| format!("{}/config.json", self.path))
+    }
 }
 
 #[derive(Deserialize)]
@@ -223,6 +256,7 @@ struct PoolingConfig {
     pooling_mode_weightedmean_tokens: bool,
     #[serde(default)]
     pooling_mode_lasttoken: bool,
+    include_prompt: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -253,15 +287,15 @@ impl Settings {
     /// chunkmill cannot compute; nothing is computed in another way than the folder says.
     pub fn read(folder: &mut Folder) -> Result<Self> {
         let bytes = folder.read("modules.json")?;
-        let modules: Vec<Module> = folder.json("modules.json", &bytes)?;
+        let modules = folder.modules(&bytes)?;
         let mut pooling = None;
         let mut normalize = false;
         for (index, module) in modules.iter().enumerate() {
-            match (index, module.r#type.rsplit('.').next().unwrap_or_default()) {
+            match (index, module.kind()) {
                 (0, "Transformer") if module.path.is_empty() => {}
                 (_, "Pooling") if pooling.is_none() => {
-                    let path = plain(&module.path).ok_or_else(|| folder.escapes(&module.path))?;
-                    pooling = Some(read_pooling(folder, &format!("{path}/config.json"))?);
+                    plain(&module.path).ok_or_else(|| folder.escapes(&module.path))?;
+                    pooling = Some(read_pooling(folder, &module.pooling_file().unwrap_or_default())?);
                 }
                 (_, "Normalize") if pooling.is_some() => normalize = true,
                 _ => {
@@ -309,6 +343,11 @@ fn read_pooling(folder: &mut Folder, name: &str) -> Result<Pooling> {
         (config.pooling_mode_weightedmean_tokens, None),
     ];
     let mut chosen = modes.into_iter().filter_map(|(on, pooling)| on.then_some(pooling));
+    if config.include_prompt == Some(false) {
+        return Err(
+            folder.error(format!("{name} leaves the prompt out of the pooling"), "use a model that pools all tokens")
+        );
+    }
     match (chosen.next(), chosen.next()) {
         (Some(Some(pooling)), None) => Ok(pooling),
         _ => Err(folder.error(

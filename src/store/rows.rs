@@ -1,5 +1,7 @@
 //! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::chunk::Chunk;
@@ -42,9 +44,9 @@ pub struct ChunkRow {
     pub flags: Vec<&'static str>,
     pub links: Vec<LinkRow>,
     pub images: Vec<ImageRow>,
-    pub tags: Vec<String>,
-    pub aliases: Vec<String>,
-    pub metadata: String,
+    pub tags: Arc<[String]>,
+    pub aliases: Arc<[String]>,
+    pub metadata: Arc<str>,
     pub content_hash: String,
     #[serde(serialize_with = "rfc3339")]
     pub modified_time: Option<i64>,
@@ -86,9 +88,9 @@ pub struct DocumentRow {
     pub format: &'static str,
     pub is_chunked: bool,
     pub chunk_count: i64,
-    pub tags: Vec<String>,
-    pub aliases: Vec<String>,
-    pub metadata: String,
+    pub tags: Arc<[String]>,
+    pub aliases: Arc<[String]>,
+    pub metadata: Arc<str>,
     pub flags: Vec<&'static str>,
 }
 
@@ -120,11 +122,12 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
-    /// The row of a chunk that no model has read yet.
+    /// The row of a chunk that no model has read yet. `shared` is the row of its document, whose
+    /// tags, aliases and metadata every chunk repeats on disk and shares in memory.
     ///
     /// # Errors
     /// None today: the token counter cannot fail.
-    pub fn new(document: &Document, chunk: &Chunk) -> Result<Self> {
+    pub fn new(document: &Document, chunk: &Chunk, shared: &DocumentRow) -> Result<Self> {
         let content = chunk.content(document);
         let positions = &document.positions;
         let (start_line, end_line) = positions.lines_of(&chunk.range);
@@ -163,19 +166,23 @@ impl ChunkRow {
                 .map(|link| LinkRow { kind: link.kind.name(), target: link.target.clone(), text: link.text.clone() })
                 .collect(),
             images: images.map(|image| ImageRow { target: image.target.clone(), alt: image.text.clone() }).collect(),
-            tags: document.tags.clone(),
-            aliases: document.aliases.clone(),
-            metadata: metadata(document),
+            tags: Arc::clone(&shared.tags),
+            aliases: Arc::clone(&shared.aliases),
+            metadata: Arc::clone(&shared.metadata),
             content_hash: blake3::hash(content.as_bytes()).to_hex().to_string(),
             modified_time: document.source.modified_micros,
             content,
         })
     }
 
-    /// About how many bytes the row takes in memory, its vector aside.
+    /// About how many bytes the row takes in a Parquet file before compression, its vector aside.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.content.len() + self.metadata.len() + 64 * (self.links.len() + self.images.len()) + 512
+        let all = |strings: &[String]| strings.iter().map(|text| text.len() + 8).sum::<usize>();
+        let links: usize = self.links.iter().map(|link| link.target.len() + link.text.len() + 16).sum();
+        let images: usize = self.images.iter().map(|image| image.target.len() + image.alt.len() + 16).sum();
+        let lists = all(&self.heading_path) + all(&self.tags) + all(&self.aliases) + links + images;
+        self.content.len() + self.header_path.len() + self.metadata.len() + 2 * self.path.len() + lists + 512
     }
 }
 
@@ -195,16 +202,12 @@ impl DocumentRow {
             format: document.format.name(),
             is_chunked: chunks > 1,
             chunk_count: int(chunks),
-            tags: document.tags.clone(),
-            aliases: document.aliases.clone(),
-            metadata: metadata(document),
+            tags: document.tags.clone().into(),
+            aliases: document.aliases.clone().into(),
+            metadata: serde_json::Value::Object(document.metadata.clone()).to_string().into(),
             flags: document.flags.clone(),
         }
     }
-}
-
-fn metadata(document: &Document) -> String {
-    serde_json::Value::Object(document.metadata.clone()).to_string()
 }
 
 /// Sizes and offsets are at most [`crate::corpus::MAX_BYTES`].
