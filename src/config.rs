@@ -4,8 +4,11 @@
 //! already of its type, so that a wrong one is reported where it was written. Only when all are
 //! merged is anything resolved, and nothing real happens before that.
 
+use std::fmt::Display;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::Deserialize;
 
@@ -36,7 +39,7 @@ pub struct Options {
     /// How the dataset is laid out.
     pub output: OutputOptions,
     /// Worker threads.
-    pub threads: Option<usize>,
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// The `[corpus]` table.
@@ -58,13 +61,13 @@ pub struct CorpusOptions {
 #[serde(deny_unknown_fields, default)]
 pub struct EmbeddingOptions {
     /// Folder or hub id.
-    pub model: Option<ModelRef>,
+    pub model: Option<String>,
     /// Where the model runs.
     pub device: Option<Device>,
     /// What runs it.
     pub embedder: Option<Engine>,
     /// Most tokens in a batch.
-    pub batch_tokens: Option<usize>,
+    pub batch_tokens: Option<NonZeroUsize>,
     /// Whether a chunk that the model would cut is an error.
     pub deny_truncation: Option<bool>,
 }
@@ -74,7 +77,7 @@ pub struct EmbeddingOptions {
 #[serde(deny_unknown_fields, default)]
 pub struct OutputOptions {
     /// Files per table.
-    pub files: Option<usize>,
+    pub files: Option<NonZeroUsize>,
     /// How vectors are stored.
     pub embedding_type: Option<EmbeddingType>,
     /// How their values are encoded.
@@ -158,7 +161,58 @@ impl Options {
     /// [`Error::Setting`] with file and line for a syntax error, an unknown key or a wrong value.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        Self::parse(&text, &path.display().to_string())
+        let mut options = Self::parse(&text, &path.display().to_string())?;
+        // A model's folder is named from where the file is, wherever the program runs.
+        if let (Some(model), Some(here)) = (&mut options.embedding.model, path.parent())
+            && here.join(&*model).is_dir()
+        {
+            *model = here.join(&*model).display().to_string();
+        }
+        Ok(options)
+    }
+
+    /// Reads the environment: `CHUNKMILL_` and the name of the flag. An empty variable says nothing.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the variable, for a wrong value.
+    pub fn from_env() -> Result<Self> {
+        let list = |name| -> Result<Option<Vec<String>>> {
+            let value: Option<String> = variable(name)?;
+            Ok(value.map(|globs| globs.split(',').map(str::to_owned).collect()))
+        };
+        let switch = |name| -> Result<Option<bool>> { Ok(variable::<Switch>(name)?.map(|switch| switch.0)) };
+        Ok(Self {
+            corpus: CorpusOptions {
+                include: list("INCLUDE")?,
+                exclude: list("EXCLUDE")?,
+                hidden: switch("HIDDEN")?,
+                max_file_size: variable("MAX_FILE_SIZE")?,
+            },
+            chunking: Settings {
+                preset: variable("PRESET")?,
+                strategy: variable("STRATEGY")?,
+                unit: variable("UNIT")?,
+                min: variable("MIN")?,
+                target: variable("TARGET")?,
+                max: variable("MAX")?,
+                overlap: variable("OVERLAP")?,
+                parent_headers: switch("PARENT_HEADERS")?,
+                heading_context: switch("HEADING_CONTEXT")?,
+            },
+            embedding: EmbeddingOptions {
+                model: variable("MODEL")?,
+                device: variable("DEVICE")?,
+                embedder: variable("EMBEDDER")?,
+                batch_tokens: variable("BATCH_TOKENS")?,
+                deny_truncation: switch("DENY_TRUNCATION")?,
+            },
+            output: OutputOptions {
+                files: variable("FILES")?,
+                embedding_type: variable("EMBEDDING_TYPE")?,
+                float_encoding: variable("FLOAT_ENCODING")?,
+            },
+            threads: variable("THREADS")?,
+        })
     }
 
     /// Parses the text of a settings file that is called `name`.
@@ -191,15 +245,7 @@ impl Options {
     /// [`Error::Setting`] for values that are out of range or contradict each other.
     pub fn resolve(self) -> Result<Config> {
         let spec = Spec::resolve(&self.chunking)?;
-        let positive = |name: &str, value: Option<usize>, default: usize| match value {
-            Some(0) => Err(Error::Setting {
-                origin: name.to_owned(),
-                problem: "is 0".to_owned(),
-                help: "use at least 1".to_owned(),
-            }),
-            value => Ok(value.unwrap_or(default)),
-        };
-        let files = positive("files", self.output.files, DEFAULT_FILES)?;
+        let files = self.output.files.map_or(DEFAULT_FILES, NonZeroUsize::get);
         if files > 99_999 {
             return Err(Error::Setting {
                 origin: "files".to_owned(),
@@ -207,7 +253,13 @@ impl Options {
                 help: "use at most 99999".to_owned(),
             });
         }
-        let threads = positive("threads", self.threads, 0)?;
+        let model = self.embedding.model.map(|model| {
+            model.parse().map_err(|problem| Error::Setting {
+                origin: "model".to_owned(),
+                problem,
+                help: "name a folder that exists, or a hub id".to_owned(),
+            })
+        });
         Ok(Config {
             filter: Filter::new(
                 &self.corpus.include.unwrap_or_default(),
@@ -217,18 +269,48 @@ impl Options {
             )?,
             unused: spec.unused(&self.chunking),
             spec,
-            model: self.embedding.model,
+            model: model.transpose()?,
             device: self.embedding.device.unwrap_or_default(),
             engine: self.embedding.embedder.unwrap_or_default(),
-            batch_tokens: positive("batch-tokens", self.embedding.batch_tokens, DEFAULT_BATCH_TOKENS)?,
+            batch_tokens: self.embedding.batch_tokens.map_or(DEFAULT_BATCH_TOKENS, NonZeroUsize::get),
             deny_truncation: self.embedding.deny_truncation.unwrap_or(false),
             output: Output {
                 files,
                 embedding_type: self.output.embedding_type.unwrap_or_default(),
                 float_encoding: self.output.float_encoding.unwrap_or_default(),
             },
-            threads: (threads > 0).then_some(threads),
+            threads: self.threads.map(NonZeroUsize::get),
         })
+    }
+}
+
+/// Reads the variable `CHUNKMILL_<name>`; one that is empty is as good as absent.
+///
+/// # Errors
+/// [`Error::Setting`] that names the variable, for a wrong value.
+pub fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
+    let name = format!("CHUNKMILL_{name}");
+    let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let value = value.to_string_lossy();
+    value.parse().map(Some).map_err(|problem: T::Err| Error::Setting {
+        origin: format!("environment variable {name}"),
+        problem: format!("`{value}` is not understood: {problem}"),
+        help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
+    })
+}
+
+/// A switch in the environment.
+struct Switch(bool);
+
+impl FromStr for Switch {
+    type Err = &'static str;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        match s.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(Self(true)),
+            "0" | "false" | "no" | "off" => Ok(Self(false)),
+            _ => Err("write true or false"),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! links are never followed. Hidden files are documents like any other; only the folders of
 //! version control are passed over.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,7 +177,8 @@ pub struct Discovery {
 /// dataset that is being written may lie inside a root.
 ///
 /// # Errors
-/// [`Error::Corpus`] if a root does not exist or two documents would get one id.
+/// [`Error::Corpus`] if a root does not exist or is in `except`, two documents would get one id, or
+/// there is no document at all.
 pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<Discovery> {
     let except: Vec<PathBuf> = except.iter().filter_map(|path| path.canonicalize().ok()).collect();
     let mut found = Discovery::default();
@@ -186,6 +188,13 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
             problem: e.to_string(),
             help: "name an existing folder or file".to_owned(),
         })?;
+        if except.contains(&canonical) {
+            return Err(Error::Corpus {
+                path: root.path.clone(),
+                problem: "is both corpus and output".to_owned(),
+                help: "write the dataset to another folder".to_owned(),
+            });
+        }
         if canonical.is_dir() {
             walk(root, &canonical, filter, &except, &mut found);
         } else {
@@ -193,6 +202,13 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
             let name = root.path.file_name().unwrap_or(canonical.as_os_str());
             found.add(root, &canonical, name.to_str(), filter);
         }
+    }
+    if found.sources.is_empty() && found.quarantined.is_empty() {
+        return Err(Error::Corpus {
+            path: roots.first().map(|root| root.path.clone()).unwrap_or_default(),
+            problem: "no document was found".to_owned(),
+            help: "markdown and text files are taken; --include names others, ignore files may hide them".to_owned(),
+        });
     }
     found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
@@ -208,6 +224,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
 
 fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
     let skip: Vec<PathBuf> = except.to_vec();
+    let mut links: Vec<(String, Option<PathBuf>)> = Vec::new();
     let walker = WalkBuilder::new(canonical)
         .standard_filters(false)
         .ignore(true)
@@ -233,11 +250,13 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
         let name = slashed(relative);
         let Some(kind) = entry.file_type() else { continue };
         if kind.is_symlink() {
-            let inside = path.canonicalize().is_ok_and(|target| target.starts_with(canonical));
+            let target = path.canonicalize().ok();
+            let inside = target.as_ref().is_some_and(|target| target.starts_with(canonical));
             let document = name.as_deref().is_none_or(|name| filter.takes(name));
-            if !inside && (document || path.is_dir()) {
+            let folder = path.is_dir();
+            if (document && !folder) || (folder && !inside) {
                 let shown = name.unwrap_or_else(|| relative.to_string_lossy().into_owned());
-                found.quarantine(root, shown, Skip::Symlink);
+                links.push((shown, target.filter(|_| inside)));
             }
         } else if kind.is_file() {
             match &name {
@@ -245,6 +264,12 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
                 _ => found.add(root, path, name.as_deref(), filter),
             }
         }
+    }
+    // A link to a document that is found under its own name is no document of its own.
+    let sources: HashSet<&Path> = found.sources.iter().map(|source| source.file.as_path()).collect();
+    links.retain(|(_, target)| target.as_ref().is_none_or(|target| !sources.contains(target.as_path())));
+    for (shown, _) in links {
+        found.quarantine(root, shown, Skip::Symlink);
     }
 }
 

@@ -152,8 +152,8 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
-    /// A symbolic link that leads out of the corpus root, or nowhere.
-    #[error("is a symbolic link that leads out of the corpus root or nowhere; links are not followed")]
+    /// A symbolic link to what is not in the corpus, or to nothing.
+    #[error("is a symbolic link; links are not followed, and what it leads to is not in the corpus")]
     Symlink,
     /// The name cannot be written in UTF-8, so no document id can be made from it.
     #[error("has a name that is not UTF-8")]

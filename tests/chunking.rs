@@ -83,6 +83,47 @@ fn definitions_after_leading_blank_lines_are_not_lost() {
 }
 
 #[test]
+fn lines_that_are_blank_only_to_unicode_lose_nothing() {
+    for blank in ["\u{a0}", "\u{3000}", "\u{2028}", "\u{2003} "] {
+        let long = "word ".repeat(500);
+        let one = cut("ragdocs", &format!("{blank}\n{long}"));
+        assert_eq!(one.contents(), [long.trim_end()], "{blank:?}");
+        let text = format!("# a\n\nx\n\n{blank}\nsetext\n===\n\n{long}\n\n{blank}\n- {long}\n");
+        for spec in ["ragdocs", "ragdocs min=0 max=30 overlap=5", "heading-tokens"] {
+            let cut = cut(spec, &text);
+            check(&cut.document, &spec.parse().unwrap(), &cut.chunks, true);
+        }
+    }
+}
+
+#[test]
+fn a_heading_stays_with_the_block_that_follows_it() {
+    let filler = "x".repeat(180);
+    let text = format!("# a\n\n## b\n\n{filler}\n\n## c\n\n{filler}\n");
+    let cut = cut("ragdocs min=250 max=260 overlap=0", &text);
+    assert_eq!(cut.contents()[1], format!("## c\n\n{filler}"));
+}
+
+#[test]
+fn chains_of_quotes_cost_no_more_than_their_text() {
+    let text = ">".repeat(200_000) + "x\n";
+    let cut = cut("header unit=tokens min=0 max=64 overlap=0", &text);
+    assert_eq!(cut.chunks.len(), 1);
+    assert_eq!(cut.chunks[0].flags, ["oversized_quote"]);
+}
+
+#[test]
+fn what_every_chunk_repeats_is_bounded() {
+    let tags: String = (0..5000).map(|i| format!("#tag{i}\n\n# h\n")).collect();
+    let cut = cut("heading-tokens", &tags);
+    assert_eq!(cut.document.tags.len(), 200);
+    assert_eq!(cut.document.flags, ["many_tags"]);
+    let title = crate::common::cut("heading-tokens", &format!("# {}\n\n## b\n", "t".repeat(100_000)));
+    assert_eq!(title.chunks.last().unwrap().heading_path[0].len(), 300);
+    assert!(title.contents().concat().contains(&"t".repeat(50)));
+}
+
+#[test]
 fn a_whole_document_is_one_chunk() {
     let cut = cut("none", "# a\n\nb\n\n## c\n\nd\n");
     assert_eq!(cut.contents(), ["# a\n\nb\n\n## c\n\nd"]);

@@ -89,6 +89,13 @@ fn two_documents_with_one_id_are_an_error_that_says_what_to_do() {
 }
 
 #[test]
+fn a_corpus_without_documents_is_an_error() {
+    let corpus = folder(&[("a.png", "")]);
+    let error = discover(&[Root::new(corpus.path())], &standard(), &[]).unwrap_err();
+    assert!(error.to_string().contains("no document was found"), "{error}");
+}
+
+#[test]
 fn a_missing_root_is_an_error() {
     let error = discover(&[Root::new("/nowhere/at/all")], &standard(), &[]).unwrap_err();
     assert!(error.to_string().starts_with("/nowhere/at/all: "), "{error}");
@@ -107,10 +114,15 @@ fn links_are_never_followed() {
     symlink(path.join("gone.md"), path.join("broken.md")).unwrap();
     symlink(path.join("a.md"), path.join("inside.md")).unwrap();
     symlink(path, path.join("sub/loop")).unwrap();
+    write(path, "data.rst", b"x");
+    symlink(path.join("data.rst"), path.join("renamed.md")).unwrap();
     let found = find(&[Root::new(path)], &standard());
     assert_eq!(ids(&found), ["a.md", "sub/b.md"]);
     let passed: Vec<_> = found.quarantined.iter().map(|q| (q.path.as_str(), q.reason.code())).collect();
-    assert_eq!(passed, [("broken.md", "symlink"), ("leak", "symlink"), ("leak.md", "symlink")]);
+    assert_eq!(
+        passed,
+        [("broken.md", "symlink"), ("leak", "symlink"), ("leak.md", "symlink"), ("renamed.md", "symlink")]
+    );
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<String, String> {

@@ -87,6 +87,14 @@ fn empty_front_matter_is_front_matter() {
 }
 
 #[test]
+fn odd_values_in_front_matter_cost_no_metadata() {
+    let document = parse("---\ntags: [a, null]\nx: .nan\ntitle: T\n---\ntext\n");
+    assert_eq!((document.title.as_deref(), document.tags.as_slice()), (Some("T"), &["a".to_owned()][..]));
+    assert!(document.flags.is_empty());
+    assert!(parse("---\n# only a comment\n---\ntext\n").flags.is_empty());
+}
+
+#[test]
 fn the_title_falls_back_to_the_first_heading_of_level_1() {
     assert_eq!(parse("## no\n\n# yes\n\n# later\n").title.as_deref(), Some("yes"));
     assert_eq!(parse("## only this\n").title, None);

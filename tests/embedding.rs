@@ -215,6 +215,8 @@ fn a_folder_that_cannot_be_used_says_why() {
     assert!(replace("config.json", "\"bert\"", "\"gpt2\"").contains("`gpt2` are not supported"));
     assert!(replace("modules.json", "models.Normalize", "models.Dense").contains("Dense"));
     assert!(replace("1_Pooling/config.json", "mean_tokens", "weightedmean_tokens").contains("pooling"));
+    assert!(replace("modules.json", "\"1_Pooling\"", "\"\"").contains("is not a file inside the folder"));
+    assert!(replace("1_Pooling/config.json", "{", "{\"include_prompt\": false, ").contains("prompt"));
     assert!(replace("modules.json", "1_Pooling", "../1_Pooling").contains("is not a file inside the folder"));
     let cut = load_changed(|folder| {
         let bytes = std::fs::read(folder.join("model.safetensors")).unwrap();

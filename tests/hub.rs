@@ -164,6 +164,28 @@ fn the_default_model_must_have_the_pinned_bytes() {
 }
 
 #[test]
+fn a_pinned_file_that_is_missing_is_refused() {
+    let Some(model) = crate::common::default_model() else { return };
+    let cached = chunkmill::embed::hub::locate(&model).unwrap().path;
+    let home = TempDir::new().unwrap();
+    let hf = home.path().join("hf/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots");
+    let snapshot = hf.join(cached.file_name().unwrap());
+    for name in
+        ["modules.json", "config.json", "tokenizer.json", "1_Pooling/config.json", "config_sentence_transformers.json"]
+    {
+        crate::common::write(&snapshot, name, &fs::read(cached.join(name)).unwrap());
+    }
+    fs::hard_link(cached.join("model.safetensors").canonicalize().unwrap(), snapshot.join("model.safetensors"))
+        .or_else(|_| fs::copy(cached.join("model.safetensors"), snapshot.join("model.safetensors")).map(drop))
+        .unwrap();
+    let mut command = program(home.path());
+    command.args(["model", "check"]).env("HF_HOME", home.path().join("hf")).env("HF_HUB_OFFLINE", "1");
+    let (code, _, err) = finish(command.output().unwrap());
+    assert_eq!(code, 5);
+    assert!(err.contains("sentence_bert_config.json is missing, and its hash is pinned"), "{err}");
+}
+
+#[test]
 fn a_model_that_is_nowhere_says_what_to_do() {
     let setup = setup();
     let (code, _, err) = setup.run(&["model", "pull", "team/other"], true);

@@ -97,9 +97,8 @@ fn markdown() -> impl Strategy_<Value = String> {
         15 => format!("---\n{a}: {b}\n---"),
         _ => format!("{a}\n{b}"),
     });
-    let gap =
-        prop_oneof![3 => Just("\n\n"), 2 => Just("\n"), 1 => Just("\r\n\r\n"), 1 => Just("\n \n\n"), 1 => Just("\r")];
-    let start = prop_oneof![4 => Just(""), 1 => Just("\u{feff}"), 1 => Just("---\ntitle: t\ntags: [a, b]\n---\n"), 1 => Just("\n\n")];
+    let gap = prop_oneof![3 => Just("\n\n"), 2 => Just("\n"), 1 => Just("\r\n\r\n"), 1 => Just("\n \n\n"), 1 => Just("\r"), 1 => Just("\n\u{a0}\n"), 1 => Just("\n\n\u{3000}\n\u{2028}\n")];
+    let start = prop_oneof![4 => Just(""), 1 => Just("\u{feff}"), 1 => Just("---\ntitle: t\ntags: [a, b]\n---\n"), 1 => Just("\n\n"), 1 => Just("\u{a0}\n")];
     (start, prop::collection::vec((block, gap), 0..14)).prop_map(|(start, blocks)| {
         let body: String = blocks.into_iter().map(|(block, gap)| block + gap).collect();
         format!("{start}{body}")

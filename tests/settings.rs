@@ -39,6 +39,9 @@ fn values_that_were_not_written_give_way() {
 fn settings_that_a_strategy_does_not_read_make_no_difference() {
     assert_eq!(spec("heading min=9").unwrap(), spec("heading").unwrap());
     assert_eq!(spec("none max=10 unit=lines").unwrap(), spec("none").unwrap());
+    assert_eq!(spec("none max=0 overlap=9").unwrap(), spec("none").unwrap());
+    assert_eq!(spec("header target=3000").unwrap(), spec("header").unwrap());
+    assert_eq!(spec("heading min=5000").unwrap(), spec("heading").unwrap());
     assert_ne!(spec("header min=9").unwrap().fingerprint(), spec("header").unwrap().fingerprint());
     let settings = Settings { strategy: Some(Strategy::Heading), min: Some(9), ..Settings::default() };
     assert_eq!(Spec::resolve(&settings).unwrap().unused(&settings), ["min"]);
@@ -112,6 +115,37 @@ fn a_preset_named_in_a_flag_is_not_mixed_with_sizes_from_a_file() {
     assert_eq!(json_lines(&out)[0]["kind"], "document");
     let (_, out, _) = run(home.path(), &["chunk", "doc.md", "--preset", "heading-tokens"]);
     assert_eq!(json_lines(&out)[0]["chunk_id"], "doc.md#0");
+}
+
+#[test]
+fn a_preset_in_a_flag_is_not_mixed_with_the_environment_either() {
+    let home = folder(&[("doc.md", "# a\n\nx\n")]);
+    let explain = |variable: (&str, &str), args: &[&str]| {
+        let output =
+            program(home.path()).args(["explain", "doc.md"]).args(args).env(variable.0, variable.1).output().unwrap();
+        crate::common::finish(output)
+    };
+    let (_, out, _) = explain(("CHUNKMILL_STRATEGY", "none"), &["--preset", "heading-tokens"]);
+    assert!(out.contains("with heading unit=tokens max=512 overlap=50"), "{out}");
+    let (_, out, _) = explain(("CHUNKMILL_MAX", "100"), &["--preset", "heading-tokens"]);
+    assert!(out.contains("max=512"), "{out}");
+    let (_, out, _) = explain(("CHUNKMILL_MAX", "100"), &[]);
+    assert!(out.contains("max=100"), "{out}");
+    assert_eq!(explain(("CHUNKMILL_PRESET", ""), &[]).0, 0, "an empty variable says nothing");
+    assert_eq!(explain(("CHUNKMILL_DENY_TRUNCATION", "1"), &[]).0, 0);
+    let (code, _, err) = explain(("CHUNKMILL_UNIT", "inches"), &[]);
+    assert_eq!(code, 2);
+    assert!(err.contains("environment variable CHUNKMILL_UNIT: `inches`"), "{err}");
+}
+
+#[test]
+fn a_switch_in_a_file_can_be_turned_off_by_a_flag() {
+    let home =
+        folder(&[("docs/a.md", &"word ".repeat(270)), ("chunkmill.toml", "[embedding]\ndeny_truncation = true\n")]);
+    let index =
+        |flag: &[&str]| run(home.path(), &[&["index", "docs", "-o", "out", "--embedder", "fake"], flag].concat()).0;
+    assert_eq!(index(&[]), 5);
+    assert_eq!(index(&["--deny-truncation=false"]), 0);
 }
 
 #[test]

@@ -199,6 +199,16 @@ fn a_folder_that_is_not_a_dataset_is_left_alone() {
     assert_eq!(code, 5);
     assert!(err.contains("is not empty and not a dataset"), "{err}");
     assert_eq!(tree(&home.path().join("precious")).len(), 1);
+    write(home.path(), "precious/manifest.json", br#"{"name": "an extension", "manifest_version": 3}"#);
+    let (code, _, err) = run(home.path(), &["index", "docs", "-o", "precious", "--embedder", "fake"]);
+    assert_eq!(code, 5, "a manifest of something else: {err}");
+    let (code, _, err) = run(home.path(), &["index", "docs", "-o", "docs/guide.md", "--embedder", "fake"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("docs/guide.md is a file"), "{err}");
+    index(home.path(), &["-o", "out"]);
+    let (code, _, err) = run(home.path(), &["index", "out", "-o", "out", "--embedder", "fake"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("is both corpus and output"), "{err}");
 }
 
 #[test]

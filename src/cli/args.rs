@@ -1,12 +1,13 @@
 //! Arguments that several subcommands share. They only become [`Options`]; what they mean is
 //! decided in [`config`](crate::config).
 
+use std::num::NonZeroUsize;
+
 use clap::Args;
 
 use crate::chunk::{Preset, Settings, Strategy};
 use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
 use crate::corpus::Root;
-use crate::embed::hub::ModelRef;
 use crate::embed::{Device, Engine};
 use crate::store::{EmbeddingType, FloatEncoding};
 use crate::tokens::Unit;
@@ -18,16 +19,16 @@ pub(super) struct CorpusArgs {
     #[arg(required = true, value_name = "PATH")]
     pub(super) corpus: Vec<String>,
     /// Take only files that match one of these globs (default: markdown and text)
-    #[arg(long, value_name = "GLOB", env = "CHUNKMILL_INCLUDE", value_delimiter = ',', help_heading = "Corpus")]
+    #[arg(long, value_name = "GLOB", value_delimiter = ',', help_heading = "Corpus")]
     include: Vec<String>,
     /// Leave out files that match one of these globs
-    #[arg(long, value_name = "GLOB", env = "CHUNKMILL_EXCLUDE", value_delimiter = ',', help_heading = "Corpus")]
+    #[arg(long, value_name = "GLOB", value_delimiter = ',', help_heading = "Corpus")]
     exclude: Vec<String>,
-    /// Leave out hidden files and folders
-    #[arg(long, env = "CHUNKMILL_NO_HIDDEN", help_heading = "Corpus")]
-    no_hidden: bool,
+    /// Whether hidden files and folders count [default: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Corpus")]
+    hidden: Option<bool>,
     /// Put files over this size into quarantine [default: 268435456]
-    #[arg(long, value_name = "BYTES", env = "CHUNKMILL_MAX_FILE_SIZE", help_heading = "Corpus")]
+    #[arg(long, value_name = "BYTES", help_heading = "Corpus")]
     max_file_size: Option<u64>,
 }
 
@@ -40,7 +41,7 @@ impl CorpusArgs {
         CorpusOptions {
             include: Some(self.include).filter(|globs| !globs.is_empty()),
             exclude: Some(self.exclude).filter(|globs| !globs.is_empty()),
-            hidden: self.no_hidden.then_some(false),
+            hidden: self.hidden,
             max_file_size: self.max_file_size,
         }
     }
@@ -51,31 +52,31 @@ impl CorpusArgs {
 #[command(next_help_heading = "Chunking")]
 pub(super) struct ChunkArgs {
     /// Named settings: ragdocs, heading-tokens, none [default: ragdocs]
-    #[arg(long, value_name = "NAME", env = "CHUNKMILL_PRESET", value_parser = clap::value_parser!(Preset))]
+    #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Preset))]
     preset: Option<Preset>,
     /// Where documents may be cut: header, heading, none
-    #[arg(long, value_name = "NAME", env = "CHUNKMILL_STRATEGY")]
+    #[arg(long, value_name = "NAME")]
     strategy: Option<Strategy>,
     /// What sizes count: chars, tokens, words, model, lines
-    #[arg(long, value_name = "UNIT", env = "CHUNKMILL_UNIT")]
+    #[arg(long, value_name = "UNIT")]
     unit: Option<Unit>,
     /// Smallest size aimed at
-    #[arg(long, value_name = "N", env = "CHUNKMILL_MIN")]
+    #[arg(long, value_name = "N")]
     min: Option<usize>,
     /// Size aimed at
-    #[arg(long, value_name = "N", env = "CHUNKMILL_TARGET")]
+    #[arg(long, value_name = "N")]
     target: Option<usize>,
     /// Largest size of a chunk
-    #[arg(long, value_name = "N", env = "CHUNKMILL_MAX")]
+    #[arg(long, value_name = "N")]
     max: Option<usize>,
     /// How much of a chunk is repeated at the start of the next
-    #[arg(long, value_name = "N", env = "CHUNKMILL_OVERLAP")]
+    #[arg(long, value_name = "N")]
     overlap: Option<usize>,
     /// Put the headings above a chunk before its text
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "CHUNKMILL_PARENT_HEADERS")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     parent_headers: Option<bool>,
     /// Show the model the heading path before the content
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", env = "CHUNKMILL_HEADING_CONTEXT")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     heading_context: Option<bool>,
 }
 
@@ -90,14 +91,14 @@ impl ChunkArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Embedding")]
 pub(super) struct ModelArgs {
-    /// Model folder, or hub id with an optional revision [default: sentence-transformers/all-MiniLM-L6-v2]
-    #[arg(long, value_name = "FOLDER|HUB_ID[@REVISION]", env = "CHUNKMILL_MODEL")]
-    pub(super) model: Option<ModelRef>,
+    /// Model folder, or hub id with an optional revision [default: sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own]
+    #[arg(long, value_name = "FOLDER|HUB_ID[@REVISION]")]
+    pub(super) model: Option<String>,
     /// Where the model runs: cpu, cuda:N, metal [default: cpu]
-    #[arg(long, value_name = "DEVICE", env = "CHUNKMILL_DEVICE")]
+    #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
     /// What runs it: candle, or fake for a dry run without a model [default: candle]
-    #[arg(long, value_name = "NAME", env = "CHUNKMILL_EMBEDDER")]
+    #[arg(long, value_name = "NAME")]
     embedder: Option<Engine>,
 }
 
@@ -117,13 +118,13 @@ impl ModelArgs {
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
     /// Files per table [default: 8]
-    #[arg(long, value_name = "N", env = "CHUNKMILL_FILES")]
-    files: Option<usize>,
+    #[arg(long, value_name = "N")]
+    files: Option<NonZeroUsize>,
     /// How vectors are stored: f32, f16, list [default: f32]
-    #[arg(long, value_name = "TYPE", env = "CHUNKMILL_EMBEDDING_TYPE")]
+    #[arg(long, value_name = "TYPE")]
     embedding_type: Option<EmbeddingType>,
     /// How f32 values are encoded: bss (byte stream split), plain [default: bss]
-    #[arg(long, value_name = "ENCODING", env = "CHUNKMILL_FLOAT_ENCODING")]
+    #[arg(long, value_name = "ENCODING")]
     float_encoding: Option<FloatEncoding>,
 }
 
@@ -138,11 +139,11 @@ impl OutputArgs {
 #[derive(Args)]
 pub(super) struct ThreadArgs {
     /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N", env = "CHUNKMILL_THREADS")]
-    pub(super) threads: Option<usize>,
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    pub(super) threads: Option<NonZeroUsize>,
 }
 
-/// What flags and environment say, over what the settings files say.
+/// What flags say, over what the environment says, over what the settings files say.
 pub(super) fn merge(flags: Options) -> crate::error::Result<crate::config::Config> {
-    flags.with_files()?.resolve()
+    flags.or(Options::from_env()?).with_files()?.resolve()
 }

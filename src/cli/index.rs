@@ -1,6 +1,7 @@
 //! `chunkmill index`: the job.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs, merge};
 use super::progress::{Mode, Progress};
 use super::{print, use_threads, warn_unused};
-use crate::config::{EmbeddingOptions, Options};
+use crate::config::{self, EmbeddingOptions, Options};
 use crate::embed;
 use crate::error::exit;
 use crate::index::{self, Job, Report};
@@ -29,34 +30,39 @@ pub(super) struct Args {
     #[command(flatten)]
     model: ModelArgs,
     /// Most tokens in a batch of the model [default: 2048]
-    #[arg(long, value_name = "N", env = "CHUNKMILL_BATCH_TOKENS", help_heading = "Embedding")]
-    batch_tokens: Option<usize>,
+    #[arg(long, value_name = "N", help_heading = "Embedding")]
+    batch_tokens: Option<NonZeroUsize>,
     /// Fail if a chunk is longer than the model reads
-    #[arg(long, env = "CHUNKMILL_DENY_TRUNCATION", help_heading = "Embedding")]
-    deny_truncation: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
+    deny_truncation: Option<bool>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     threads: ThreadArgs,
     /// Start over instead of continuing from what OUT holds (today every run starts over)
-    #[arg(long)]
+    #[arg(long, help_heading = "Running")]
     fresh: bool,
     /// Print the result as one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = "Running")]
     json: bool,
-    /// How progress is shown: auto, plain, json, never
-    #[arg(long, value_name = "MODE", default_value_t = Mode::Auto, env = "CHUNKMILL_PROGRESS")]
-    progress: Mode,
+    /// How progress is shown: auto, plain, json, never [default: auto]
+    #[arg(long, value_name = "MODE", help_heading = "Running")]
+    progress: Option<Mode>,
 }
 
 pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let roots = args.corpus.roots()?;
+    let mode = match args.progress {
+        _ if quiet => Mode::Never,
+        Some(mode) => mode,
+        None => config::variable("PROGRESS")?.unwrap_or(Mode::Auto),
+    };
     let config = merge(Options {
         corpus: args.corpus.options(),
         chunking: args.chunking.options(),
         embedding: EmbeddingOptions {
             batch_tokens: args.batch_tokens,
-            deny_truncation: args.deny_truncation.then_some(true),
+            deny_truncation: args.deny_truncation,
             ..args.model.options()
         },
         output: args.output.options(),
@@ -74,7 +80,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         batch_tokens: config.batch_tokens,
         deny_truncation: config.deny_truncation,
     };
-    let progress = Progress::start(if quiet { Mode::Never } else { args.progress });
+    let progress = Progress::start(mode);
     let result = index::run(&job, &args.out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();
     let report = result?;

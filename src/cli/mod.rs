@@ -27,7 +27,9 @@ use crate::error::{Error, exit};
 /// Split a corpus into chunks, embed them, and write Parquet.
 #[derive(Parser)]
 #[command(name = "chunkmill", version, about, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
+#[command(after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags go over variables, \
+                        these over chunkmill.toml.\n\n\
+                        Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
                         were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
 pub struct Cli {
     /// Say more on standard error; twice for still more
@@ -88,8 +90,13 @@ fn fail(error: &anyhow::Error) -> u8 {
     {
         return exit::DONE;
     }
+    if let Some(error) = error.downcast_ref::<Error>() {
+        // Its text names the causes already.
+        let _ = writeln!(io::stderr(), "error: {error}");
+        return error.exit_code();
+    }
     let _ = writeln!(io::stderr(), "error: {error:#}");
-    error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
+    exit::FAILED
 }
 
 fn log(verbose: u8, quiet: bool) {

@@ -6,10 +6,11 @@ use super::args::{ModelArgs, ThreadArgs, merge};
 use super::{print, use_threads};
 use crate::config::Options;
 use crate::embed::hub::ModelRef;
-use crate::embed::{self, Engine, Role};
+use crate::embed::{self, Engine, ModelInfo, Role};
 use crate::error::{Error, exit};
+use crate::named::named;
 use crate::search;
-use crate::store::{Dataset, Manifest};
+use crate::store::Dataset;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -17,6 +18,9 @@ pub(super) struct Args {
     dataset: PathBuf,
     /// What to look for
     query: String,
+    /// How to search: vector (exact)
+    #[arg(long, value_name = "MODE", default_value_t = Mode::Vector)]
+    mode: Mode,
     /// How many chunks to show
     #[arg(short, value_name = "N", default_value_t = 5)]
     k: usize,
@@ -29,6 +33,25 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// By the dot product with every vector.
+    Vector,
+}
+
+impl Mode {
+    const ALL: [Self; 1] = [Self::Vector];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "vector",
+        }
+    }
+}
+
+named!(Mode, "a way to search");
+
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let dataset = Dataset::open(&args.dataset)?;
     let manifest = dataset.manifest();
@@ -36,16 +59,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let config =
         merge(Options { embedding: args.model.options(), threads: args.threads.threads, ..Options::default() })?;
     use_threads(config.threads)?;
-    let fake = manifest.model.id == "fake";
-    let engine = if fake { Engine::Fake } else { config.engine };
+    // The dataset says what made its vectors; nothing else could read them.
+    let engine = manifest.model.engine();
     let model = match config.model {
         Some(model) if named => model,
-        _ => recorded(manifest)?,
+        _ => recorded(&manifest.model)?,
     };
     let embedder = embed::load(engine, &model, config.device)?;
     if embedder.info().fingerprint != manifest.model.fingerprint {
         return Err(Error::Model {
-            model: model.to_string(),
+            model: embedder.info().id.clone(),
             problem: format!(
                 "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
                 manifest.model.id,
@@ -58,7 +81,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     }
     let encoded = embedder.encode(&args.query, Role::Query)?;
     let vector = embedder.embed(&[&encoded.ids])?;
-    let hits = search::search(&dataset, &vector, args.k)?;
+    let hits = match args.mode {
+        Mode::Vector => search::search(&dataset, &vector, args.k)?,
+    };
     for hit in &hits {
         if args.json {
             print(serde_json::to_string(hit)?)?;
@@ -75,15 +100,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 }
 
 /// The model that a dataset says it was made with.
-fn recorded(manifest: &Manifest) -> crate::error::Result<ModelRef> {
-    let model = &manifest.model;
-    let from_hub = model.id.contains('/') || model.revision.is_some();
-    if from_hub || model.id == "fake" {
-        return Ok(ModelRef::Hub { id: model.id.clone(), revision: model.revision.clone() });
+fn recorded(model: &ModelInfo) -> crate::error::Result<ModelRef> {
+    let wrong =
+        |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
+    if model.engine() == Engine::Fake {
+        return Ok(ModelRef::default());
     }
-    Err(Error::Model {
-        model: model.id.clone(),
-        problem: "was a local folder when the dataset was made".to_owned(),
-        help: "name it: --model FOLDER".to_owned(),
-    })
+    let Some(revision) = &model.revision else {
+        return Err(wrong("was a local folder when the dataset was made".to_owned()));
+    };
+    format!("{}@{revision}", model.id).parse().map_err(wrong)
 }

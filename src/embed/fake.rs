@@ -12,6 +12,9 @@ use crate::tokens::TokenCounter;
 const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
 
+/// Identifies the fake: no real model has such a fingerprint.
+pub(super) const FINGERPRINT: &str = "fake-words-64-v1";
+
 pub(super) struct Fake {
     info: ModelInfo,
 }
@@ -27,7 +30,7 @@ impl Fake {
                 max_tokens: MAX_TOKENS,
                 pooling: "mean".to_owned(),
                 normalize: true,
-                fingerprint: "fake-words-64-v1".to_owned(),
+                fingerprint: FINGERPRINT.to_owned(),
             },
         }
     }

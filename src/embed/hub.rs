@@ -12,15 +12,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, repository::RepoTypeModel, split_id};
-use serde::Deserialize;
 use sha1::{Digest, Sha1};
 
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module, hex, plain, sha256};
 use crate::error::{Error, Result};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelRef {
     /// A folder on this machine.
     Folder(PathBuf),
@@ -37,14 +35,6 @@ pub enum ModelRef {
 impl Default for ModelRef {
     fn default() -> Self {
         Self::Hub { id: DEFAULT_ID.to_owned(), revision: None }
-    }
-}
-
-impl TryFrom<String> for ModelRef {
-    type Error = String;
-
-    fn try_from(s: String) -> Result<Self, String> {
-        s.parse()
     }
 }
 

@@ -174,6 +174,14 @@ pub fn load(engine: Engine, model: &hub::ModelRef, device: Device) -> Result<Box
     }
 }
 
+impl ModelInfo {
+    /// The engine that made the vectors.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        if self.fingerprint == fake::FINGERPRINT { Engine::Fake } else { Engine::Candle }
+    }
+}
+
 /// Loads only a model's tokenizer, to count in unit `model`.
 ///
 /// # Errors

@@ -31,24 +31,31 @@ impl Staging {
     /// Opens a folder for writing, and clears what a run that did not end has left there.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if the folder holds something else than a dataset; [`Error::Io`].
+    /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
+    /// something else than a dataset; [`Error::Io`].
     pub fn open(root: &Path) -> Result<Self> {
-        if let Ok(mut entries) = fs::read_dir(root) {
-            let foreign = entries.any(|entry| entry.is_ok_and(|entry| !entry.file_name().eq(STAGING)))
-                && !root.join(manifest::FILE).exists()
-                && !root.join("data").join(Table::Chunks.name()).exists();
-            if foreign {
-                return Err(Error::Dataset {
-                    path: root.to_owned(),
-                    problem: "is not empty and not a dataset".to_owned(),
-                    help: "name an empty or new folder with -o".to_owned(),
-                });
-            }
+        if root.exists() && !root.is_dir() {
+            return Err(Error::Setting {
+                origin: "output".to_owned(),
+                problem: format!("{} is a file", root.display()),
+                help: "name an empty or new folder with -o".to_owned(),
+            });
+        }
+        if !may_replace(root) {
+            return Err(Error::Dataset {
+                path: root.to_owned(),
+                problem: "is not empty and not a dataset".to_owned(),
+                help: "name an empty or new folder with -o".to_owned(),
+            });
         }
         let staging = Self { root: root.to_owned(), finished: Mutex::new(Vec::new()) };
         staging.clear()?;
         for folder in [staging.folder(), root.join("data/chunks"), root.join("data/documents")] {
             fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
+        }
+        let above = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        for folder in [&root.join("data"), root, above] {
+            sync_folder(folder).map_err(Error::io("sync", folder))?;
         }
         Ok(staging)
     }
@@ -104,8 +111,11 @@ impl Staging {
     /// Makes the finished files the dataset: data, quarantine list and card, then the manifest,
     /// which is the commit; afterwards removes files that no manifest names any more.
     ///
+    /// The manifest does not name the list and the card, which are for people and have fixed names:
+    /// a crash just before the last rename leaves these two one run ahead of the snapshot.
+    ///
     /// # Errors
-    /// [`Error::Io`]; the old snapshot is then still in place.
+    /// [`Error::Io`]; the manifest and every file it names are then still in place.
     pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
         self.put("quarantine.jsonl", &lines.map(|line| line + "\n").collect::<String>())?;
@@ -164,6 +174,19 @@ impl StagedFile<'_> {
         self.staging.lock().push((self.path, name.to_owned()));
         Ok(())
     }
+}
+
+/// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
+fn may_replace(root: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(root) else { return true };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    if names.iter().any(|name| name == manifest::FILE) {
+        return Manifest::is_at(root);
+    }
+    let published = root.join("data").join(Table::Chunks.name()).exists();
+    names.iter().all(|name| {
+        name == STAGING || (published && ["data", "README.md", "quarantine.jsonl"].iter().any(|ours| name == ours))
+    })
 }
 
 /// Makes a rename durable. Only Unix knows how to sync a folder, and only there is it needed.

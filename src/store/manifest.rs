@@ -161,7 +161,25 @@ impl Manifest {
             return Err(wrong(problem, "use a newer chunkmill"));
         }
         let wire: Wire = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let inside =
+            |path: &str| Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if let Some(file) = wire.files.iter().find(|file| !inside(&file.path)) {
+            let problem = format!("names `{}`, which is not inside the dataset", file.path);
+            return Err(wrong(problem, "do not use this dataset"));
+        }
         Ok(wire.into())
+    }
+
+    /// Whether the `manifest.json` in `folder` is one of ours, of any version.
+    pub(super) fn is_at(folder: &Path) -> bool {
+        #[derive(Deserialize)]
+        struct Ours {
+            #[serde(rename = "format_version")]
+            _format_version: u32,
+            #[serde(rename = "tool_version")]
+            _tool_version: String,
+        }
+        fs::read(folder.join(FILE)).is_ok_and(|bytes| serde_json::from_slice::<Ours>(&bytes).is_ok())
     }
 
     pub(super) fn to_json(&self) -> String {

@@ -58,7 +58,14 @@ impl Dataset {
                 help: "the dataset is damaged: index the corpus again".to_owned(),
             }
         };
-        let opened = File::open(&path).map_err(|error| damaged(error.to_string()))?;
+        let opened = File::open(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::Dataset {
+                path: path.clone(),
+                problem: "is gone".to_owned(),
+                help: "if the dataset was just replaced, run again; else index the corpus again".to_owned(),
+            },
+            _ => damaged(error.to_string()),
+        })?;
         let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| damaged(error.to_string()))?;
         let roots: Vec<usize> = columns
             .iter()
