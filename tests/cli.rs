@@ -138,6 +138,10 @@ fn search_refuses_another_model_than_the_datasets() {
     let (code, _, err) = run(home.path(), &["search", "out", "cat"]);
     assert_eq!(code, 5);
     assert!(err.contains("was a local folder") && err.contains("--model FOLDER"), "{err}");
+    write(home.path(), "chunkmill.toml", b"[embedding]\nmodel = \"tiny\"\n");
+    let below =
+        program(home.path()).args(["search", "../out", "cat"]).current_dir(home.path().join("docs")).output().unwrap();
+    assert_eq!(finish(below).0, 0, "the settings file names the folder, from where the file is");
     let settings = home.path().join("tiny/sentence_bert_config.json");
     fs::write(settings, r#"{"max_seq_length": 9}"#).unwrap();
     let (code, _, err) = run(home.path(), &["search", "out", "cat", "--model", "tiny"]);

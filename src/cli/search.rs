@@ -63,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let engine = manifest.model.engine();
     let model = match config.model {
         Some(model) if named => model,
-        _ => recorded(&manifest.model)?,
+        configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
     };
     let embedder = embed::load(engine, &model, config.device)?;
     if embedder.info().fingerprint != manifest.model.fingerprint {

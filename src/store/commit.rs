@@ -54,9 +54,11 @@ impl Staging {
             fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
         }
         let above = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        for folder in [&root.join("data"), root, above] {
+        for folder in [&root.join("data"), root] {
             sync_folder(folder).map_err(Error::io("sync", folder))?;
         }
+        // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
+        let _ = sync_folder(above);
         Ok(staging)
     }
 
