@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Embedder, Encoded, ModelInfo, Role, normalize};
 use crate::error::Result;
-use crate::tokens::TokenCounter;
+use crate::tokens::{TokenCounter, word_ends};
 
 const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
@@ -87,9 +87,7 @@ impl TokenCounter for Words {
     }
 
     fn ends(&self, text: &str) -> Result<Vec<u32>> {
-        let start = text.as_ptr() as usize;
-        let end = |word: &str| u32::try_from(word.as_ptr() as usize - start + word.len()).unwrap_or(u32::MAX);
-        Ok(text.split_whitespace().map(end).collect())
+        Ok(word_ends(text))
     }
 
     fn breaks_between_words(&self) -> bool {

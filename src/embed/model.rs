@@ -173,7 +173,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// A relative path of at least one part that stays inside the folder it is relative to.
-pub(super) fn plain(name: &str) -> Option<&str> {
+pub(crate) fn plain(name: &str) -> Option<&str> {
     use std::path::Component::Normal;
     let inside = Path::new(name).components().all(|part| matches!(part, Normal(_)));
     (inside && !name.is_empty()).then_some(name)

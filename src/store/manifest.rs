@@ -15,6 +15,7 @@ use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
 use crate::document::PARSER_VERSION;
 use crate::embed::ModelInfo;
+use crate::embed::model::plain;
 use crate::error::{Error, Result};
 
 /// Version of the manifest and of the files it names.
@@ -161,9 +162,7 @@ impl Manifest {
             return Err(wrong(problem, "use a newer chunkmill"));
         }
         let wire: Wire = serde_json::from_slice(&bytes).map_err(damaged)?;
-        let inside =
-            |path: &str| Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        if let Some(file) = wire.files.iter().find(|file| !inside(&file.path)) {
+        if let Some(file) = wire.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
             return Err(wrong(problem, "do not use this dataset"));
         }

@@ -289,7 +289,8 @@ fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-fn word_ends(text: &str) -> Vec<u32> {
+/// Byte offset just after each word between white space.
+pub(crate) fn word_ends(text: &str) -> Vec<u32> {
     let end = |word: &str| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX);
     text.split_whitespace().map(end).collect()
 }
