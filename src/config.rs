@@ -18,6 +18,7 @@ use crate::embed::batch::DEFAULT_BATCH_TOKENS;
 use crate::embed::hub::ModelRef;
 use crate::embed::{Device, Engine};
 use crate::error::{Error, Result};
+use crate::options::{Globs, options};
 use crate::store::{EmbeddingType, FloatEncoding, Output};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
@@ -42,46 +43,46 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// The `[corpus]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CorpusOptions {
-    /// Globs of files that are documents.
-    pub include: Option<Vec<String>>,
-    /// Globs of files that are not.
-    pub exclude: Option<Vec<String>>,
-    /// Whether hidden files count.
-    pub hidden: Option<bool>,
-    /// Largest file in bytes.
-    pub max_file_size: Option<u64>,
+options! {
+    /// The `[corpus]` table.
+    pub struct CorpusOptions {
+        /// Globs of files that are documents.
+        pub include: Globs,
+        /// Globs of files that are not.
+        pub exclude: Globs,
+        /// Whether hidden files count.
+        pub hidden: bool,
+        /// Largest file in bytes.
+        pub max_file_size: u64,
+    }
 }
 
-/// The `[embedding]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EmbeddingOptions {
-    /// Folder or hub id.
-    pub model: Option<String>,
-    /// Where the model runs.
-    pub device: Option<Device>,
-    /// What runs it.
-    pub embedder: Option<Engine>,
-    /// Most tokens in a batch.
-    pub batch_tokens: Option<NonZeroUsize>,
-    /// Whether a chunk that the model would cut is an error.
-    pub deny_truncation: Option<bool>,
+options! {
+    /// The `[embedding]` table.
+    pub struct EmbeddingOptions {
+        /// Folder or hub id.
+        pub model: String,
+        /// Where the model runs.
+        pub device: Device,
+        /// What runs it.
+        pub embedder: Engine,
+        /// Most tokens in a batch.
+        pub batch_tokens: NonZeroUsize,
+        /// Whether a chunk that the model would cut is an error.
+        pub deny_truncation: bool,
+    }
 }
 
-/// The `[output]` table.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct OutputOptions {
-    /// Files per table.
-    pub files: Option<NonZeroUsize>,
-    /// How vectors are stored.
-    pub embedding_type: Option<EmbeddingType>,
-    /// How their values are encoded.
-    pub float_encoding: Option<FloatEncoding>,
+options! {
+    /// The `[output]` table.
+    pub struct OutputOptions {
+        /// Files per table.
+        pub files: NonZeroUsize,
+        /// How vectors are stored.
+        pub embedding_type: EmbeddingType,
+        /// How their values are encoded.
+        pub float_encoding: FloatEncoding,
+    }
 }
 
 /// Settings, merged and checked.
@@ -118,39 +119,13 @@ impl Options {
         let chunking = if self.chunking.preset.is_some() || self.chunking.strategy.is_some() {
             self.chunking
         } else {
-            let (high, low) = (self.chunking, lower.chunking);
-            Settings {
-                preset: low.preset,
-                strategy: low.strategy,
-                unit: high.unit.or(low.unit),
-                min: high.min.or(low.min),
-                target: high.target.or(low.target),
-                max: high.max.or(low.max),
-                overlap: high.overlap.or(low.overlap),
-                parent_headers: high.parent_headers.or(low.parent_headers),
-                heading_context: high.heading_context.or(low.heading_context),
-            }
+            self.chunking.or(lower.chunking)
         };
         Self {
-            corpus: CorpusOptions {
-                include: self.corpus.include.or(lower.corpus.include),
-                exclude: self.corpus.exclude.or(lower.corpus.exclude),
-                hidden: self.corpus.hidden.or(lower.corpus.hidden),
-                max_file_size: self.corpus.max_file_size.or(lower.corpus.max_file_size),
-            },
+            corpus: self.corpus.or(lower.corpus),
             chunking,
-            embedding: EmbeddingOptions {
-                model: self.embedding.model.or(lower.embedding.model),
-                device: self.embedding.device.or(lower.embedding.device),
-                embedder: self.embedding.embedder.or(lower.embedding.embedder),
-                batch_tokens: self.embedding.batch_tokens.or(lower.embedding.batch_tokens),
-                deny_truncation: self.embedding.deny_truncation.or(lower.embedding.deny_truncation),
-            },
-            output: OutputOptions {
-                files: self.output.files.or(lower.output.files),
-                embedding_type: self.output.embedding_type.or(lower.output.embedding_type),
-                float_encoding: self.output.float_encoding.or(lower.output.float_encoding),
-            },
+            embedding: self.embedding.or(lower.embedding),
+            output: self.output.or(lower.output),
             threads: self.threads.or(lower.threads),
         }
     }
@@ -176,43 +151,13 @@ impl Options {
     /// # Errors
     /// [`Error::Setting`] that names the variable, for a wrong value.
     pub fn from_env() -> Result<Self> {
-        let list = |name| -> Result<Option<Vec<String>>> {
-            let value: Option<String> = variable(name)?;
-            Ok(value.map(|globs| globs.split(',').map(str::to_owned).collect()))
-        };
-        let switch = |name| -> Result<Option<bool>> { Ok(variable::<Switch>(name)?.map(|switch| switch.0)) };
-        Ok(Self {
-            corpus: CorpusOptions {
-                include: list("INCLUDE")?,
-                exclude: list("EXCLUDE")?,
-                hidden: switch("HIDDEN")?,
-                max_file_size: variable("MAX_FILE_SIZE")?,
-            },
-            chunking: Settings {
-                preset: variable("PRESET")?,
-                strategy: variable("STRATEGY")?,
-                unit: variable("UNIT")?,
-                min: variable("MIN")?,
-                target: variable("TARGET")?,
-                max: variable("MAX")?,
-                overlap: variable("OVERLAP")?,
-                parent_headers: switch("PARENT_HEADERS")?,
-                heading_context: switch("HEADING_CONTEXT")?,
-            },
-            embedding: EmbeddingOptions {
-                model: variable("MODEL")?,
-                device: variable("DEVICE")?,
-                embedder: variable("EMBEDDER")?,
-                batch_tokens: variable("BATCH_TOKENS")?,
-                deny_truncation: switch("DENY_TRUNCATION")?,
-            },
-            output: OutputOptions {
-                files: variable("FILES")?,
-                embedding_type: variable("EMBEDDING_TYPE")?,
-                float_encoding: variable("FLOAT_ENCODING")?,
-            },
-            threads: variable("THREADS")?,
-        })
+        let mut options = Self { threads: variable("THREADS")?, ..Self::default() };
+        let Self { corpus, chunking, embedding, output, .. } = &mut options;
+        read_variables(CorpusOptions::KEYS, |key, value| corpus.set(key, value))?;
+        read_variables(Settings::KEYS, |key, value| chunking.set(key, value))?;
+        read_variables(EmbeddingOptions::KEYS, |key, value| embedding.set(key, value))?;
+        read_variables(OutputOptions::KEYS, |key, value| output.set(key, value))?;
+        Ok(options)
     }
 
     /// Parses the text of a settings file that is called `name`.
@@ -262,8 +207,8 @@ impl Options {
         });
         Ok(Config {
             filter: Filter::new(
-                &self.corpus.include.unwrap_or_default(),
-                &self.corpus.exclude.unwrap_or_default(),
+                &self.corpus.include.unwrap_or_default().0,
+                &self.corpus.exclude.unwrap_or_default().0,
                 self.corpus.hidden.unwrap_or(true),
                 self.corpus.max_file_size.unwrap_or(DEFAULT_MAX_BYTES),
             )?,
@@ -289,29 +234,27 @@ impl Options {
 /// # Errors
 /// [`Error::Setting`] that names the variable, for a wrong value.
 pub fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
-    let name = format!("CHUNKMILL_{name}");
-    let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else { return Ok(None) };
-    let value = value.to_string_lossy();
-    value.parse().map(Some).map_err(|problem: T::Err| Error::Setting {
-        origin: format!("environment variable {name}"),
-        problem: format!("`{value}` is not understood: {problem}"),
-        help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
-    })
+    let mut read = None;
+    read_variables(&[name], |_, value| {
+        read = Some(value.parse().map_err(|problem: T::Err| problem.to_string())?);
+        Ok(())
+    })?;
+    Ok(read)
 }
 
-/// A switch in the environment.
-struct Switch(bool);
-
-impl FromStr for Switch {
-    type Err = &'static str;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        match s.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Ok(Self(true)),
-            "0" | "false" | "no" | "off" => Ok(Self(false)),
-            _ => Err("write true or false"),
-        }
+/// Gives the value of each variable `CHUNKMILL_<KEY>` that is there and not empty to `set`.
+fn read_variables(keys: &[&str], mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<()> {
+    for key in keys {
+        let name = format!("CHUNKMILL_{}", key.to_ascii_uppercase());
+        let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else { continue };
+        let value = value.to_string_lossy();
+        set(key, &value).map_err(|problem| Error::Setting {
+            origin: format!("environment variable {name}"),
+            problem: format!("`{value}` is not understood: {problem}"),
+            help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
+        })?;
     }
+    Ok(())
 }
 
 /// `chunkmill.toml` in the working folder or the nearest folder above that has one.

@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | [`error`] | What can go wrong, and what does the process say then? |
 //! | `named` | How is an enumeration written and read by name? |
+//! | [`options`] | How is a table of optional settings read, and laid over another? |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
@@ -56,6 +57,7 @@
 
 pub mod error;
 mod named;
+pub mod options;
 
 pub mod corpus;
 pub mod document;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use chunkmill::document::Document;
+use chunkmill::document::{BlockKind, Document};
 use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
 use tiktoken_rs::CoreBPE;
@@ -76,6 +76,26 @@ fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::
     a.min(b)..a.max(b)
 }
 
+/// Seed 3's estimate, in the plainest way: words that end outside of code, and characters inside.
+fn estimate(document: &Document, range: std::ops::Range<usize>) -> usize {
+    let code = |at: usize| document.blocks.iter().any(|b| b.kind == BlockKind::Code && b.range.contains(&at));
+    let slice = &document.text[range.clone()];
+    let end = |word: &str| word.as_ptr() as usize - document.text.as_ptr() as usize + word.len();
+    let words = slice.split_whitespace().filter(|word| !code(end(word) - 1)).count();
+    let chars = slice.char_indices().filter(|(at, _)| code(range.start + at)).count();
+    words * 13 / 10 + chars / 4
+}
+
+#[test]
+fn an_estimate_counts_words_of_prose_and_characters_of_code() {
+    let document = Document::from_text("doc.md", "one two three\n\n```\nlet x = 1;\n```\n\nfour\n");
+    let ruler = Sizer::new(Unit::Estimate, None).unwrap().measure(&document).unwrap();
+    // 4 words → 5; 19 characters of code with its fences → 4.
+    assert_eq!(ruler.size(0..document.text.len()).unwrap(), 9);
+    assert_eq!(ruler.size(0..13).unwrap(), 3);
+    assert_eq!(ruler.size_after("zero ", 0..13).unwrap(), 5);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(4000), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -94,8 +114,11 @@ proptest! {
                 Unit::Words => slice.split_whitespace().count() * 13 / 10,
                 Unit::Model => slice.split_whitespace().count(),
                 Unit::Lines => slice.split_inclusive('\n').count(),
+                Unit::Estimate => estimate(&document, range.clone()),
             };
-            prop_assert_eq!(sizer.size(&slice).unwrap(), expected, "{} alone", unit);
+            if unit != Unit::Estimate {
+                prop_assert_eq!(sizer.size(&slice).unwrap(), expected, "{} alone", unit);
+            }
             prop_assert_eq!(sizer.measure(&document).unwrap().size(range.clone()).unwrap(), expected, "{} in place", unit);
         }
     }

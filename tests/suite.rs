@@ -21,6 +21,7 @@ mod header;
 mod heading;
 mod hub;
 mod powershell;
+mod presets;
 mod properties;
 mod readers;
 mod scifact;

@@ -6,8 +6,8 @@
 //! chunk has the heading path of the section it starts in. Only the pieces of a section that
 //! had to be split overlap, because sections are different topics.
 
-use super::Boundary;
 use super::pack::{Group, Packer, Piece};
+use super::{Boundary, Switch};
 use crate::document::{Document, is_blank, trim};
 use crate::error::Result;
 
@@ -29,14 +29,12 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         let level = document.sections[first].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
         let headers =
-            |start: usize| if spec.parent_headers() { parent_headers(document, start) } else { String::new() };
+            |start: usize| if spec.is_on(Switch::ParentHeaders) { parent_headers(document, start) } else { String::new() };
         let prefix = headers(range.start);
         groups.push(if packer.fits(&prefix, range.clone())? {
-            let piece = Piece { prefix, ..Piece::plain(range, start) };
-            Group { pieces: vec![piece], split: false }
+            Group::whole(Piece { prefix, ..Piece::plain(range, start) })
         } else {
-            let pieces = packer.fill(&range, start, &headers)?;
-            Group { pieces, split: true }
+            Group::split(packer.fill(&range, start, &headers)?)
         });
         first = last + 1;
     }

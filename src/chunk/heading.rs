@@ -26,7 +26,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         if packer.ruler.size(range.clone())? <= packer.spec.max() {
             return Ok(Group::whole(Piece::plain(range, start)));
         }
-        Ok(Group { pieces: packer.windows(&range, start)?, split: true })
+        Ok(Group::split(packer.windows(&range, start)?))
     });
     groups.collect()
 }

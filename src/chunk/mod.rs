@@ -10,22 +10,44 @@
 //! - its size is at most the spec's maximum, unless it is one atomic block and flagged
 //!   `oversized_…`.
 //!
-//! Strategies that are still to come go beside `header` and `heading` and into [`Strategy`].
+//! How the strategies differ, one file each:
+//!
+//! | strategy | may cut | merges | over the limit |
+//! | --- | --- | --- | --- |
+//! | `header` | before every heading | forward until the minimum | whole blocks up to the maximum |
+//! | `section` | before every heading | a small one with the next that is not deeper | whole blocks up to the target, then sentences |
+//! | `semantic` | where a subtree of sections no longer fits | siblings up to the target | whole blocks up to the target |
+//! | `code_aware` | as `semantic`, and around code | as `semantic`, prose and code apart | as `semantic` |
+//! | `fixed` | before headings, or nowhere | forward until the minimum | windows of the target |
+//! | `heading` | before every heading | never | windows of the maximum |
+//! | `lines` | before headings 2 and 3 of long documents | never | whole blocks up to the maximum |
+//! | `recursive` | at separators, from blank line to character | pieces up to the maximum | – |
+//! | `windows` | anywhere | never | windows of the maximum |
+//! | `none` | nowhere | – | – |
 
+mod fixed;
 mod header;
 mod heading;
+mod id;
+mod lines;
 mod none;
 mod pack;
+mod part;
+mod recursive;
+mod section;
+mod semantic;
 mod spec;
+mod windows;
 
 use std::fmt;
 use std::ops::Range;
 
-pub use spec::{Preset, Settings, Spec, Strategy};
+pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
 
 use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::Sizer;
+use id::Ids;
 use pack::{Group, Packer};
 
 /// What a chunk holds.
@@ -33,7 +55,11 @@ use pack::{Group, Packer};
 pub enum Kind {
     /// Part of a document.
     Text,
-    /// A whole document, as [`Strategy::None`] makes them.
+    /// Code, where a strategy keeps it apart from prose.
+    Code,
+    /// A footnote.
+    Footnote,
+    /// A whole document that its strategy does not cut.
     Document,
 }
 
@@ -43,6 +69,8 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
+            Self::Code => "code",
+            Self::Footnote => "footnote",
             Self::Document => "document",
         }
     }
@@ -59,8 +87,18 @@ pub enum Boundary {
     BlankLine,
     /// The chunk before was full, no blank line would have served; this is the next block.
     Block,
+    /// The chunk before was full, and so would be the whole paragraph; this is its next sentence.
+    Sentence,
     /// The chunk before was full; this is inside a block, at the limit.
     Limit,
+    /// The chunk before was full; this separator stands here, the empty one between two characters.
+    Separator(&'static str),
+    /// Code that is kept apart starts here.
+    Code,
+    /// Prose goes on after what was kept apart or left out.
+    Prose,
+    /// A footnote starts here.
+    Footnote,
 }
 
 impl fmt::Display for Boundary {
@@ -70,7 +108,13 @@ impl fmt::Display for Boundary {
             Self::Heading(level) => write!(f, "heading {level}"),
             Self::BlankLine => write!(f, "full: blank line"),
             Self::Block => write!(f, "full: next block"),
+            Self::Sentence => write!(f, "full: next sentence"),
             Self::Limit => write!(f, "full: at the limit"),
+            Self::Separator("") => write!(f, "full: next character"),
+            Self::Separator(separator) => write!(f, "full: at {separator:?}"),
+            Self::Code => write!(f, "code"),
+            Self::Prose => write!(f, "prose goes on"),
+            Self::Footnote => write!(f, "footnote"),
         }
     }
 }
@@ -124,7 +168,7 @@ impl Chunk {
 /// What the model sees for a chunk whose content is `content`.
 #[must_use]
 pub fn embed_text(chunk: &Chunk, content: String, spec: &Spec) -> String {
-    if spec.heading_context() && !chunk.header_path.is_empty() {
+    if spec.is_on(Switch::HeadingContext) && !chunk.header_path.is_empty() {
         format!("{}\n\n{content}", chunk.header_path)
     } else {
         content
@@ -141,7 +185,13 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
     let packer = Packer { document, spec, sizer, ruler: &ruler };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
+        Strategy::Section => section::propose(&packer)?,
+        Strategy::Semantic | Strategy::CodeAware => semantic::propose(&packer)?,
+        Strategy::Fixed => fixed::propose(&packer)?,
         Strategy::Heading => heading::propose(&packer)?,
+        Strategy::Lines => lines::propose(&packer)?,
+        Strategy::Recursive => recursive::propose(&packer)?,
+        Strategy::Windows => windows::propose(&packer)?,
         Strategy::None => none::propose(document),
     };
     Ok(assemble(document, spec, groups))
@@ -149,22 +199,34 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 
 fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> {
     let mut chunks = Vec::with_capacity(groups.len());
+    let mut ids = Ids::new(spec.strategy(), &document.source.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
         let n_in_section = group.pieces.len();
+        let footnote = (group.kind == Kind::Footnote).then(|| {
+            let definition = group.pieces.first().map_or("", |piece| &document.text[piece.range.clone()]);
+            ids.footnote(label(definition))
+        });
         for (sub, piece) in group.pieces.into_iter().enumerate() {
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
-            let whole = spec.strategy() == Strategy::None;
-            let section = if whole { None } else { document.section_at(piece.range.start) };
+            let section = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
             let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
+            let id = match (&footnote, sub_index) {
+                (Some(stem), Some(sub)) => format!("{stem}_sub_{sub}"),
+                (Some(stem), None) => stem.clone(),
+                (None, _) => ids.text(index, section_index, sub_index),
+            };
             chunks.push(Chunk {
-                id: id(spec.strategy(), &document.source.doc_id, index, section_index, sub_index),
+                id,
                 index,
                 section_index,
                 sub_index,
                 n_in_section,
-                kind: if whole { Kind::Document } else { Kind::Text },
-                header_path: heading_path.join(" > "),
+                kind: group.kind,
+                header_path: match section {
+                    Some(section) if spec.strategy() == Strategy::Lines => lines::header_path(document, section),
+                    _ => heading_path.join(" > "),
+                },
                 heading_path,
                 prefix: piece.prefix,
                 has_overlap: piece.has_overlap,
@@ -177,10 +239,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
     chunks
 }
 
-fn id(strategy: Strategy, doc_id: &str, index: usize, section: usize, sub: Option<usize>) -> String {
-    match (strategy, sub) {
-        (Strategy::Heading, _) => format!("{doc_id}#{index}"),
-        (Strategy::Header | Strategy::None, None) => format!("{doc_id}_chunk_{section}"),
-        (Strategy::Header | Strategy::None, Some(sub)) => format!("{doc_id}_chunk_{section}_sub_{sub}"),
-    }
+/// The label of a footnote's definition, `[^label]:`.
+fn label(source: &str) -> &str {
+    let inner = source.trim_start().strip_prefix("[^").and_then(|rest| rest.split_once("]:"));
+    inner.map_or("", |(label, _)| label)
 }

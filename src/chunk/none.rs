@@ -1,7 +1,7 @@
 //! The whole document as one chunk: seed 1 with chunking switched off, and the baseline.
 
-use super::Boundary;
 use super::pack::{Group, Piece};
+use super::{Boundary, Kind};
 use crate::document::{Document, trim};
 
 pub(super) fn propose(document: &Document) -> Vec<Group> {
@@ -9,5 +9,5 @@ pub(super) fn propose(document: &Document) -> Vec<Group> {
     if range.is_empty() {
         return Vec::new();
     }
-    vec![Group::whole(Piece::plain(range, Boundary::Start))]
+    vec![Group::whole(Piece::plain(range, Boundary::Start)).of(Kind::Document)]
 }

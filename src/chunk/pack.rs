@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use super::{Boundary, Spec};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{Boundary, Kind, Spec, Strategy};
 use crate::document::{Block, BlockKind, Document, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
@@ -23,12 +25,24 @@ pub(super) struct Group {
     pub(super) pieces: Vec<Piece>,
     /// Whether the limit forced a split, also if only one piece came of it.
     pub(super) split: bool,
+    /// What the pieces hold.
+    pub(super) kind: Kind,
 }
 
 impl Group {
     /// A section that is one chunk.
     pub(super) fn whole(piece: Piece) -> Self {
-        Self { pieces: vec![piece], split: false }
+        Self { pieces: vec![piece], split: false, kind: Kind::Text }
+    }
+
+    /// A section that was split.
+    pub(super) fn split(pieces: Vec<Piece>) -> Self {
+        Self { pieces, split: true, kind: Kind::Text }
+    }
+
+    /// The same with another kind.
+    pub(super) fn of(self, kind: Kind) -> Self {
+        Self { kind, ..self }
     }
 }
 
@@ -57,10 +71,12 @@ pub(super) struct Packer<'a> {
     pub(super) ruler: &'a Ruler<'a>,
 }
 
-/// A run of sibling blocks that is kept together if it fits.
+/// A run of sibling blocks that is kept together if it fits, or a sentence of a block that did not.
 struct Unit {
     range: Range<usize>,
     blocks: Range<usize>,
+    /// Whether it is a sentence, which is never cut.
+    sentence: bool,
     /// How a chunk that starts here is said to start.
     boundary: Boundary,
 }
@@ -68,26 +84,38 @@ struct Unit {
 impl Packer<'_> {
     /// Whether prefix and range together are within the maximum.
     pub(super) fn fits(&self, prefix: &str, range: Range<usize>) -> Result<bool> {
-        let max = self.spec.max();
-        let own = self.ruler.size(range.clone())?;
-        if prefix.is_empty() {
-            return Ok(own <= max);
-        }
-        let sum = own + self.sizer.size(prefix)?;
-        if sum.abs_diff(max) > JOIN_SLACK {
-            return Ok(sum <= max);
-        }
-        Ok(self.sizer.size(&format!("{prefix}{}", &self.document.text[range]))? <= max)
+        self.within(self.spec.max(), prefix, range)
     }
 
-    /// Packs a range into pieces of whole blocks, each as full as the maximum allows.
+    fn within(&self, limit: usize, prefix: &str, range: Range<usize>) -> Result<bool> {
+        let own = self.ruler.size(range.clone())?;
+        if prefix.is_empty() {
+            return Ok(own <= limit);
+        }
+        let sum = own + self.sizer.size(prefix)?;
+        if sum.abs_diff(limit) > JOIN_SLACK {
+            return Ok(sum <= limit);
+        }
+        Ok(self.ruler.size_after(prefix, range)? <= limit)
+    }
+
+    /// A range as one chunk if it fits, else packed by [`fill`](Self::fill).
+    pub(super) fn whole_or_filled(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
+        if self.fits("", range.clone())? {
+            return Ok(Group::whole(Piece::plain(range, boundary)));
+        }
+        Ok(Group::split(self.fill(&range, boundary, &|_| String::new())?))
+    }
+
+    /// Packs a range into pieces of whole blocks, each as full as the target allows.
     ///
     /// Cuts are made between paragraphs that a blank line separates; where such a paragraph is over
     /// the maximum by itself, between its blocks (the items of a list, say); where such a block is,
-    /// between the blocks inside it. A block with none inside is never cut, but becomes a piece of
-    /// its own and is flagged. A piece starts with the `headers` for the offset at which its source
-    /// starts; each but the first goes on with the end of the piece before, unless a block would
-    /// then no longer fit.
+    /// between the blocks inside it or, with a strategy that cuts between sentences, between those
+    /// of a paragraph. What has nothing inside is never cut, but becomes a piece of its own and is
+    /// flagged. A piece starts with the `headers` for the offset at which its source starts; each
+    /// but the first goes on with the end of the piece before, unless a block would then no longer
+    /// fit.
     pub(super) fn fill(
         &self,
         range: &Range<usize>,
@@ -99,12 +127,13 @@ impl Packer<'_> {
         let mut units = self.paragraphs(range);
         units.reverse();
         while let Some(unit) = units.pop() {
-            if self.fits(&open.prefix, trim(&self.document.text, open.range.start..unit.range.end))? {
+            // A piece that is still empty already is the fresh one, and can only lose its overlap.
+            let empty = open.range.is_empty();
+            let limit = if empty { self.spec.max() } else { self.spec.target() };
+            if self.within(limit, &open.prefix, trim(&self.document.text, open.range.start..unit.range.end))? {
                 open.range.end = unit.range.end;
                 continue;
             }
-            // A piece that is still empty already is the fresh one, and can only lose its overlap.
-            let empty = open.range.is_empty();
             let bare = headers(unit.range.start);
             let fresh = if empty { open.prefix.clone() } else { self.overlap(&open, &bare)? };
             let alone = trim(&self.document.text, unit.range.clone());
@@ -133,7 +162,8 @@ impl Packer<'_> {
             // One block, alone and without headers, is as small as it gets.
             let mut oversized = next(String::new());
             if !self.fits("", alone)? {
-                oversized.flags.push(oversized_flag(self.document.blocks[unit.blocks.start].kind));
+                let kind = self.document.blocks[unit.blocks.start].kind;
+                oversized.flags.push(if unit.sentence { "oversized_sentence" } else { kind.oversized() });
             }
             self.finish(&mut pieces, open);
             let after = unit.range.end..unit.range.end;
@@ -144,7 +174,26 @@ impl Packer<'_> {
             open = Piece { has_overlap: prefix.len() > bare.len(), prefix, ..Piece::plain(after, boundary) };
         }
         self.finish(&mut pieces, open);
+        self.merge_last(&mut pieces)?;
         Ok(pieces)
+    }
+
+    /// A last piece under the minimum joins the one before where both together are within the
+    /// maximum: with a target below it there can be room.
+    fn merge_last(&self, pieces: &mut Vec<Piece>) -> Result<()> {
+        if let [.., before, last] = pieces.as_slice()
+            && before.flags.is_empty()
+            && last.flags.is_empty()
+            && self.ruler.size(last.range.clone())? < self.spec.min()
+            && self.fits(&before.prefix, before.range.start..last.range.end)?
+        {
+            let end = last.range.end;
+            pieces.pop();
+            if let Some(before) = pieces.last_mut() {
+                before.range.end = end;
+            }
+        }
+        Ok(())
     }
 
     fn finish(&self, pieces: &mut Vec<Piece>, mut piece: Piece) {
@@ -185,13 +234,7 @@ impl Packer<'_> {
                 Some(unit) if heading || !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
                     unit.blocks.end = *next;
                 }
-                _ => {
-                    units.push(Unit {
-                        range: at.start..range.end,
-                        blocks: index..*next,
-                        boundary: Boundary::BlankLine,
-                    });
-                }
+                _ => units.push(Unit::block(at.start..range.end, index..*next, Boundary::BlankLine)),
             }
             heading = matches!(blocks[index].kind, BlockKind::Heading(_));
             index = *next;
@@ -202,6 +245,9 @@ impl Packer<'_> {
 
     /// What a unit that is too large may be cut into; nothing if it is one block with none inside.
     fn children(&self, unit: &Unit) -> Vec<Unit> {
+        if unit.sentence {
+            return Vec::new();
+        }
         let blocks = &self.document.blocks;
         let mut outer = unit.blocks.start;
         // A container around one block that starts and ends with it offers no cut of its own. Such
@@ -222,13 +268,16 @@ impl Packer<'_> {
             let head = &self.document.text[unit.range.start..blocks[index].range.start];
             if head.contains('\n') {
                 let range = unit.range.start..blocks[index].range.start;
-                units.push(Unit { range, blocks: outer..outer + 1, boundary: Boundary::Block });
+                units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
             }
         }
         while index < unit.blocks.end {
             let Block { range, next, .. } = &blocks[index];
-            units.push(Unit { range: range.clone(), blocks: index..*next, boundary: Boundary::Block });
+            units.push(Unit::block(range.clone(), index..*next, Boundary::Block));
             index = *next;
+        }
+        if units.is_empty() && self.spec.strategy() == Strategy::Section && blocks[outer].kind == BlockKind::Paragraph {
+            units = self.sentences(unit);
         }
         close_gaps(&mut units, unit.range.clone());
         if let Some(first) = units.first_mut() {
@@ -237,34 +286,64 @@ impl Packer<'_> {
         units
     }
 
-    /// Cuts a range into windows of exactly the maximum that overlap by exactly the overlap.
+    /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
+    /// none and that none ends inside a link; nothing if it is one sentence.
+    fn sentences(&self, unit: &Unit) -> Vec<Unit> {
+        let one_line = self.document.text[unit.range.clone()].replace(['\n', '\r'], " ");
+        let links = &self.document.links;
+        let inside_link = |at: usize| {
+            let before = links.partition_point(|link| link.range.start < at);
+            before > 0 && at < links[before - 1].range.end
+        };
+        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| unit.range.start + at);
+        let starts: Vec<usize> = starts.filter(|&at| !inside_link(at)).collect();
+        if starts.len() < 2 {
+            return Vec::new();
+        }
+        let sentence = |start: usize| Unit {
+            sentence: true,
+            ..Unit::block(start..unit.range.end, unit.blocks.clone(), Boundary::Sentence)
+        };
+        starts.into_iter().map(sentence).collect()
+    }
+
+    /// Cuts a range into windows of exactly the target that overlap by exactly the overlap. What
+    /// is left at the end is one window if it is within the maximum.
     pub(super) fn windows(&self, range: &Range<usize>, boundary: Boundary) -> Result<Vec<Piece>> {
         let text = &self.document.text;
+        let (target, max) = (self.spec.target(), self.spec.max());
         let ends = self.ruler.atoms(range)?;
-        let width = self.ruler.atoms_in(self.spec.max()).max(1);
+        let width = self.ruler.most_atoms_in(target).max(1);
         let overlap = self.ruler.atoms_in(self.spec.overlap()).min(width - 1);
         let at = |atom: usize| if atom == 0 { range.start } else { ends[atom - 1] };
         let mut pieces: Vec<Piece> = Vec::new();
         // Windows are runs of atoms `first..last`; `done` is where the one before ended.
         let (mut first, mut done) = (0, 0);
         while done < ends.len() {
-            let mut last = (first + width).min(ends.len());
-            while last > done + 1 && self.ruler.size(at(first)..at(last))? > self.spec.max() {
-                last -= 1;
-            }
+            let rest = ends.len() - first <= self.ruler.most_atoms_in(max);
+            let mut last = if rest && self.ruler.size(at(first)..range.end)? <= max {
+                ends.len()
+            } else {
+                let most = (first + width).min(ends.len());
+                furthest(done + 1, most, |last| Ok(self.ruler.size(at(first)..at(last))? <= target))?
+            };
             while last < ends.len() && at(last) <= at(done) {
                 last += 1;
             }
             let mut start = at(first);
             let mut flags = Vec::new();
-            if self.ruler.size(start..at(last))? > self.spec.max() {
+            if self.ruler.size(start..at(last))? > max {
                 start = at(done);
-                if self.ruler.size(start..at(last))? > self.spec.max() {
+                if self.ruler.size(start..at(last))? > max {
                     flags.push("oversized_character");
                 }
             }
             let core = at(done)..at(last);
-            if !core.is_empty() {
+            if pieces.is_empty() {
+                start = core.start;
+            }
+            // A window of white space and of what the one before already holds says nothing.
+            if !is_blank(&text[core.clone()]) {
                 pieces.push(Piece {
                     prefix: text[start..core.start].to_owned(),
                     has_overlap: start < core.start,
@@ -278,6 +357,33 @@ impl Packer<'_> {
         }
         Ok(pieces)
     }
+}
+
+impl Unit {
+    fn block(range: Range<usize>, blocks: Range<usize>, boundary: Boundary) -> Self {
+        Self { range, blocks, sentence: false, boundary }
+    }
+}
+
+/// The largest number of `least..=most` that passes, for a test that the smaller pass if the larger
+/// do; `least` if none does. It is looked for from above, because it is mostly there.
+fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -> Result<usize> {
+    let (mut bad, mut step) = (most, 1);
+    if most <= least || passes(most)? {
+        return Ok(most.max(least));
+    }
+    let mut good = loop {
+        let next = bad.saturating_sub(step).max(least);
+        if next == least || passes(next)? {
+            break next;
+        }
+        (bad, step) = (next, step * 2);
+    };
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        if passes(middle)? { good = middle } else { bad = middle }
+    }
+    Ok(good)
 }
 
 /// Makes the units follow each other without a gap from the start of `range` to its end.
@@ -297,21 +403,4 @@ fn blank_line_before(text: &str) -> bool {
     let Some(line_end) = text.strip_suffix('\n') else { return false };
     let line = line_end.rsplit('\n').next().unwrap_or(line_end);
     is_blank(line)
-}
-
-fn oversized_flag(kind: BlockKind) -> &'static str {
-    match kind {
-        BlockKind::Heading(_) => "oversized_heading",
-        BlockKind::Paragraph => "oversized_paragraph",
-        BlockKind::List | BlockKind::ListItem => "oversized_list_item",
-        BlockKind::Code => "oversized_code_block",
-        BlockKind::Table => "oversized_table",
-        BlockKind::Quote => "oversized_quote",
-        BlockKind::Html => "oversized_html",
-        BlockKind::Footnote => "oversized_footnote",
-        BlockKind::Math => "oversized_math",
-        BlockKind::Rule => "oversized_rule",
-        BlockKind::References => "oversized_references",
-        BlockKind::FrontMatter => "oversized_front_matter",
-    }
 }

@@ -8,14 +8,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::error::Error;
 use crate::named::named;
+use crate::options::options;
 use crate::tokens::Unit;
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
 /// change in this module tree can move a boundary or alter a chunk.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The rule that proposes where a document may be cut. The set is closed: adding a strategy is a
 /// variant here, a file beside this one, and a line in [`chunk`](super::chunk).
@@ -23,22 +25,54 @@ const VERSION: u32 = 1;
 pub enum Strategy {
     /// Sections merged up to a minimum, and split at blank lines above a maximum.
     Header,
+    /// Sections merged when their level allows, and packed to a target above a maximum.
+    Section,
+    /// The section tree: whole subtrees that fit, siblings merged, paragraphs packed to a target.
+    Semantic,
+    /// As `semantic`, with code and prose in chunks of their own.
+    CodeAware,
+    /// Windows of exactly the target that overlap by exactly so much.
+    Fixed,
     /// Every heading starts a chunk; longer sections become overlapping token windows.
     Heading,
+    /// Long documents are cut at headings of level 2 and 3, short ones not at all.
+    Lines,
+    /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
+    Recursive,
+    /// The plainest baseline: windows over the whole document.
+    Windows,
     /// The whole document.
     None,
 }
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 3] = [Self::Header, Self::Heading, Self::None];
+    pub const ALL: [Self; 10] = [
+        Self::Header,
+        Self::Section,
+        Self::Semantic,
+        Self::CodeAware,
+        Self::Fixed,
+        Self::Heading,
+        Self::Lines,
+        Self::Recursive,
+        Self::Windows,
+        Self::None,
+    ];
 
     /// The name used in settings and datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Header => "header",
+            Self::Section => "section",
+            Self::Semantic => "semantic",
+            Self::CodeAware => "code_aware",
+            Self::Fixed => "fixed",
             Self::Heading => "heading",
+            Self::Lines => "lines",
+            Self::Recursive => "recursive",
+            Self::Windows => "windows",
             Self::None => "none",
         }
     }
@@ -48,46 +82,156 @@ impl Strategy {
     pub fn preset(self) -> Preset {
         match self {
             Self::Header => Preset::Ragdocs,
+            Self::Section => Preset::Sections,
+            Self::Semantic => Preset::Docs,
+            Self::CodeAware => Preset::Code,
+            Self::Fixed => Preset::Fixed,
             Self::Heading => Preset::HeadingTokens,
+            Self::Lines => Preset::LineThreshold,
+            Self::Recursive => Preset::Recursive,
+            Self::Windows => Preset::Windows,
             Self::None => Preset::None,
         }
     }
 
-    fn reads(self) -> Reads {
+    /// Whether min is read, whether target is, and whether unit, max and overlap are.
+    fn limits(self) -> Limits {
+        let limits = |min, target| Limits { min, target, max: true };
         match self {
-            Self::Header => Reads { min: true, target: false, limits: true, parent_headers: true },
-            Self::Heading => Reads { min: false, target: false, limits: true, parent_headers: false },
-            Self::None => Reads { min: false, target: false, limits: false, parent_headers: false },
+            Self::Header | Self::Lines => limits(true, false),
+            Self::Section | Self::Semantic | Self::CodeAware | Self::Fixed => limits(true, true),
+            Self::Heading | Self::Recursive | Self::Windows => limits(false, false),
+            Self::None => Limits { min: false, target: false, max: false },
+        }
+    }
+
+    /// Whether it reads a switch.
+    fn reads(self, switch: Switch) -> bool {
+        match switch {
+            Switch::ParentHeaders => self == Self::Header,
+            Switch::RespectBoundaries | Switch::IncludeCode | Switch::IncludeTables => {
+                matches!(self, Self::Semantic | Self::CodeAware | Self::Fixed)
+            }
+            Switch::HeadingContext | Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => true,
         }
     }
 }
 
-/// Which settings a strategy reads.
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table")]
-struct Reads {
+/// Which limits a strategy reads.
+struct Limits {
     min: bool,
     target: bool,
     /// Unit, max and overlap.
-    limits: bool,
-    parent_headers: bool,
+    max: bool,
 }
 
 named!(Strategy, "a strategy");
+
+/// What can be turned on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Switch {
+    /// Put the headings above a chunk before its text.
+    ParentHeaders,
+    /// Show the model the heading path before the content.
+    HeadingContext,
+    /// Let no chunk hold part of one section and part of another.
+    RespectBoundaries,
+    /// Keep code blocks.
+    IncludeCode,
+    /// Keep tables.
+    IncludeTables,
+    /// Show the model a text with its white space tidied.
+    NormalizeWhitespace,
+    /// Show the model a text in Unicode's composed form, NFC.
+    NormalizeUnicode,
+    /// Show the model URLs without their query.
+    RedactUrls,
+}
+
+impl Switch {
+    /// Every switch.
+    pub const ALL: [Self; 8] = [
+        Self::ParentHeaders,
+        Self::HeadingContext,
+        Self::RespectBoundaries,
+        Self::IncludeCode,
+        Self::IncludeTables,
+        Self::NormalizeWhitespace,
+        Self::NormalizeUnicode,
+        Self::RedactUrls,
+    ];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ParentHeaders => "parent_headers",
+            Self::HeadingContext => "heading_context",
+            Self::RespectBoundaries => "respect_boundaries",
+            Self::IncludeCode => "include_code",
+            Self::IncludeTables => "include_tables",
+            Self::NormalizeWhitespace => "normalize_whitespace",
+            Self::NormalizeUnicode => "normalize_unicode",
+            Self::RedactUrls => "redact_urls",
+        }
+    }
+
+    fn of(self, settings: &Settings) -> Option<bool> {
+        match self {
+            Self::ParentHeaders => settings.parent_headers,
+            Self::HeadingContext => settings.heading_context,
+            Self::RespectBoundaries => settings.respect_boundaries,
+            Self::IncludeCode => settings.include_code,
+            Self::IncludeTables => settings.include_tables,
+            Self::NormalizeWhitespace => settings.normalize_whitespace,
+            Self::NormalizeUnicode => settings.normalize_unicode,
+            Self::RedactUrls => settings.redact_urls,
+        }
+    }
+}
 
 /// A named spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
     /// Seed 1: `header`, 200 to 1,500 characters, overlap 50.
     Ragdocs,
+    /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
+    Sections,
+    /// Seed 3 for documentation: `semantic`, 600 estimated tokens, at least 100, at most 1,000, overlap 60.
+    Docs,
+    /// Seed 3 for code-heavy documents: `code_aware`, 400 estimated tokens, at most 800.
+    Code,
+    /// Seed 3 for large homogeneous text: `fixed`, 500 estimated tokens, at most 600, overlap 100.
+    Fixed,
+    /// Seed 3 for text from PDFs: `semantic`, 500 estimated tokens, overlap 75.
+    Pdf,
     /// Seed 4: `heading`, 512 tokens, overlap 50.
     HeadingTokens,
+    /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
+    LineThreshold,
+    /// Baseline: `recursive`, 400 tokens.
+    Recursive,
+    /// Baseline: `windows`, 400 tokens.
+    Windows,
     /// The whole document as one chunk.
     None,
 }
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 3] = [Self::Ragdocs, Self::HeadingTokens, Self::None];
+    pub const ALL: [Self; 11] = [
+        Self::Ragdocs,
+        Self::Sections,
+        Self::Docs,
+        Self::Code,
+        Self::Fixed,
+        Self::Pdf,
+        Self::HeadingTokens,
+        Self::LineThreshold,
+        Self::Recursive,
+        Self::Windows,
+        Self::None,
+    ];
 
     /// The preset used when nothing is said.
     pub const DEFAULT: Self = Self::Ragdocs;
@@ -97,7 +241,15 @@ impl Preset {
     pub fn name(self) -> &'static str {
         match self {
             Self::Ragdocs => "ragdocs",
+            Self::Sections => "sections",
+            Self::Docs => "docs",
+            Self::Code => "code",
+            Self::Fixed => "fixed",
+            Self::Pdf => "pdf",
             Self::HeadingTokens => "heading-tokens",
+            Self::LineThreshold => "line-threshold",
+            Self::Recursive => "recursive",
+            Self::Windows => "windows",
             Self::None => "none",
         }
     }
@@ -105,20 +257,42 @@ impl Preset {
     /// The spec it stands for.
     #[must_use]
     pub fn spec(self) -> Spec {
-        let spec = |strategy, unit, min, max, overlap| Spec {
+        let spec = |strategy, unit, [min, target, max, overlap]: [usize; 4]| Spec {
             strategy,
             unit,
             min,
-            target: max,
+            target,
             max,
             overlap,
-            parent_headers: false,
-            heading_context: false,
+            switches: Switches::default(),
+            base_url: None,
+        };
+        // Every policy of seed 3 starts from the same defaults.
+        let policy = |strategy, limits| {
+            let mut spec = spec(strategy, Unit::Estimate, limits);
+            for on in [
+                Switch::RespectBoundaries,
+                Switch::IncludeCode,
+                Switch::IncludeTables,
+                Switch::NormalizeWhitespace,
+                Switch::NormalizeUnicode,
+            ] {
+                spec.switches.set(on, true);
+            }
+            spec
         };
         match self {
-            Self::Ragdocs => spec(Strategy::Header, Unit::Chars, 200, 1500, 50),
-            Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, 0, 512, 50),
-            Self::None => spec(Strategy::None, Unit::Chars, 0, UNLIMITED, 0),
+            Self::Ragdocs => spec(Strategy::Header, Unit::Chars, [200, 1500, 1500, 50]),
+            Self::Sections => spec(Strategy::Section, Unit::Chars, [200, 1500, 3000, 200]),
+            Self::Docs => policy(Strategy::Semantic, [100, 600, 1000, 60]),
+            Self::Code => policy(Strategy::CodeAware, [100, 400, 800, 60]),
+            Self::Fixed => policy(Strategy::Fixed, [100, 500, 600, 100]),
+            Self::Pdf => policy(Strategy::Semantic, [100, 500, 1000, 75]),
+            Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, [0, 512, 512, 50]),
+            Self::LineThreshold => spec(Strategy::Lines, Unit::Lines, [500, 1000, 1000, 0]),
+            Self::Recursive => spec(Strategy::Recursive, Unit::Tokens, [0, 400, 400, 0]),
+            Self::Windows => spec(Strategy::Windows, Unit::Tokens, [0, 400, 400, 0]),
+            Self::None => spec(Strategy::None, Unit::Chars, [0, UNLIMITED, UNLIMITED, 0]),
         }
     }
 }
@@ -128,37 +302,134 @@ named!(Preset, "a preset");
 /// The maximum of a strategy that has none.
 const UNLIMITED: usize = usize::MAX;
 
-/// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The named spec to start from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<Preset>,
-    /// The rule that proposes cuts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<Strategy>,
-    /// What sizes are measured in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Unit>,
-    /// Smallest size aimed at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<usize>,
-    /// Size aimed at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<usize>,
-    /// Largest size allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<usize>,
-    /// How much of a chunk is repeated at the start of the next.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overlap: Option<usize>,
-    /// Whether the headings above a chunk are put before its text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_headers: Option<bool>,
-    /// Whether the model sees the heading path before the content.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub heading_context: Option<bool>,
+/// How seed 3 counts tokens: another way to name the unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TokenEstimator {
+    /// [`Unit::Estimate`].
+    Bytes,
+    /// [`Unit::Chars`].
+    Chars,
+    /// [`Unit::Tokens`].
+    Tiktoken,
+}
+
+impl TokenEstimator {
+    /// Every estimator.
+    pub const ALL: [Self; 3] = [Self::Bytes, Self::Chars, Self::Tiktoken];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Chars => "chars",
+            Self::Tiktoken => "tiktoken",
+        }
+    }
+
+    /// The unit that it stands for.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Bytes => Unit::Estimate,
+            Self::Chars => Unit::Chars,
+            Self::Tiktoken => Unit::Tokens,
+        }
+    }
+}
+
+named!(TokenEstimator, "a token estimator");
+
+options! {
+    /// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
+    pub struct Settings {
+        /// The named spec to start from.
+        pub preset: Preset,
+        /// The rule that proposes cuts.
+        pub strategy: Strategy,
+        /// What sizes are measured in.
+        pub unit: Unit,
+        /// The same in seed 3's words; a unit goes over it.
+        pub token_estimator: TokenEstimator,
+        /// Smallest size aimed at; for `lines`, the largest document that is not cut.
+        pub min: usize,
+        /// Size aimed at.
+        pub target: usize,
+        /// Largest size allowed.
+        pub max: usize,
+        /// How much of a chunk is repeated at the start of the next.
+        pub overlap: usize,
+        /// See [`Switch::ParentHeaders`].
+        pub parent_headers: bool,
+        /// See [`Switch::HeadingContext`].
+        pub heading_context: bool,
+        /// See [`Switch::RespectBoundaries`].
+        pub respect_boundaries: bool,
+        /// See [`Switch::IncludeCode`].
+        pub include_code: bool,
+        /// See [`Switch::IncludeTables`].
+        pub include_tables: bool,
+        /// See [`Switch::NormalizeWhitespace`].
+        pub normalize_whitespace: bool,
+        /// See [`Switch::NormalizeUnicode`].
+        pub normalize_unicode: bool,
+        /// See [`Switch::RedactUrls`].
+        pub redact_urls: bool,
+        /// The URL of the corpus root, against which relative links are made absolute for the model.
+        pub base_url: BaseUrl,
+    }
+}
+
+/// The URL of a folder, always with `/` at its end, so that relative links lead below it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BaseUrl(Url);
+
+impl FromStr for BaseUrl {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let folder = if s.ends_with('/') { s.to_owned() } else { format!("{s}/") };
+        let url = Url::parse(&folder).map_err(|error| format!("`{s}` is not a URL: {error}"))?;
+        if url.cannot_be_a_base() || url.query().is_some() || url.fragment().is_some() {
+            return Err(format!("`{s}` is not the URL of a folder, such as https://example.org/docs/"));
+        }
+        Ok(Self(url))
+    }
+}
+
+impl TryFrom<String> for BaseUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(base: BaseUrl) -> Self {
+        base.to_string()
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The state of every switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Switches([bool; Switch::ALL.len()]);
+
+impl Switches {
+    fn on(self, switch: Switch) -> bool {
+        self.0[switch as usize]
+    }
+
+    fn set(&mut self, switch: Switch, on: bool) {
+        self.0[switch as usize] = on;
+    }
 }
 
 /// How documents are chunked. Invariants: `1 <= max`, `min <= target <= max`, `overlap < max`.
@@ -170,8 +441,8 @@ pub struct Spec {
     target: usize,
     max: usize,
     overlap: usize,
-    parent_headers: bool,
-    heading_context: bool,
+    switches: Switches,
+    base_url: Option<BaseUrl>,
 }
 
 impl Default for Spec {
@@ -181,12 +452,12 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Resolves settings. What the strategy does not read makes no difference. A value that was not written gives way to those that were: with
-    /// `max = 100` alone, a preset's minimum of 200 becomes 100.
+    /// Resolves settings. What the strategy does not read makes no difference. A value that was not
+    /// written gives way to those that were: with `max = 100` alone, a preset's minimum of 200
+    /// becomes 100.
     ///
     /// # Errors
-    /// [`Error::Setting`] for a maximum of 0 or written values that contradict
-    /// each other.
+    /// [`Error::Setting`] for a maximum of 0 or written values that contradict each other.
     pub fn resolve(settings: &Settings) -> Result<Self, Error> {
         let strategy = settings.strategy;
         let preset = settings.preset.unwrap_or_else(|| strategy.map_or(Preset::DEFAULT, Strategy::preset));
@@ -194,16 +465,23 @@ impl Spec {
         if let Some(strategy) = strategy
             && strategy != spec.strategy
         {
-            let limits = if spec.max == UNLIMITED { strategy.preset().spec() } else { spec };
-            spec = Self { strategy, ..limits };
+            // The preset gives the numbers, the strategy what only it reads.
+            let own = strategy.preset().spec();
+            let limits = if spec.max == UNLIMITED { own.clone() } else { spec };
+            spec = Self { strategy, switches: own.switches, ..limits };
         }
-        let reads = spec.strategy.reads();
+        let reads = spec.strategy.limits();
         let read = |value: Option<usize>, read: bool| value.filter(|_| read);
         let (min, target) = (read(settings.min, reads.min), read(settings.target, reads.target));
-        let (max, overlap) = (read(settings.max, reads.limits), read(settings.overlap, reads.limits));
-        spec.unit = settings.unit.unwrap_or(spec.unit);
-        spec.parent_headers = settings.parent_headers.unwrap_or(spec.parent_headers);
-        spec.heading_context = settings.heading_context.unwrap_or(spec.heading_context);
+        let (max, overlap) = (read(settings.max, reads.max), read(settings.overlap, reads.max));
+        let estimator = settings.token_estimator.map(TokenEstimator::unit);
+        spec.unit = settings.unit.or(estimator).unwrap_or(spec.unit);
+        for switch in Switch::ALL {
+            if let Some(on) = switch.of(settings) {
+                spec.switches.set(switch, on);
+            }
+        }
+        spec.base_url = settings.base_url.clone().or(spec.base_url);
 
         let floor = [min, target, overlap.map(|overlap| overlap.saturating_add(1))];
         spec.max = match max {
@@ -239,9 +517,9 @@ impl Spec {
 
     /// Drops what the strategy does not read.
     fn normalised(mut self) -> Self {
-        let reads = self.strategy.reads();
+        let reads = self.strategy.limits();
         let blank = Preset::None.spec();
-        if !reads.limits {
+        if !reads.max {
             (self.unit, self.max, self.overlap) = (blank.unit, blank.max, blank.overlap);
         }
         if !reads.min {
@@ -250,23 +528,28 @@ impl Spec {
         if !reads.target {
             self.target = self.max;
         }
-        self.parent_headers &= reads.parent_headers;
+        for switch in Switch::ALL {
+            let on = self.switches.on(switch) && self.strategy.reads(switch);
+            self.switches.set(switch, on);
+        }
         self
     }
 
     /// Names of written settings that this spec's strategy does not read.
     #[must_use]
     pub fn unused(&self, settings: &Settings) -> Vec<&'static str> {
-        let reads = self.strategy.reads();
-        let unused = [
-            ("unit", settings.unit.is_some() && !reads.limits),
+        let reads = self.strategy.limits();
+        let limits = [
+            ("unit", settings.unit.is_some() && !reads.max),
+            ("token_estimator", settings.token_estimator.is_some() && (!reads.max || settings.unit.is_some())),
             ("min", settings.min.is_some() && !reads.min),
             ("target", settings.target.is_some() && !reads.target),
-            ("max", settings.max.is_some() && !reads.limits),
-            ("overlap", settings.overlap.is_some() && !reads.limits),
-            ("parent_headers", settings.parent_headers == Some(true) && !reads.parent_headers),
+            ("max", settings.max.is_some() && !reads.max),
+            ("overlap", settings.overlap.is_some() && !reads.max),
         ];
-        unused.into_iter().filter_map(|(name, unused)| unused.then_some(name)).collect()
+        let switches = Switch::ALL.into_iter();
+        let switches = switches.map(|s| (s.name(), s.of(settings) == Some(true) && !self.strategy.reads(s)));
+        limits.into_iter().chain(switches).filter_map(|(name, unused)| unused.then_some(name)).collect()
     }
 
     /// The rule that proposes cuts.
@@ -281,7 +564,7 @@ impl Spec {
         self.unit
     }
 
-    /// Smallest size aimed at, in units.
+    /// Smallest size aimed at, in units; for `lines`, the largest document that is not cut.
     #[must_use]
     pub fn min(&self) -> usize {
         self.min
@@ -305,16 +588,16 @@ impl Spec {
         self.overlap
     }
 
-    /// Whether the headings above a chunk are put before its text.
+    /// Whether a switch is on.
     #[must_use]
-    pub fn parent_headers(&self) -> bool {
-        self.parent_headers
+    pub fn is_on(&self, switch: Switch) -> bool {
+        self.switches.on(switch)
     }
 
-    /// Whether the model sees the heading path before the content.
+    /// The URL of the corpus root, if links are to be made absolute.
     #[must_use]
-    pub fn heading_context(&self) -> bool {
-        self.heading_context
+    pub fn base_url(&self) -> Option<&Url> {
+        self.base_url.as_ref().map(|base| &base.0)
     }
 
     /// Identifies what this spec does, over versions of chunkmill: 16 hexadecimal digits.
@@ -323,48 +606,49 @@ impl Spec {
         blake3::hash(format!("chunk-v{VERSION} {self}").as_bytes()).to_hex()[..16].to_owned()
     }
 
+    /// The settings that differ from those of the strategy alone, as key and value, and the limits.
+    fn written(&self) -> Vec<(&'static str, String)> {
+        let reads = self.strategy.limits();
+        let usual = self.strategy.preset().spec().normalised();
+        let mut written = Vec::new();
+        let mut write = |if_so: bool, key, value: &dyn fmt::Display| {
+            if if_so {
+                written.push((key, value.to_string()));
+            }
+        };
+        write(reads.max, "unit", &self.unit);
+        write(reads.min, "min", &self.min);
+        write(reads.target, "target", &self.target);
+        write(reads.max, "max", &self.max);
+        write(reads.max, "overlap", &self.overlap);
+        for switch in Switch::ALL {
+            let on = self.switches.on(switch);
+            write(on != usual.switches.on(switch), switch.name(), &on);
+        }
+        if let Some(base) = &self.base_url {
+            write(true, "base_url", base);
+        }
+        written
+    }
+
     /// The settings that resolve to exactly this spec.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        let limited = self.strategy.reads().limits;
-        Settings {
-            preset: None,
-            strategy: Some(self.strategy),
-            unit: limited.then_some(self.unit),
-            min: self.strategy.reads().min.then_some(self.min),
-            target: self.strategy.reads().target.then_some(self.target),
-            max: limited.then_some(self.max),
-            overlap: limited.then_some(self.overlap),
-            parent_headers: self.parent_headers.then_some(true),
-            heading_context: self.heading_context.then_some(true),
+        let mut settings = Settings { strategy: Some(self.strategy), ..Settings::default() };
+        for (key, value) in self.written() {
+            // What was written from a valid spec can be read.
+            let read = settings.set(key, &value);
+            debug_assert!(read.is_ok(), "{key}={value}: {read:?}");
         }
+        settings
     }
 }
 
 /// The canonical form: `header unit=chars min=200 max=1500 overlap=50`. It parses back.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reads = self.strategy.reads();
         write!(f, "{}", self.strategy)?;
-        if reads.limits {
-            write!(f, " unit={}", self.unit)?;
-        }
-        if reads.min {
-            write!(f, " min={}", self.min)?;
-        }
-        if reads.target {
-            write!(f, " target={}", self.target)?;
-        }
-        if reads.limits {
-            write!(f, " max={} overlap={}", self.max, self.overlap)?;
-        }
-        if self.parent_headers {
-            write!(f, " parent_headers=true")?;
-        }
-        if self.heading_context {
-            write!(f, " heading_context=true")?;
-        }
-        Ok(())
+        self.written().iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
     }
 }
 
@@ -386,20 +670,8 @@ impl FromStr for Spec {
             Err(_) => settings.strategy = Some(name.parse().map_err(error)?),
         }
         for word in words {
-            let wrong = || error(format!("cannot read `{word}`"));
-            let (key, value) = word.split_once('=').ok_or_else(wrong)?;
-            let number = || value.parse().map_err(|_| wrong()).map(Some);
-            let switch = || value.parse().map_err(|_| wrong()).map(Some);
-            match key {
-                "unit" => settings.unit = Some(value.parse().map_err(error)?),
-                "min" => settings.min = number()?,
-                "target" => settings.target = number()?,
-                "max" => settings.max = number()?,
-                "overlap" => settings.overlap = number()?,
-                "parent_headers" => settings.parent_headers = switch()?,
-                "heading_context" => settings.heading_context = switch()?,
-                _ => return Err(wrong()),
-            }
+            let (key, value) = word.split_once('=').ok_or_else(|| error(format!("cannot read `{word}`")))?;
+            settings.set(key, value).map_err(|problem| error(format!("cannot read `{word}`: {problem}")))?;
         }
         Self::resolve(&settings)
     }

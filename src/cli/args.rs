@@ -5,10 +5,11 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
-use crate::chunk::{Preset, Settings, Strategy};
+use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
 use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
 use crate::corpus::Root;
 use crate::embed::{Device, Engine};
+use crate::options::Globs;
 use crate::store::{EmbeddingType, FloatEncoding};
 use crate::tokens::Unit;
 
@@ -39,8 +40,8 @@ impl CorpusArgs {
 
     pub(super) fn options(self) -> CorpusOptions {
         CorpusOptions {
-            include: Some(self.include).filter(|globs| !globs.is_empty()),
-            exclude: Some(self.exclude).filter(|globs| !globs.is_empty()),
+            include: Some(Globs(self.include)).filter(|globs| !globs.0.is_empty()),
+            exclude: Some(Globs(self.exclude)).filter(|globs| !globs.0.is_empty()),
             hidden: self.hidden,
             max_file_size: self.max_file_size,
         }
@@ -51,16 +52,19 @@ impl CorpusArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Chunking")]
 pub(super) struct ChunkArgs {
-    /// Named settings: ragdocs, heading-tokens, none [default: ragdocs]
+    /// Named settings: ragdocs, sections, docs, code, fixed, pdf, heading-tokens, line-threshold, recursive, windows, none [default: ragdocs]
     #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Preset))]
     preset: Option<Preset>,
-    /// Where documents may be cut: header, heading, none
+    /// Where documents may be cut: header, section, semantic, code_aware, fixed, heading, lines, recursive, windows, none
     #[arg(long, value_name = "NAME")]
     strategy: Option<Strategy>,
-    /// What sizes count: chars, tokens, words, model, lines
+    /// What sizes count: chars, tokens, words, estimate, model, lines
     #[arg(long, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// Smallest size aimed at
+    /// The same in other words: bytes (estimate), chars, tiktoken (tokens)
+    #[arg(long, value_name = "NAME")]
+    token_estimator: Option<TokenEstimator>,
+    /// Smallest size aimed at; with `lines`, the largest document that is not cut
     #[arg(long, value_name = "N")]
     min: Option<usize>,
     /// Size aimed at
@@ -78,12 +82,33 @@ pub(super) struct ChunkArgs {
     /// Show the model the heading path before the content
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     heading_context: Option<bool>,
+    /// Let no chunk hold parts of several sections (semantic, code_aware, fixed)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    respect_boundaries: Option<bool>,
+    /// Keep code blocks (semantic, code_aware, fixed)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    include_code: Option<bool>,
+    /// Keep tables (semantic, code_aware, fixed)
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    include_tables: Option<bool>,
+    /// Show the model a text with its white space tidied
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    normalize_whitespace: Option<bool>,
+    /// Show the model a text in Unicode's composed form
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    normalize_unicode: Option<bool>,
+    /// Show the model URLs without query and credentials
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    redact_urls: Option<bool>,
+    /// URL of the corpus root: relative links become absolute in what the model sees
+    #[arg(long, value_name = "URL")]
+    base_url: Option<BaseUrl>,
 }
 
 impl ChunkArgs {
     pub(super) fn options(self) -> Settings {
-        let Self { preset, strategy, unit, min, target, max, overlap, parent_headers, heading_context } = self;
-        Settings { preset, strategy, unit, min, target, max, overlap, parent_headers, heading_context }
+        let Self { preset, strategy, unit, token_estimator, min, target, max, overlap, parent_headers, heading_context, respect_boundaries, include_code, include_tables, normalize_whitespace, normalize_unicode, redact_urls, base_url } = self;
+        Settings { preset, strategy, unit, token_estimator, min, target, max, overlap, parent_headers, heading_context, respect_boundaries, include_code, include_tables, normalize_whitespace, normalize_unicode, redact_urls, base_url }
     }
 }
 

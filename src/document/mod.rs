@@ -118,6 +118,25 @@ impl BlockKind {
             Self::FrontMatter => "front_matter",
         }
     }
+
+    /// The flag of a chunk that is one block of this kind and over the maximum.
+    #[must_use]
+    pub fn oversized(self) -> &'static str {
+        match self {
+            Self::Heading(_) => "oversized_heading",
+            Self::Paragraph => "oversized_paragraph",
+            Self::List | Self::ListItem => "oversized_list_item",
+            Self::Code => "oversized_code_block",
+            Self::Table => "oversized_table",
+            Self::Quote => "oversized_quote",
+            Self::Html => "oversized_html",
+            Self::Footnote => "oversized_footnote",
+            Self::Math => "oversized_math",
+            Self::Rule => "oversized_rule",
+            Self::References => "oversized_references",
+            Self::FrontMatter => "oversized_front_matter",
+        }
+    }
 }
 
 /// A piece of structure. Blocks stand in document order, a container before what it contains.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::named::named;
@@ -86,8 +86,8 @@ pub struct ModelInfo {
 }
 
 /// Where a model runs. Written `cpu`, `cuda:N` or `metal`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Device {
     /// All cores.
     #[default]
@@ -113,6 +113,12 @@ impl TryFrom<String> for Device {
 
     fn try_from(s: String) -> Result<Self, String> {
         s.parse()
+    }
+}
+
+impl From<Device> for String {
+    fn from(device: Device) -> Self {
+        device.to_string()
     }
 }
 

@@ -13,9 +13,12 @@ use std::ops::Range;
 
 pub use cl100k::{Cl100k, cl100k};
 
-use crate::document::Document;
+use crate::document::{BlockKind, Document, Positions};
 use crate::error::{Error, Result};
 use crate::named::named;
+
+/// Characters of code that seed 3 takes for a token.
+const CHARS_PER_TOKEN: usize = 4;
 
 /// What sizes are measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +29,9 @@ pub enum Unit {
     Tokens,
     /// 1.3 times the number of words between white space, rounded down: an estimate of tokens.
     Words,
+    /// Seed 3's estimate of tokens: 1.3 times the number of words outside code blocks, rounded down,
+    /// and a quarter of the number of characters inside them, rounded down.
+    Estimate,
     /// Tokens of the embedding model's own tokenizer, without the special ones it adds.
     Model,
     /// Lines, a last one without a line feed included.
@@ -34,7 +40,8 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 5] = [Self::Chars, Self::Tokens, Self::Words, Self::Model, Self::Lines];
+    pub const ALL: [Self; 6] =
+        [Self::Chars, Self::Tokens, Self::Words, Self::Estimate, Self::Model, Self::Lines];
 
     /// The name used in settings and datasets.
     #[must_use]
@@ -43,6 +50,7 @@ impl Unit {
             Self::Chars => "chars",
             Self::Tokens => "tokens",
             Self::Words => "words",
+            Self::Estimate => "estimate",
             Self::Model => "model",
             Self::Lines => "lines",
         }
@@ -81,6 +89,8 @@ pub enum Sizer<'a> {
     Tokens,
     /// See [`Unit::Words`].
     Words,
+    /// See [`Unit::Estimate`].
+    Estimate,
     /// See [`Unit::Model`].
     Model(&'a dyn TokenCounter),
     /// See [`Unit::Lines`].
@@ -97,6 +107,7 @@ impl<'a> Sizer<'a> {
             Unit::Chars => Self::Chars,
             Unit::Tokens => Self::Tokens,
             Unit::Words => Self::Words,
+            Unit::Estimate => Self::Estimate,
             Unit::Lines => Self::Lines,
             Unit::Model => Self::Model(model.ok_or_else(|| Error::Setting {
                 origin: "unit".to_owned(),
@@ -106,7 +117,7 @@ impl<'a> Sizer<'a> {
         })
     }
 
-    /// Size of a text that is not part of a document.
+    /// Size of a text that is not part of a document. Without blocks there is no code in it.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -114,7 +125,7 @@ impl<'a> Sizer<'a> {
         Ok(match self {
             Self::Chars => text.chars().count(),
             Self::Tokens => cl100k().count(text)?,
-            Self::Words => words_to_size(text.split_whitespace().count()),
+            Self::Words | Self::Estimate => words_to_size(text.split_whitespace().count()),
             Self::Model(counter) => counter.count(text)?,
             Self::Lines => text.split_inclusive('\n').count(),
         })
@@ -136,7 +147,7 @@ impl<'a> Sizer<'a> {
         let start = match *self {
             Self::Chars => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
             Self::Lines => text.split_inclusive('\n').rev().nth(last).map_or(0, |line| offset_in(text, line)),
-            Self::Words => match words_in(size).checked_sub(1) {
+            Self::Words | Self::Estimate => match words_in(size).checked_sub(1) {
                 Some(last) => text.split_whitespace().rev().nth(last).map_or(0, |word| offset_in(text, word)),
                 None => text.len(),
             },
@@ -161,24 +172,31 @@ impl<'a> Sizer<'a> {
         let index = match *self {
             Self::Chars => Index::Chars,
             Self::Lines => Index::Lines,
-            Self::Words => Index::Words { ends: word_ends(&document.text) },
+            Self::Words => Index::Words { ends: word_ends(&document.text), code: Code::default() },
+            Self::Estimate => {
+                let code = Code::of(document);
+                let outside = |end: &u32| !code.holds(*end as usize - 1);
+                Index::Words { ends: word_ends(&document.text).into_iter().filter(outside).collect(), code }
+            }
             Self::Tokens => tokens(cl100k())?,
             Self::Model(counter) => tokens(counter)?,
         };
-        Ok(Ruler { document, index })
+        Ok(Ruler { document, sizer: *self, index })
     }
 }
 
 /// Answers for the ranges of one document in one unit.
 pub struct Ruler<'d> {
     document: &'d Document,
+    sizer: Sizer<'d>,
     index: Index<'d>,
 }
 
 enum Index<'d> {
     Chars,
     Lines,
-    Words { ends: Vec<u32> },
+    /// Where words outside of `code` end, and the code blocks whose characters are counted instead.
+    Words { ends: Vec<u32>, code: Code },
     Tokens { counter: &'d dyn TokenCounter, ends: Vec<u32> },
 }
 
@@ -192,13 +210,33 @@ impl Ruler<'_> {
         Ok(match &self.index {
             Index::Chars => positions.char_at(range.end) - positions.char_at(range.start),
             Index::Lines => positions.lines_in(range),
-            Index::Words { ends } => words_to_size(self.words(ends, &range)),
+            Index::Words { ends, code } => words_to_size(self.words(ends, code, &range)) + code.chars(positions, &range) / CHARS_PER_TOKEN,
             Index::Tokens { counter, ends } => self.tokens(*counter, ends, range)?,
         })
     }
 
-    /// Byte offset just after each atom (character, token, word, line) of a range's text. Every
-    /// one is a character boundary, a token that ends inside a character being moved to the
+    /// Size of a text followed by a range.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::count`].
+    pub fn size_after(&self, prefix: &str, range: Range<usize>) -> Result<usize> {
+        if prefix.is_empty() {
+            return self.size(range);
+        }
+        let text = &self.document.text;
+        if let Index::Words { ends, code } = &self.index {
+            let joined = prefix.ends_with(|c: char| !c.is_whitespace())
+                && text[range.clone()].starts_with(|c: char| !c.is_whitespace())
+                && !code.holds(range.start);
+            let words = prefix.split_whitespace().count() + self.words(ends, code, &range) - usize::from(joined);
+            return Ok(words_to_size(words) + code.chars(&self.document.positions, &range) / CHARS_PER_TOKEN);
+        }
+        self.sizer.size(&format!("{prefix}{}", &text[range]))
+    }
+
+    /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
+    /// an estimate are words outside of code and as many characters as make a token inside. Every
+    /// offset is a character boundary, a token that ends inside a character being moved to the
     /// nearer side; the last is the end of the range.
     ///
     /// # Errors
@@ -209,7 +247,18 @@ impl Ruler<'_> {
         let mut ends: Vec<usize> = match &self.index {
             Index::Chars => slice.char_indices().skip(1).map(|(at, _)| range.start + at).chain([range.end]).collect(),
             Index::Lines => self.document.positions.line_ends(range.clone()).collect(),
-            Index::Words { .. } => word_ends(slice).into_iter().map(|end| range.start + end as usize).collect(),
+            Index::Words { ends, code } => {
+                let first = ends.partition_point(|&end| (end as usize) <= range.start);
+                let mut words = ends[first..].iter().map(|&end| end as usize).peekable();
+                let mut atoms = Vec::new();
+                for block in code.within(range) {
+                    atoms.extend(std::iter::from_fn(|| words.next_if(|&end| end <= block.start)));
+                    let chars = text[block.clone()].char_indices().map(|(at, _)| block.start + at);
+                    atoms.extend(chars.step_by(CHARS_PER_TOKEN).skip(1).chain([block.end]));
+                }
+                atoms.extend(words.take_while(|&end| end <= range.end));
+                atoms
+            }
             Index::Tokens { counter, .. } => {
                 counter.ends(slice)?.into_iter().map(|end| nearest_boundary(text, range.start + end as usize)).collect()
             }
@@ -221,7 +270,7 @@ impl Ruler<'_> {
         Ok(ends)
     }
 
-    /// How many atoms make a text of at most `size`.
+    /// How many atoms, whichever they are, make a text of at most `size`.
     #[must_use]
     pub fn atoms_in(&self, size: usize) -> usize {
         match self.index {
@@ -230,7 +279,16 @@ impl Ruler<'_> {
         }
     }
 
-    fn words(&self, ends: &[u32], range: &Range<usize>) -> usize {
+    /// No text of at most `size` has more atoms than this.
+    #[must_use]
+    pub fn most_atoms_in(&self, size: usize) -> usize {
+        match &self.index {
+            Index::Words { code, .. } if code.blocks.is_empty() => words_in(size),
+            _ => size,
+        }
+    }
+
+    fn words(&self, ends: &[u32], code: &Code, range: &Range<usize>) -> usize {
         if range.is_empty() {
             return 0;
         }
@@ -238,7 +296,8 @@ impl Ruler<'_> {
         let before = |byte: usize| ends.partition_point(|&end| (end as usize) <= byte);
         let complete = before(range.end) - before(range.start);
         let cut = text[..range.end].chars().next_back().is_some_and(|c| !c.is_whitespace())
-            && text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
+            && text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace())
+            && !code.holds(range.end - 1);
         complete + usize::from(cut)
     }
 
@@ -257,6 +316,59 @@ impl Ruler<'_> {
         let before = |byte: usize| ends.partition_point(|&end| (end as usize) <= byte);
         let head = if first == range.start { 0 } else { counter.count(&text[range.start..first])? };
         Ok(head + (before(last) - before(first)) + counter.count(&text[last..range.end])?)
+    }
+}
+
+/// The code blocks of a document, in order, none inside another.
+#[derive(Default)]
+struct Code {
+    blocks: Vec<Range<usize>>,
+    /// Characters in all blocks before each.
+    chars_before: Vec<usize>,
+}
+
+impl Code {
+    fn of(document: &Document) -> Self {
+        let mut code = Self::default();
+        let mut chars = 0;
+        for block in document.blocks.iter().filter(|block| block.kind == BlockKind::Code) {
+            let start = block.range.start.max(code.blocks.last().map_or(0, |last| last.end));
+            if start < block.range.end {
+                code.blocks.push(start..block.range.end);
+                code.chars_before.push(chars);
+                chars += document.positions.char_at(block.range.end) - document.positions.char_at(start);
+            }
+        }
+        code
+    }
+
+    /// The last block that starts at or before a byte.
+    fn block_before(&self, byte: usize) -> Option<usize> {
+        self.blocks.partition_point(|block| block.start <= byte).checked_sub(1)
+    }
+
+    fn holds(&self, byte: usize) -> bool {
+        self.block_before(byte).is_some_and(|block| byte < self.blocks[block].end)
+    }
+
+    /// How many characters of a range are in code.
+    fn chars(&self, positions: &Positions, range: &Range<usize>) -> usize {
+        let before = |byte: usize| match self.block_before(byte) {
+            None => 0,
+            Some(at) => {
+                let block = &self.blocks[at];
+                let end = byte.min(block.end);
+                self.chars_before[at] + positions.char_at(end) - positions.char_at(block.start)
+            }
+        };
+        before(range.end) - before(range.start)
+    }
+
+    /// What a range holds of each block that it touches.
+    fn within(&self, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let first = self.blocks.partition_point(|block| block.end <= range.start);
+        let touched = self.blocks[first..].iter().take_while(|block| block.start < range.end);
+        touched.map(|block| block.start.max(range.start)..block.end.min(range.end))
     }
 }
 

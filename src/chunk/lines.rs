@@ -1,0 +1,70 @@
+//! Seed 5: a document over the threshold is cut at its headings of level 2 and 3, any other is one
+//! chunk.
+//!
+//! The threshold is the spec's minimum, the limit of a section its maximum. Deeper headings stay
+//! inside their section; text before the first heading of level 2 or 3 is a section without a path;
+//! a section with nothing under its heading is skipped. A section over the limit is packed block by
+//! block, so code is never cut.
+
+use std::ops::Range;
+
+use super::pack::{Group, Packer, Piece};
+use super::{Boundary, Kind};
+use crate::document::{BlockKind, Document, is_blank, trim};
+use crate::error::Result;
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let document = packer.document;
+    let whole = trim(&document.text, document.body.clone());
+    if whole.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !is_cut(packer, whole.clone())? {
+        return Ok(vec![Group::whole(Piece::plain(whole, Boundary::Start)).of(Kind::Document)]);
+    }
+    let kept = cuts(document).into_iter().filter(|(_, range)| !is_empty(document, range));
+    kept.map(|(boundary, range)| packer.whole_or_filled(trim(&document.text, range), boundary)).collect()
+}
+
+/// Whether a document with this text is over the threshold.
+fn is_cut(packer: &Packer<'_>, whole: Range<usize>) -> Result<bool> {
+    Ok(packer.ruler.size(whole)? > packer.spec.min())
+}
+
+/// The document between its headings of level 2 and 3.
+fn cuts(document: &Document) -> Vec<(Boundary, Range<usize>)> {
+    let mut cuts: Vec<(Boundary, Range<usize>)> = Vec::new();
+    for section in &document.sections {
+        match cuts.last_mut() {
+            Some((_, range)) if !matches!(section.level, 2 | 3) => range.end = section.range.end,
+            _ => {
+                let boundary = if section.level > 1 { Boundary::Heading(section.level) } else { Boundary::Start };
+                cuts.push((boundary, section.range.clone()));
+            }
+        }
+    }
+    cuts
+}
+
+/// Whether a range is a heading of level 2 or 3 and nothing else.
+fn is_empty(document: &Document, range: &Range<usize>) -> bool {
+    let first = document.blocks.partition_point(|block| block.range.start < range.start);
+    document.blocks[first..].iter().take_while(|block| block.range.start < range.end).enumerate().all(|(at, block)| {
+        at == 0
+            && matches!(block.kind, BlockKind::Heading(2 | 3))
+            && is_blank(&document.text[range.start..block.range.start])
+            && is_blank(&document.text[block.range.end..range.end])
+    })
+}
+
+/// The headings of level 2 and 3 that a section stands under, written as in the source.
+pub(super) fn header_path(document: &Document, section: usize) -> String {
+    let up = |&at: &usize| document.sections[at].parent;
+    let mut path: Vec<String> = std::iter::successors(Some(section), up)
+        .map(|at| &document.sections[at])
+        .filter(|section| matches!(section.level, 2 | 3))
+        .map(|section| format!("{} {}", "#".repeat(section.level.into()), section.title))
+        .collect();
+    path.reverse();
+    path.join(" > ")
+}

@@ -1,0 +1,115 @@
+//! A document in parts that never share a chunk: prose, and what a strategy wants apart from it or
+//! left out. Parts follow the sections: each lies in one.
+
+use std::ops::Range;
+
+use super::pack::{Group, Packer, Piece};
+use super::{Boundary, Kind};
+use crate::document::{Block, BlockKind, Document, is_blank, trim};
+use crate::error::Result;
+
+/// What becomes of a top-level block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Treatment {
+    /// It stays in the prose around it.
+    Prose,
+    /// It is a part of its own.
+    Apart(Kind),
+    /// It is in no chunk.
+    Out,
+}
+
+/// A range inside one section, or inside several that were merged.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// The first section that it lies in.
+    pub(super) section: usize,
+    pub(super) range: Range<usize>,
+    /// What it holds; `None` if it is left out.
+    pub(super) kind: Option<Kind>,
+}
+
+/// The parts of a document in order. A part without anything but white space does not exist.
+pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut push = |section: usize, range: Range<usize>, kind: Option<Kind>| {
+        if !is_blank(&document.text[range.clone()]) {
+            parts.push(Part { section, range: trim(&document.text, range), kind });
+        }
+    };
+    let mut block = 0;
+    for (index, section) in document.sections.iter().enumerate() {
+        let mut at = section.range.start;
+        while let Some(Block { range, next, .. }) = document.blocks.get(block)
+            && range.start < section.range.end
+        {
+            let kind = match treatment(&document.blocks[block]) {
+                Treatment::Prose => None,
+                Treatment::Apart(kind) => Some(Some(kind)),
+                Treatment::Out => Some(None),
+            };
+            if let Some(kind) = kind {
+                let (start, end) = (range.start.max(at), range.end.min(section.range.end));
+                push(index, at..start, Some(Kind::Text));
+                push(index, start..end, kind);
+                at = end;
+            }
+            block = *next;
+        }
+        push(index, at..section.range.end, Some(Kind::Text));
+    }
+    parts
+}
+
+impl Part {
+    /// Whether it is one heading or several, and nothing else.
+    pub(super) fn is_bare(&self, document: &Document) -> bool {
+        let first = document.blocks.partition_point(|block| block.range.start < self.range.start);
+        let inside = || document.blocks[first..].iter().take_while(|block| block.range.start < self.range.end);
+        self.kind == Some(Kind::Text)
+            && inside().next().is_some_and(|block| block.range.start <= self.range.start)
+            && inside().all(|block| matches!(block.kind, BlockKind::Heading(_)))
+    }
+
+    /// Why a chunk starts here.
+    pub(super) fn boundary(&self, document: &Document) -> Boundary {
+        let section = &document.sections[self.section];
+        let starts_section = is_blank(&document.text[section.range.start..self.range.start]);
+        match self.kind {
+            _ if starts_section && section.level > 0 => Boundary::Heading(section.level),
+            _ if self.section == 0 && starts_section => Boundary::Start,
+            Some(Kind::Code) => Boundary::Code,
+            Some(Kind::Footnote) => Boundary::Footnote,
+            _ => Boundary::Prose,
+        }
+    }
+
+    /// Its chunks: one if it fits, else whole blocks packed to the target.
+    pub(super) fn packed(&self, packer: &Packer<'_>) -> Result<Option<Group>> {
+        let Some(kind) = self.kind else { return Ok(None) };
+        let group = packer.whole_or_filled(self.range.clone(), self.boundary(packer.document))?;
+        Ok(Some(group.of(kind)))
+    }
+
+    /// Its chunks as windows.
+    pub(super) fn windows(&self, packer: &Packer<'_>) -> Result<Option<Group>> {
+        let Some(kind) = self.kind else { return Ok(None) };
+        let boundary = self.boundary(packer.document);
+        if packer.fits("", self.range.clone())? {
+            return Ok(Some(Group::whole(Piece::plain(self.range.clone(), boundary)).of(kind)));
+        }
+        Ok(Some(Group::split(packer.windows(&self.range, boundary)?).of(kind)))
+    }
+}
+
+/// Joins prose that follows prose, over the limits of sections.
+pub(super) fn join_prose(parts: Vec<Part>) -> Vec<Part> {
+    let mut joined: Vec<Part> = Vec::new();
+    for part in parts {
+        match joined.last_mut() {
+            Some(last) if last.kind == Some(Kind::Text) && part.kind == last.kind => last.range.end = part.range.end,
+            _ => joined.push(part),
+        }
+    }
+    joined
+}

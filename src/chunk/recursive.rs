@@ -1,0 +1,153 @@
+//! The usual baseline: a hierarchy of separators, as `LangChain`'s recursive character splitter has
+//! it, with the separators that Chroma's chunking evaluation uses.
+//!
+//! The text is cut before every occurrence of the first separator that it holds; a piece that is
+//! not under the maximum is cut by the next ones, in the end between characters. Neighbouring pieces
+//! are then joined up to the maximum, counting the sum of their own sizes, and the pieces at the end
+//! of a chunk that together are within the overlap are repeated in the next. Chunks lose the white
+//! space around them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Boundary;
+use super::pack::{Group, Packer, Piece};
+use crate::error::Result;
+use crate::tokens::Unit;
+
+/// From the coarsest to the finest; the last one stands between any two characters.
+const SEPARATORS: [&str; 7] = ["\n\n", "\n", ".", "?", "!", " ", ""];
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let body = packer.document.body.clone();
+    let mut splitter = Splitter { packer, pieces: Vec::new(), done: body.start };
+    splitter.split(&body, &SEPARATORS)?;
+    Ok(if splitter.pieces.is_empty() { Vec::new() } else { vec![Group::split(splitter.pieces)] })
+}
+
+struct Splitter<'a> {
+    packer: &'a Packer<'a>,
+    pieces: Vec<Piece>,
+    /// End of the last chunk's source.
+    done: usize,
+}
+
+/// Pieces that are being joined, each with its size.
+#[derive(Default)]
+struct Open {
+    pieces: VecDeque<(Range<usize>, usize)>,
+    size: usize,
+}
+
+impl Splitter<'_> {
+    /// Calls itself only with fewer separators: at most seven deep.
+    fn split(&mut self, range: &Range<usize>, separators: &[&'static str]) -> Result<()> {
+        let text = &self.packer.document.text[range.clone()];
+        let found = separators.iter().position(|separator| text.contains(separator));
+        let Some((at, &separator)) = found.and_then(|at| Some((at, separators.get(at)?))) else {
+            return Ok(());
+        };
+        let finer = &separators[at + 1..];
+        let mut open = Open::default();
+        // Every cut but the first is an occurrence; before the first there may be nothing.
+        let cuts = text.match_indices(separator).map(|(at, _)| range.start + at).chain([range.end]);
+        let mut start = range.start;
+        for end in cuts {
+            if end > start {
+                let piece = start..end;
+                let size = self.packer.ruler.size(piece.clone())?;
+                if size < self.packer.spec.max() {
+                    self.join(&mut open, piece, size)?;
+                } else {
+                    self.close(&mut open)?;
+                    if finer.is_empty() {
+                        self.emit(&piece)?;
+                    } else {
+                        self.split(&piece, finer)?;
+                    }
+                }
+            }
+            start = end;
+        }
+        self.close(&mut open)
+    }
+
+    fn join(&mut self, open: &mut Open, piece: Range<usize>, size: usize) -> Result<()> {
+        let (max, overlap) = (self.packer.spec.max(), self.packer.spec.overlap());
+        if !open.pieces.is_empty() && self.joined(open, &piece, size)? > max {
+            self.emit_open(open)?;
+            while open.size > overlap || (open.size > 0 && self.joined(open, &piece, size)? > max) {
+                self.drop_first(open)?;
+            }
+        }
+        open.size = self.joined(open, &piece, size)?;
+        open.pieces.push_back((piece, size));
+        Ok(())
+    }
+
+    /// Size of the open pieces with one more. Of tokens it is the sum of what each piece has alone,
+    /// as in the original; other units are measured, because only there it costs nothing.
+    fn joined(&self, open: &Open, piece: &Range<usize>, size: usize) -> Result<usize> {
+        match open.pieces.front() {
+            Some((first, _)) if !self.sums() => self.packer.ruler.size(first.start..piece.end),
+            _ => Ok(open.size + size),
+        }
+    }
+
+    fn drop_first(&self, open: &mut Open) -> Result<()> {
+        let first = open.pieces.pop_front();
+        open.size = match (open.pieces.front(), open.pieces.back()) {
+            (Some((first, _)), Some((last, _))) if !self.sums() => self.packer.ruler.size(first.start..last.end)?,
+            (Some(_), _) => open.size - first.map_or(0, |(_, size)| size),
+            (None, _) => 0,
+        };
+        Ok(())
+    }
+
+    fn sums(&self) -> bool {
+        matches!(self.packer.spec.unit(), Unit::Tokens | Unit::Model)
+    }
+
+    fn close(&mut self, open: &mut Open) -> Result<()> {
+        self.emit_open(open)?;
+        *open = Open::default();
+        Ok(())
+    }
+
+    fn emit_open(&mut self, open: &Open) -> Result<()> {
+        match (open.pieces.front(), open.pieces.back()) {
+            (Some((first, _)), Some((last, _))) => self.emit(&(first.start..last.end)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes chunks of a range; what of it was in a chunk before is overlap.
+    fn emit(&mut self, range: &Range<usize>) -> Result<()> {
+        let text = &self.packer.document.text;
+        let strip = |range: Range<usize>| {
+            let kept = text[range.clone()].trim_end();
+            range.start + kept.len() - kept.trim_start().len()..range.start + kept.len()
+        };
+        let core = strip(range.start.max(self.done)..range.end);
+        if core.is_empty() {
+            return Ok(());
+        }
+        let whole = strip(range.clone());
+        let here = &text[range.start.max(self.done)..];
+        let separator = SEPARATORS.into_iter().find(|separator| here.starts_with(separator)).unwrap_or_default();
+        let boundary = if self.pieces.is_empty() { Boundary::Start } else { Boundary::Separator(separator) };
+        let overlaps = whole.start < self.done;
+        if !overlaps && self.packer.fits("", core.clone())? {
+            self.pieces.push(Piece::plain(core, boundary));
+        } else if overlaps && self.packer.fits("", whole.start..core.end)? {
+            let core = self.done..core.end;
+            let prefix = text[whole.start..core.start].to_owned();
+            self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
+        } else {
+            // A text can have more tokens than its pieces together, and then is cut at the limit.
+            self.pieces.extend(self.packer.windows(&core, boundary)?);
+        }
+        self.done = range.end;
+        Ok(())
+    }
+}

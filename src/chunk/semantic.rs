@@ -1,0 +1,125 @@
+//! Seed 3: the section tree walked depth first.
+//!
+//! A section that fits with all its subsections is one chunk. One that does not gives its own text
+//! and then, each by the same rule, its subsections; nothing of a parent's own text is lost on the
+//! way. Siblings, and a section's own text with its first subsections, merge while they stay within
+//! the target, or within the maximum where one of them is under the minimum. Text over the maximum
+//! is split between paragraphs, which are never cut. A heading with nothing under it goes with
+//! what follows.
+//!
+//! Footnotes are chunks of their own; with `code_aware`, code blocks are too. With
+//! `respect_boundaries` off, sections count for nothing and paragraphs are packed to the target.
+
+use super::pack::{Group, Packer};
+use super::part::{Part, Treatment, join_prose, parts};
+use super::{Kind, Spec, Strategy, Switch};
+use crate::document::{Block, BlockKind, Document};
+use crate::error::Result;
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let parts = parts(packer.document, |block| treatment(packer.spec, block));
+    let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
+        merge(packer, glue_headings(packer.document, subtrees(packer, parts)?))?
+    } else {
+        join_prose(parts)
+    };
+    parts.iter().filter_map(|part| part.packed(packer).transpose()).collect()
+}
+
+/// What seed 3's modes do with a top-level block.
+pub(super) fn treatment(spec: &Spec, block: &Block) -> Treatment {
+    match block.kind {
+        BlockKind::Footnote => Treatment::Apart(Kind::Footnote),
+        BlockKind::Code if !spec.is_on(Switch::IncludeCode) => Treatment::Out,
+        BlockKind::Table if !spec.is_on(Switch::IncludeTables) => Treatment::Out,
+        BlockKind::Code if spec.strategy() == Strategy::CodeAware => Treatment::Apart(Kind::Code),
+        _ => Treatment::Prose,
+    }
+}
+
+/// Replaces the parts of every section that fits with all below it, if they are all prose, by one.
+fn subtrees(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+    let ends = subtree_ends(packer.document);
+    let mut whole: Vec<Part> = Vec::with_capacity(parts.len());
+    let mut at = 0;
+    while let Some(first) = parts.get(at) {
+        let begins = at == 0 || parts[at - 1].section < first.section;
+        let inside = &parts[at..at + parts[at..].partition_point(|part| part.section < ends[first.section])];
+        let range = first.range.start..inside.last().map_or(first.range.end, |last| last.range.end);
+        let prose = inside.iter().all(|part| part.kind == Some(Kind::Text));
+        if begins && prose && packer.fits("", range.clone())? {
+            whole.push(Part { range, ..first.clone() });
+            at += inside.len();
+        } else {
+            whole.push(first.clone());
+            at += 1;
+        }
+    }
+    Ok(whole)
+}
+
+/// For each section the index of the first one after it that is not below it.
+fn subtree_ends(document: &Document) -> Vec<usize> {
+    let sections = &document.sections;
+    let mut ends = vec![sections.len(); sections.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (index, section) in sections.iter().enumerate() {
+        while open.last().is_some_and(|&last| Some(last) != section.parent) {
+            if let Some(last) = open.pop() {
+                ends[last] = index;
+            }
+        }
+        open.push(index);
+    }
+    ends
+}
+
+/// Puts headings that stand alone before what is directly under them, code too, and also if both
+/// together are too large for a chunk: the heading then stays with the first piece.
+fn glue_headings(document: &Document, parts: Vec<Part>) -> Vec<Part> {
+    let mut glued: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match glued.last_mut() {
+            Some(last)
+                if matches!(part.kind, Some(Kind::Text | Kind::Code))
+                    && (last.section == part.section
+                        || document.sections[part.section].parent == Some(last.section))
+                    && last.is_bare(document) =>
+            {
+                (last.range.end, last.kind) = (part.range.end, part.kind);
+            }
+            _ => glued.push(part),
+        }
+    }
+    glued
+}
+
+fn merge(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+    let document = packer.document;
+    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match merged.last_mut() {
+            Some(last) if related(document, last, &part) && together(packer, last, &part)? => {
+                last.range.end = part.range.end;
+            }
+            _ => merged.push(part),
+        }
+    }
+    Ok(merged)
+}
+
+/// Whether two parts in a row may share a chunk: siblings, or a section's own text and what is
+/// directly below it. Footnotes never do, nor what is left out.
+fn related(document: &Document, last: &Part, part: &Part) -> bool {
+    let parent = |section: usize| document.sections[section].parent;
+    matches!(last.kind, Some(Kind::Text | Kind::Code))
+        && last.kind == part.kind
+        && (parent(last.section) == parent(part.section) || parent(part.section) == Some(last.section))
+}
+
+fn together(packer: &Packer<'_>, last: &Part, part: &Part) -> Result<bool> {
+    let both = packer.ruler.size(last.range.start..part.range.end)?;
+    let (min, target, max) = (packer.spec.min(), packer.spec.target(), packer.spec.max());
+    let small = packer.ruler.size(last.range.clone())? < min || packer.ruler.size(part.range.clone())? < min;
+    Ok(both <= target || (small && both <= max))
+}

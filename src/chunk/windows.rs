@@ -1,0 +1,14 @@
+//! The plainest baseline: windows of exactly the maximum over the whole document, blind to structure.
+
+use super::Boundary;
+use super::pack::{Group, Packer};
+use crate::document::trim;
+use crate::error::Result;
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let range = trim(&packer.document.text, packer.document.body.clone());
+    if range.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Group::split(packer.windows(&range, Boundary::Start)?)])
+}
