@@ -253,7 +253,10 @@ fn chunking_can_be_disabled() {
 fn every_parameter_can_be_set() {
     let settings = toml_settings("strategy = \"header\"\nmin = 300\nmax = 2000\noverlap = 80\nparent_headers = true");
     let spec = Spec::resolve(&settings).unwrap();
-    assert_eq!((spec.min(), spec.max(), spec.overlap(), spec.is_on(chunkmill::chunk::Switch::ParentHeaders)), (300, 2000, 80, true));
+    assert_eq!(
+        (spec.min(), spec.max(), spec.overlap(), spec.is_on(chunkmill::chunk::Switch::ParentHeaders)),
+        (300, 2000, 80, true)
+    );
 }
 
 fn toml_settings(text: &str) -> Settings {

@@ -72,7 +72,8 @@ mod sections {
 
     #[test]
     fn sentences_are_not_cut_at_line_ends_nor_inside_links() {
-        let sentence = "A sentence that goes on over the end of\na line and has [a link. With two. Sentences](x.md) in it. ";
+        let sentence =
+            "A sentence that goes on over the end of\na line and has [a link. With two. Sentences](x.md) in it. ";
         let cut = cut("section max=300 target=150 min=10 overlap=0", &sentence.repeat(20));
         assert!(cut.chunks.len() >= 10);
         for content in cut.contents() {

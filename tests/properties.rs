@@ -38,21 +38,19 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         }
 
         // The maximum holds, except for one atomic block, which says so.
-        let oversized = chunk.flags.iter().any(|flag| flag.starts_with("oversized_"));
-        if !oversized {
-            let size = match spec.unit() {
-                // What is code is known of a range of the document, not of the text of a prefix. That of
-                // a window is a range too; any other is prose to the packer.
-                Unit::Estimate => {
-                    let after = ruler.size_after(&chunk.prefix, chunk.range.clone()).unwrap();
-                    let window = text[..chunk.range.start].ends_with(&chunk.prefix);
-                    let start = chunk.range.start - if window { chunk.prefix.len() } else { 0 };
-                    Ok(ruler.size(start..chunk.range.end).unwrap().min(after))
-                }
-                _ => sizer.size(&content),
-            };
-            assert!(size.unwrap() <= spec.max(), "{at}: over max: {content:?}");
-        } else {
+        let size = match spec.unit() {
+            // What is code is known of a range of the document, not of the text of a prefix. That of
+            // a window is a range too; any other is prose to the packer.
+            Unit::Estimate => {
+                let after = ruler.size_after(&chunk.prefix, chunk.range.clone()).unwrap();
+                let window = text[..chunk.range.start].ends_with(&chunk.prefix);
+                let start = chunk.range.start - if window { chunk.prefix.len() } else { 0 };
+                ruler.size(start..chunk.range.end).unwrap().min(after)
+            }
+            _ => sizer.size(&content).unwrap(),
+        };
+        if size > spec.max() {
+            assert!(chunk.flags.iter().any(|flag| flag.starts_with("oversized_")), "{at}: over max: {content:?}");
             assert!(chunk.prefix.is_empty(), "{at}: an oversized chunk has a prefix");
         }
         if exact {

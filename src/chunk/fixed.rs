@@ -11,11 +11,8 @@ use crate::error::Result;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
-    let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        merge_forward(packer, parts)?
-    } else {
-        join_prose(parts)
-    };
+    let parts =
+        if packer.spec.is_on(Switch::RespectBoundaries) { merge_forward(packer, parts)? } else { join_prose(parts) };
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 

@@ -28,8 +28,9 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         };
         let level = document.sections[first].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
-        let headers =
-            |start: usize| if spec.is_on(Switch::ParentHeaders) { parent_headers(document, start) } else { String::new() };
+        let headers = |start: usize| {
+            if spec.is_on(Switch::ParentHeaders) { parent_headers(document, start) } else { String::new() }
+        };
         let prefix = headers(range.start);
         groups.push(if packer.fits(&prefix, range.clone())? {
             Group::whole(Piece { prefix, ..Piece::plain(range, start) })

@@ -27,11 +27,7 @@ impl<'a> Ids<'a> {
             }
             (Strategy::Header | Strategy::Section | Strategy::None, None) => format!("{doc_id}_chunk_{section}"),
             (
-                Strategy::Semantic
-                | Strategy::CodeAware
-                | Strategy::Fixed
-                | Strategy::Recursive
-                | Strategy::Windows,
+                Strategy::Semantic | Strategy::CodeAware | Strategy::Fixed | Strategy::Recursive | Strategy::Windows,
                 _,
             ) => format!("{doc_id}_chunk_{index}"),
         }

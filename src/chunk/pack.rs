@@ -77,6 +77,8 @@ struct Unit {
     blocks: Range<usize>,
     /// Whether it is a sentence, which is never cut.
     sentence: bool,
+    /// Whether it starts inside a list item, which is then over the maximum.
+    inside_item: bool,
     /// How a chunk that starts here is said to start.
     boundary: Boundary,
 }
@@ -150,7 +152,12 @@ impl Packer<'_> {
                 ..Piece::plain(unit.range.clone(), if empty { open.boundary } else { unit.boundary })
             };
             if let Some(prefix) = prefix {
-                let next = next(prefix);
+                let mut next = next(prefix);
+                if unit.inside_item && !empty {
+                    // The item is over the maximum, and here it is cut: both sides say so.
+                    flag(&mut open, CUT_ITEM);
+                    flag(&mut next, CUT_ITEM);
+                }
                 self.finish(&mut pieces, std::mem::replace(&mut open, next));
                 continue;
             }
@@ -163,7 +170,11 @@ impl Packer<'_> {
             let mut oversized = next(String::new());
             if !self.fits("", alone)? {
                 let kind = self.document.blocks[unit.blocks.start].kind;
-                oversized.flags.push(if unit.sentence { "oversized_sentence" } else { kind.oversized() });
+                flag(&mut oversized, if unit.sentence { "oversized_sentence" } else { kind.oversized() });
+            }
+            if unit.inside_item {
+                flag(&mut open, CUT_ITEM);
+                flag(&mut oversized, CUT_ITEM);
             }
             self.finish(&mut pieces, open);
             let after = unit.range.end..unit.range.end;
@@ -172,6 +183,9 @@ impl Packer<'_> {
             let boundary = units.last().map_or(Boundary::BlankLine, |unit| unit.boundary);
             self.finish(&mut pieces, oversized);
             open = Piece { has_overlap: prefix.len() > bare.len(), prefix, ..Piece::plain(after, boundary) };
+            if units.last().is_some_and(|unit| unit.inside_item) {
+                flag(&mut open, CUT_ITEM);
+            }
         }
         self.finish(&mut pieces, open);
         self.merge_last(&mut pieces)?;
@@ -280,6 +294,10 @@ impl Packer<'_> {
             units = self.sentences(unit);
         }
         close_gaps(&mut units, unit.range.clone());
+        let item = !siblings && blocks[unit.blocks.start..=outer].iter().any(|b| b.kind == BlockKind::ListItem);
+        for (at, child) in units.iter_mut().enumerate() {
+            child.inside_item = unit.inside_item || (item && at > 0);
+        }
         if let Some(first) = units.first_mut() {
             first.boundary = unit.boundary;
         }
@@ -361,7 +379,16 @@ impl Packer<'_> {
 
 impl Unit {
     fn block(range: Range<usize>, blocks: Range<usize>, boundary: Boundary) -> Self {
-        Self { range, blocks, sentence: false, boundary }
+        Self { range, blocks, sentence: false, inside_item: false, boundary }
+    }
+}
+
+/// The flag of chunks that hold only part of a list item.
+const CUT_ITEM: &str = BlockKind::ListItem.oversized();
+
+fn flag(piece: &mut Piece, flag: &'static str) {
+    if !piece.flags.contains(&flag) {
+        piece.flags.push(flag);
     }
 }
 

@@ -112,7 +112,9 @@ impl Strategy {
             Switch::RespectBoundaries | Switch::IncludeCode | Switch::IncludeTables => {
                 matches!(self, Self::Semantic | Self::CodeAware | Self::Fixed)
             }
-            Switch::HeadingContext | Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => true,
+            Switch::HeadingContext | Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => {
+                true
+            }
         }
     }
 }

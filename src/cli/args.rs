@@ -107,8 +107,44 @@ pub(super) struct ChunkArgs {
 
 impl ChunkArgs {
     pub(super) fn options(self) -> Settings {
-        let Self { preset, strategy, unit, token_estimator, min, target, max, overlap, parent_headers, heading_context, respect_boundaries, include_code, include_tables, normalize_whitespace, normalize_unicode, redact_urls, base_url } = self;
-        Settings { preset, strategy, unit, token_estimator, min, target, max, overlap, parent_headers, heading_context, respect_boundaries, include_code, include_tables, normalize_whitespace, normalize_unicode, redact_urls, base_url }
+        let Self {
+            preset,
+            strategy,
+            unit,
+            token_estimator,
+            min,
+            target,
+            max,
+            overlap,
+            parent_headers,
+            heading_context,
+            respect_boundaries,
+            include_code,
+            include_tables,
+            normalize_whitespace,
+            normalize_unicode,
+            redact_urls,
+            base_url,
+        } = self;
+        Settings {
+            preset,
+            strategy,
+            unit,
+            token_estimator,
+            min,
+            target,
+            max,
+            overlap,
+            parent_headers,
+            heading_context,
+            respect_boundaries,
+            include_code,
+            include_tables,
+            normalize_whitespace,
+            normalize_unicode,
+            redact_urls,
+            base_url,
+        }
     }
 }
 

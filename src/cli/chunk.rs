@@ -69,8 +69,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 /// The tokenizer of the model, if sizes are counted with it.
 pub(super) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCounter>>> {
     let needed = config.spec.unit() == Unit::Model;
-    let load = || embed::load_counter(config.engine, &config.model.clone().unwrap_or_default());
-    needed.then(load).transpose()
+    needed.then(|| load_counter(config)).transpose()
+}
+
+pub(super) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
+    embed::load_counter(config.engine, &config.model.clone().unwrap_or_default())
 }
 
 /// Rows are written one at a time: what a document's chunks share would, written out, be large.

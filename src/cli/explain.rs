@@ -1,16 +1,18 @@
 //! `chunkmill explain`: every boundary of a file, and why it is there.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::args::{ChunkArgs, ModelArgs, merge};
-use super::chunk::model_counter;
-use super::{print, warn_unused};
-use crate::chunk::{self, Chunk};
-use crate::config::Options;
+use super::chunk::{load_counter, model_counter};
+use super::{compare, print, warn_unused};
+use crate::chunk::{self, Chunk, Spec};
+use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
 use crate::document::Document;
 use crate::error::{Error, exit};
-use crate::tokens::Sizer;
+use crate::tokens::{Sizer, Unit};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -20,7 +22,11 @@ pub(super) struct Args {
     chunking: ChunkArgs,
     #[command(flatten)]
     model: ModelArgs,
-    /// Print one JSON object per chunk
+    /// Show side by side where these specs cut (a preset or strategy, then key=value …); without a
+    /// value, where every preset does
+    #[arg(long, value_name = "SPEC", num_args = 0.., value_delimiter = ',')]
+    compare: Option<Vec<Spec>>,
+    /// Print one JSON object per chunk or, with --compare, per spec
     #[arg(long)]
     json: bool,
 }
@@ -51,23 +57,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let config =
         merge(Options { chunking: args.chunking.options(), embedding: args.model.options(), ..Options::default() })?;
     warn_unused(&config);
+    let document = read(&args.file, &config)?;
+    if let Some(specs) = args.compare {
+        let specs = if specs.is_empty() { compare::every_preset() } else { specs };
+        let needed = specs.iter().any(|spec| spec.unit() == Unit::Model);
+        let counter = needed.then(|| load_counter(&config)).transpose()?;
+        compare::run(&document, &specs, counter.as_deref(), args.json)?;
+        return Ok(exit::DONE);
+    }
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
-    let found = corpus::discover(&[Root::new(&args.file)], &config.filter, &[])?;
-    let wrong = |problem: String| Error::Corpus {
-        path: args.file.clone(),
-        problem,
-        help: "name one readable text file".to_owned(),
-    };
-    if args.file.is_dir() {
-        return Err(wrong("is a folder".to_owned()).into());
-    }
-    if let Some(passed_over) = found.quarantined.first() {
-        return Err(wrong(passed_over.reason.to_string()).into());
-    }
-    let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
-    let (source, content) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
-    let document = Document::parse(source, content);
     let chunks = chunk::chunk(&document, &config.spec, sizer)?;
     let explained: Vec<Explained<'_>> = chunks
         .iter()
@@ -94,6 +93,25 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         print(render(index, chunk))?;
     }
     Ok(exit::DONE)
+}
+
+/// Reads and parses the one file that is named.
+fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
+    let wrong = |problem: String| Error::Corpus {
+        path: file.to_owned(),
+        problem,
+        help: "name one readable text file".to_owned(),
+    };
+    if file.is_dir() {
+        return Err(wrong("is a folder".to_owned()));
+    }
+    let found = corpus::discover(&[Root::new(file)], &config.filter, &[])?;
+    if let Some(passed_over) = found.quarantined.first() {
+        return Err(wrong(passed_over.reason.to_string()));
+    }
+    let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
+    let (source, content) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
+    Ok(Document::parse(source, content))
 }
 
 fn explain<'a>(

@@ -5,6 +5,7 @@
 
 mod args;
 mod chunk;
+mod compare;
 mod completions;
 mod explain;
 mod index;

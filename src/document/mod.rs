@@ -121,7 +121,7 @@ impl BlockKind {
 
     /// The flag of a chunk that is one block of this kind and over the maximum.
     #[must_use]
-    pub fn oversized(self) -> &'static str {
+    pub const fn oversized(self) -> &'static str {
         match self {
             Self::Heading(_) => "oversized_heading",
             Self::Paragraph => "oversized_paragraph",

@@ -40,8 +40,7 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 6] =
-        [Self::Chars, Self::Tokens, Self::Words, Self::Estimate, Self::Model, Self::Lines];
+    pub const ALL: [Self; 6] = [Self::Chars, Self::Tokens, Self::Words, Self::Estimate, Self::Model, Self::Lines];
 
     /// The name used in settings and datasets.
     #[must_use]
@@ -196,8 +195,14 @@ enum Index<'d> {
     Chars,
     Lines,
     /// Where words outside of `code` end, and the code blocks whose characters are counted instead.
-    Words { ends: Vec<u32>, code: Code },
-    Tokens { counter: &'d dyn TokenCounter, ends: Vec<u32> },
+    Words {
+        ends: Vec<u32>,
+        code: Code,
+    },
+    Tokens {
+        counter: &'d dyn TokenCounter,
+        ends: Vec<u32>,
+    },
 }
 
 impl Ruler<'_> {
@@ -210,7 +215,9 @@ impl Ruler<'_> {
         Ok(match &self.index {
             Index::Chars => positions.char_at(range.end) - positions.char_at(range.start),
             Index::Lines => positions.lines_in(range),
-            Index::Words { ends, code } => words_to_size(self.words(ends, code, &range)) + code.chars(positions, &range) / CHARS_PER_TOKEN,
+            Index::Words { ends, code } => {
+                words_to_size(self.words(ends, code, &range)) + code.chars(positions, &range) / CHARS_PER_TOKEN
+            }
             Index::Tokens { counter, ends } => self.tokens(*counter, ends, range)?,
         })
     }

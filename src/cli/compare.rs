@@ -1,0 +1,134 @@
+//! `chunkmill explain --compare`: where several specs cut the same file, side by side.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::print;
+use crate::chunk::{self, Boundary, Chunk, Preset, Spec};
+use crate::document::Document;
+use crate::error::Result;
+use crate::tokens::{Sizer, TokenCounter, cl100k};
+
+/// Columns are named by letters, so there are at most as many.
+const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// One spec's chunks of the file.
+#[derive(Serialize)]
+struct Compared {
+    spec: String,
+    chunks: usize,
+    /// `cl100k_base` tokens of the contents: the smallest, the median, the largest.
+    tokens: [usize; 3],
+    overlapping: usize,
+    flagged: usize,
+    starts: Vec<Start>,
+}
+
+/// Where a chunk starts.
+#[derive(Serialize)]
+struct Start {
+    byte: usize,
+    line: usize,
+    why: String,
+    #[serde(skip)]
+    sign: String,
+}
+
+/// The specs that are compared when none are named.
+pub(super) fn every_preset() -> Vec<Spec> {
+    Preset::ALL.into_iter().map(Preset::spec).collect()
+}
+
+pub(super) fn run(
+    document: &Document,
+    specs: &[Spec],
+    counter: Option<&dyn TokenCounter>,
+    json: bool,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(specs.len() <= LETTERS.len(), "at most {} specs can be compared", LETTERS.len());
+    let compared = specs.iter().map(|spec| compare(document, spec, counter)).collect::<Result<Vec<_>>>()?;
+    if json {
+        return compared.iter().try_for_each(|spec| print(serde_json::to_string(spec)?));
+    }
+    print(table(document, &compared))?;
+    print(map(document, &compared))
+}
+
+fn compare(document: &Document, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<Compared> {
+    let chunks = chunk::chunk(document, spec, Sizer::new(spec.unit(), counter)?)?;
+    let mut tokens: Vec<usize> =
+        chunks.iter().map(|chunk| cl100k().count(&chunk.content(document))).collect::<Result<_>>()?;
+    tokens.sort_unstable();
+    let at = |index: usize| tokens.get(index).copied().unwrap_or_default();
+    Ok(Compared {
+        spec: spec.to_string(),
+        chunks: chunks.len(),
+        tokens: [at(0), at(tokens.len() / 2), at(tokens.len().saturating_sub(1))],
+        overlapping: chunks.iter().filter(|chunk| chunk.has_overlap).count(),
+        flagged: chunks.iter().filter(|chunk| !chunk.flags.is_empty()).count(),
+        starts: chunks.iter().map(|chunk| start(document, chunk)).collect(),
+    })
+}
+
+fn start(document: &Document, chunk: &Chunk) -> Start {
+    let sign = match chunk.boundary {
+        Boundary::Start => "^".to_owned(),
+        Boundary::Heading(level) => format!("h{level}"),
+        Boundary::BlankLine => "p".to_owned(),
+        Boundary::Block => "b".to_owned(),
+        Boundary::Sentence => "s".to_owned(),
+        Boundary::Limit => "|".to_owned(),
+        Boundary::Separator(_) => "/".to_owned(),
+        Boundary::Code => "c".to_owned(),
+        Boundary::Prose => "t".to_owned(),
+        Boundary::Footnote => "f".to_owned(),
+    };
+    let byte = chunk.range.start;
+    Start { byte, line: document.positions.line_at(byte), why: chunk.boundary.to_string(), sign }
+}
+
+fn table(document: &Document, compared: &[Compared]) -> String {
+    let path = &document.source.path;
+    let mut table = format!("{path}: {} lines, {} sections\n\n", document.lines(), document.sections.len());
+    let width = compared.iter().map(|spec| spec.spec.len()).max().unwrap_or_default();
+    let _ = writeln!(table, "   {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "",);
+    for (letter, spec) in LETTERS.iter().zip(compared) {
+        let [least, median, most] = spec.tokens;
+        let _ = writeln!(
+            table,
+            "{}  {:width$}  {:>6}  {least:>13}  {median:>6}  {most:>6}  {:>11}  {:>7}",
+            char::from(*letter),
+            spec.spec,
+            spec.chunks,
+            spec.overlapping,
+            spec.flagged
+        );
+    }
+    table
+}
+
+/// One row for each place where any of the specs starts a chunk.
+fn map(document: &Document, compared: &[Compared]) -> String {
+    let mut rows: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for (column, spec) in compared.iter().enumerate() {
+        for start in &spec.starts {
+            rows.entry(start.byte).or_insert_with(|| vec!["."; compared.len()])[column] = &start.sign;
+        }
+    }
+    let mut map = String::from(
+        "A chunk starts: ^ at the start, h1–h6 at a heading, c at code, t at text after it, f at a footnote;\n\
+         because the one before is full: p at a paragraph, b at a block, s at a sentence, / at a separator, | at the limit\n\n",
+    );
+    let letters: String = LETTERS[..compared.len()].iter().map(|&letter| format!("{} ", char::from(letter))).collect();
+    let letters: String = letters.split(' ').map(|letter| format!("{letter:<3}")).collect();
+    let _ = writeln!(map, "  line  {}", letters.trim_end());
+    for (byte, signs) in rows {
+        let signs: String = signs.iter().map(|sign| format!("{sign:<3}")).collect();
+        let line = document.text[byte..].lines().next().unwrap_or_default();
+        let text: String = line.trim().chars().take(60).collect();
+        let _ = writeln!(map, "{:>6}  {signs} {text}", document.positions.line_at(byte));
+    }
+    map
+}
