@@ -115,6 +115,17 @@ fn an_address_in_angle_brackets_leads_out() {
     assert_eq!(document.links[0].text, "me@example.org");
 }
 
+#[test]
+fn wikilinks_in_tables_lose_the_backslash_before_their_bar() {
+    let home = folder(&[
+        ("docs/a.md", "| one |\n| --- |\n| [[B\\|shown]] and [[b#Part\\|too]] |\n"),
+        ("docs/b.md", "# Part\n"),
+    ]);
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
+    let edges = rows(&home.path().join("out"), Table::Edges, &["to_doc", "to_chunk", "resolved"]);
+    assert_eq!(edges, [["b.md", "-", "true"], ["b.md", "b.md_chunk_0", "true"]]);
+}
+
 /// A document that the catalog is to know, cut with `spec`; anchors get the index of their chunk.
 fn listing(doc_id: &str, path: &str, text: &str) -> Listing {
     let spec: Spec = "heading-tokens max=64 overlap=0".parse().unwrap();
