@@ -21,6 +21,10 @@ use crate::error::{Error, Result, Skip};
 /// The collection of a root that was given no name.
 pub const DEFAULT_COLLECTION: &str = "default";
 
+/// The collection of reference material from elsewhere. Its documents are read-only: nothing gives
+/// them a promotion level or changes it.
+pub const EXTERNAL: &str = "external";
+
 /// Globs of the files that are documents when nothing else is said.
 pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", "**/*.mkd", "**/*.txt", "**/*.text"];
 

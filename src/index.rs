@@ -3,7 +3,10 @@
 //! Documents are worked on in the order of the files they go to. Three stages run at once, each
 //! handing the next one file's rows at a time through a queue of length one: preparing (read,
 //! parse, chunk, count), embedding, writing. So memory holds the model and a few files' rows,
-//! however large the corpus, and every stage that is not the slowest is hidden behind it.
+//! however large the corpus, and every stage that is not the slowest is hidden behind it. Links wait
+//! on disk for the last document; what they lead to is found and written before the commit.
+
+mod edges;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +21,10 @@ use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::Document;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
+use crate::links::Outline;
 use crate::store::{self, ChunkRow, Counts, DocumentRow, FileEntry, Manifest, Output, QuarantineRow, Staging};
 use crate::tokens::Sizer;
+use edges::Collector;
 
 /// What to index, and how.
 #[derive(Debug, Clone)]
@@ -104,6 +109,8 @@ pub struct Prepared {
     pub chunks: Vec<ChunkRow>,
     /// What the model sees for each chunk.
     pub texts: Vec<String>,
+    /// What links can name in it, and its own links.
+    pub outline: Outline,
 }
 
 /// Reads, parses, chunks and counts one document.
@@ -121,7 +128,8 @@ pub fn prepare(source: Source, spec: &Spec, sizer: Sizer<'_>) -> Result<Result<P
     let rows = chunks.iter().map(|chunk| ChunkRow::new(&document, chunk, &row)).collect::<Result<Vec<_>>>()?;
     let texts = chunks.iter().zip(&rows).map(|(chunk, row)| chunk::embed_text(chunk, row.content.clone(), spec));
     let texts = texts.collect();
-    Ok(Ok(Prepared { document: row, chunks: rows, texts }))
+    let outline = Outline::new(&document, &chunks);
+    Ok(Ok(Prepared { document: row, chunks: rows, texts, outline }))
 }
 
 /// Runs a job and commits its dataset to `out`.
@@ -145,22 +153,28 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
 
     let (prepared, to_embed) = sync_channel(1);
     let (with_vectors, to_write) = sync_channel(1);
+    let collector = Collector::new(&staging, job.output.files)?;
     let manifest_ref = &manifest;
     let staging_ref = &staging;
     let (preparing, embedding, writing) = thread::scope(|scope| {
-        let preparing = scope.spawn(move || prepare_files(files, job, sizer, stop, watch, &prepared));
+        let preparing = scope.spawn(move || prepare_files(files, job, sizer, stop, watch, collector, &prepared));
         let writing = scope.spawn(move || write_files(&to_write, staging_ref, manifest_ref));
         let embedding = embed_files(&to_embed, job, embedder, stop, watch, &with_vectors);
         drop((to_embed, with_vectors));
         (join(preparing), embedding, join(writing))
     });
     // The first stage that failed has the reason; the others only saw their queue close.
-    let (found_late, preparing) = preparing?;
+    let (found_late, collector, preparing) = preparing?;
     let embedding = embedding?;
-    let (entries, totals, writing) = writing?;
+    let (mut entries, mut totals, mut writing) = writing?;
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
+
+    let edges_started = Instant::now();
+    entries.extend(collector.write(&staging, &manifest, &mut totals, stop)?);
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    writing += edges_started.elapsed();
 
     quarantined.extend(found_late);
     quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
@@ -188,8 +202,9 @@ fn prepare_files(
     sizer: Sizer<'_>,
     stop: &AtomicBool,
     watch: Watcher<'_>,
+    mut collector: Collector,
     done: &SyncSender<Batch>,
-) -> Result<(Vec<Quarantined>, Duration)> {
+) -> Result<(Vec<Quarantined>, Collector, Duration)> {
     let mut busy = Duration::ZERO;
     let mut quarantined = Vec::new();
     for (file, sources) in files.into_iter().enumerate() {
@@ -209,6 +224,7 @@ fn prepare_files(
         for document in prepared {
             match document {
                 Ok(prepared) => {
+                    collector.add(file, &prepared)?;
                     batch.documents.push(prepared.document);
                     batch.chunks.extend(prepared.chunks);
                     batch.texts.extend(prepared.texts);
@@ -221,7 +237,7 @@ fn prepare_files(
             break;
         }
     }
-    Ok((quarantined, busy))
+    Ok((quarantined, collector, busy))
 }
 
 #[derive(Default)]
@@ -293,6 +309,5 @@ fn write_files(
         counts.add(&batch.chunks, &batch.documents);
         busy += started.elapsed();
     }
-    entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((entries, counts, busy))
 }

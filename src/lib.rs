@@ -17,6 +17,7 @@
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
 //! | [`chunk`] | Where is it cut? → `Chunk` |
+//! | [`links`] | What does a link lead to? → `Catalog` |
 //! | [`embed`] | What vector does a text have? → `Embedder` |
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`index`] | How do these work together as one job? |
@@ -64,6 +65,8 @@ pub mod document;
 pub mod tokens;
 
 pub mod chunk;
+
+pub mod links;
 
 pub mod embed;
 

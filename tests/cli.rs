@@ -177,6 +177,7 @@ fn schema_lists_every_column() {
     assert!(columns.iter().all(|column| !column["holds"].as_str().unwrap().is_empty()));
     let (_, out, _) = run(home.path(), &["schema"]);
     assert!(out.contains("embedding") && out.contains("documents (data/documents/*.parquet)"), "{out}");
+    assert!(out.contains("edges (data/edges/*.parquet)") && out.contains("promotion_level"), "{out}");
 }
 
 #[test]

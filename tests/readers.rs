@@ -39,7 +39,7 @@ fn python() -> Option<PathBuf> {
 #[test]
 fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
     let Some(python) = python() else { return };
-    let page = "---\ntags: [a, b]\n---\n# Page\n\nText with a [link](x.md) and ![image](i.png).\n\n## Part\n\nMore 日本語 🚲.\n";
+    let page = "---\ntags: [a, b]\n---\n# Page\n\nText with a [link](0.md#part) and ![image](i.png).\n\n## Part\n\nMore 日本語 🚲.\n";
     let files: Vec<(String, String)> =
         (0..40).map(|i| (format!("docs/{i}.md"), format!("{page}\nNumber {i}.\n"))).collect();
     let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
@@ -58,6 +58,13 @@ fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
         assert_eq!(seen["documents"], 40);
         assert_eq!(seen["agree"], serde_json::json!(["pyarrow", "polars", "duckdb"]), "{kind}");
         assert_eq!(seen["types"], serde_json::json!(types));
+        assert_eq!(seen["edges_agree"], seen["agree"]);
+        assert_eq!((&seen["edge_rows"], &seen["url"]), (&80.into(), &"string".into()));
+        let first = [
+            serde_json::json!(["0.md_chunk_0", "0.md", "0.md", "0.md_chunk_1", "link", "0.md#part", true]),
+            serde_json::json!(["0.md_chunk_0", "0.md", null, null, "image", "i.png", false]),
+        ];
+        assert_eq!(seen["edges"], serde_json::json!(first));
         assert_eq!((&seen["unit"], &seen["nulls"]), (&true.into(), &0.into()));
     }
 }

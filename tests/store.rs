@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
-use chunkmill::store::{Dataset, EmbeddingType, Table, chunks_schema, describe, documents_schema, file_of};
+use chunkmill::store::{Dataset, EmbeddingType, Table, describe, file_of};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn the_manifest_names_every_file_with_its_hash_and_rows() {
     let summary = index(home.path(), &["-o", "out"]);
     let out = home.path().join("out");
     let manifest: Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["format_version"], 1);
+    assert_eq!(manifest["format_version"], 2);
     assert_eq!(manifest["spec"]["text"], "header unit=chars min=200 max=1500 overlap=50");
     assert_eq!(manifest["model"]["id"], "fake");
     let mut rows = 0;
@@ -126,6 +126,41 @@ fn the_physical_layout_is_as_promised() {
 }
 
 #[test]
+fn documents_and_edges_are_laid_out_to_be_looked_up() {
+    let home = corpus();
+    index(home.path(), &["-o", "out", "--files", "1"]);
+    for (table, sorted_by, looked_up) in [("documents", 0, &["doc_id"][..]), ("edges", 1, &["from_doc", "to_doc"][..])]
+    {
+        let readers = parquet_files(home.path(), "out", table);
+        let group = readers[0].metadata().row_group(0);
+        let sorting: Vec<_> = group.sorting_columns().unwrap().iter().map(|column| column.column_idx).collect();
+        assert_eq!(sorting, [sorted_by], "{table}");
+        for column in group.columns() {
+            let name = column.column_path().string();
+            assert_eq!(column.bloom_filter_offset().is_some(), looked_up.contains(&name.as_str()), "{table} {name}");
+            assert_eq!(column.compression(), Compression::ZSTD(Default::default()), "{table} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_dataset_of_the_version_without_edges_is_still_read() {
+    let home = corpus();
+    index(home.path(), &["-o", "out"]);
+    let path = home.path().join("out/manifest.json");
+    let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    manifest["format_version"] = 1.into();
+    manifest["files"].as_array_mut().unwrap().retain(|file| file["table"] != "edges");
+    let counts = manifest["counts"].as_object_mut().unwrap();
+    assert!(["edges", "unresolved_edges", "edges_by_kind"].iter().all(|key| counts.remove(*key).is_some()));
+    fs::write(&path, manifest.to_string()).unwrap();
+    assert_eq!(run(home.path(), &["search", "out", "paragraph", "-k", "1"]).0, 0);
+    assert_eq!(Dataset::open(&home.path().join("out")).unwrap().files(Table::Edges).count(), 0);
+    index(home.path(), &["-o", "out"]);
+    assert_eq!(Dataset::open(&home.path().join("out")).unwrap().files(Table::Edges).count(), 8);
+}
+
+#[test]
 fn rows_are_sorted_and_go_to_the_file_of_their_document() {
     let home = corpus();
     index(home.path(), &["-o", "out", "--files", "3", "--max", "300"]);
@@ -188,7 +223,7 @@ fn a_new_snapshot_replaces_the_old_one_and_leaves_nothing_behind() {
     assert_eq!(summary["documents"], 7);
     let files: Vec<String> = tree(&home.path().join("out")).into_iter().map(|(name, _)| name).collect();
     assert!(!files.iter().any(|name| name.contains(".staging") || name.contains("0123456789abcdef")), "{files:?}");
-    assert_eq!(files.len(), 16 + 3);
+    assert_eq!(files.len(), 24 + 3);
 }
 
 #[test]
@@ -254,9 +289,9 @@ fn the_card_names_the_tables_and_describes_every_column() {
         )
     );
     assert!(card.contains("- config_name: documents\n  data_files: data/documents/*.parquet\n"));
-    for (table, schema) in
-        [(Table::Chunks, chunks_schema(EmbeddingType::F32, 64)), (Table::Documents, documents_schema())]
-    {
+    assert!(card.contains("- config_name: edges\n  data_files: data/edges/*.parquet\n"));
+    for table in Table::ALL {
+        let schema = table.schema(EmbeddingType::F32, 64);
         for field in schema.fields() {
             let words = describe(table, field.name()).unwrap_or_else(|| panic!("{} is not described", field.name()));
             assert!(card.contains(&format!("| `{}` |", field.name())) && card.contains(words));
@@ -271,10 +306,10 @@ fn damaged_and_newer_datasets_are_refused() {
     let path = home.path().join("out/manifest.json");
     let manifest = fs::read_to_string(&path).unwrap();
     let search = || run(home.path(), &["search", "out", "x"]);
-    fs::write(&path, manifest.replace("\"format_version\": 1", "\"format_version\": 2")).unwrap();
+    fs::write(&path, manifest.replace("\"format_version\": 2", "\"format_version\": 3")).unwrap();
     let (code, _, err) = search();
     assert_eq!(code, 5);
-    assert!(err.contains("format version 2") && err.contains("use a newer chunkmill"), "{err}");
+    assert!(err.contains("format version 3") && err.contains("use a newer chunkmill"), "{err}");
     fs::write(&path, &manifest[..manifest.len() / 2]).unwrap();
     assert!(search().2.contains("manifest.json: is damaged"));
     fs::remove_file(&path).unwrap();

@@ -20,6 +20,7 @@ mod embedding;
 mod header;
 mod heading;
 mod hub;
+mod links;
 mod powershell;
 mod presets;
 mod properties;

@@ -152,6 +152,7 @@ fn describe(report: &Report, out: &str) -> String {
             counts.documents, counts.discovered, counts.chunks, counts.tokens
         ),
         format!("  chunked    {}", report.manifest.spec.text),
+        format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
         format!(
             "  embedded   {}: {} texts, {tokens_read} tokens, {:.0} tokens/s",
             report.manifest.model.id,

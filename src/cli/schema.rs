@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::print;
 use crate::error::exit;
-use crate::store::{EmbeddingType, FORMAT_VERSION, Table, chunks_schema, describe, documents_schema};
+use crate::store::{EmbeddingType, FORMAT_VERSION, Table, describe};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -20,9 +20,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let schemas = [chunks_schema(args.embedding_type, args.dim), documents_schema()];
     let mut tables = serde_json::Map::new();
-    for (table, schema) in Table::ALL.into_iter().zip(schemas) {
+    for table in Table::ALL {
+        let schema = table.schema(args.embedding_type, args.dim);
         let words = |column: &str| describe(table, column).unwrap_or_default();
         if args.json {
             let columns: Vec<_> = schema
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         for field in schema.fields() {
             let null = if field.is_nullable() { " or null" } else { "" };
             print(format!(
-                "  {:<15} {}\n  {:<15}   {}{null}",
+                "  {:<18} {}\n  {:<18}   {}{null}",
                 field.name(),
                 words(field.name()),
                 "",

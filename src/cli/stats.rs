@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::index::megabytes;
 use super::print;
 use crate::error::exit;
-use crate::store::{Counts, Manifest};
+use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -53,15 +53,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print(serde_json::to_string(&stats)?)?;
         return Ok(exit::DONE);
     }
-    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated } = manifest.counts;
+    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } =
+        manifest.counts;
+    let Counts { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = manifest.counts;
+    let kind = |name: &str, count: EdgeCount| format!("{} {name} ({} unresolved)", count.edges, count.unresolved);
     print(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
          chunks      {chunks}, {truncated} of them cut by the model\n\
+         edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
          tokens      {tokens} (cl100k_base), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          embedded    {}, {} dimensions [{}]\n\
          dataset     {} files, {:.1} MB, format {}, written by chunkmill {}",
         megabytes(bytes),
+        kind("links", link),
+        kind("wikilinks", wikilink),
+        kind("images", image),
         stats.spec,
         stats.spec_fingerprint,
         stats.model,

@@ -30,6 +30,20 @@ pub(super) struct FrontMatter {
     pub(super) metadata: Map<String, Value>,
 }
 
+impl FrontMatter {
+    /// Takes a string or number out of the metadata.
+    pub(super) fn take(&mut self, key: &str) -> Option<String> {
+        take(&mut self.metadata, key)
+    }
+}
+
+fn take(map: &mut Map<String, Value>, key: &str) -> Option<String> {
+    match map.get(key) {
+        Some(Value::String(_) | Value::Number(_)) => map.remove(key).map(|value| scalar(&value)),
+        _ => None,
+    }
+}
+
 /// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, the opening
 /// line must not be followed by a blank one, and there must be a closing line.
 pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
@@ -70,10 +84,7 @@ pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
     } else {
         yaml_map(inner)?
     };
-    let title = match map.get("title") {
-        Some(Value::String(_) | Value::Number(_)) => map.remove("title").map(|title| scalar(&title)),
-        _ => None,
-    };
+    let title = take(&mut map, "title");
     let mut names = |keys: [&str; 2]| -> Vec<String> {
         keys.iter().filter_map(|key| map.remove(*key)).flat_map(|value| list(&value)).collect()
     };

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::{Block, BlockKind, Heading, Link, LinkKind, MAX_TITLE, Parsed, is_blank, tag, trim};
+use super::{Block, BlockKind, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -51,10 +51,18 @@ struct State<'t> {
     verbatim: bool,
     /// Source of the text events that follow each other without a gap.
     run: Range<usize>,
-    heading: Option<String>,
+    heading: Option<OpenHeading>,
+    slugger: anchor::Slugger,
     links: Vec<Link>,
     /// What the open paragraph holds so far.
     paragraph: Paragraph,
+}
+
+struct OpenHeading {
+    text: String,
+    /// Its own `{#id}`.
+    id: Option<String>,
+    start: usize,
 }
 
 #[derive(Default, PartialEq)]
@@ -85,7 +93,8 @@ impl State<'_> {
             Event::DisplayMath(text) => self.inline(&text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(heading) = &mut self.heading {
-                    heading.push(' ');
+                    // White space in the title, and nothing in the anchor, as on GitHub.
+                    heading.text.push('\n');
                 }
                 self.links.iter_mut().for_each(|link| link.text.push(' '));
             }
@@ -93,7 +102,11 @@ impl State<'_> {
                 self.open(BlockKind::Rule, range);
                 self.close();
             }
-            Event::Html(_) | Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
+            Event::InlineHtml(_) => {
+                self.paragraph = Paragraph::Other;
+                self.html_anchors(range);
+            }
+            Event::Html(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
                 self.paragraph = Paragraph::Other;
             }
         }
@@ -101,12 +114,10 @@ impl State<'_> {
 
     fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
         match tag {
-            Tag::Heading { level, .. } => {
+            Tag::Heading { level, id, .. } => {
                 let start = self.line_start(range.start);
-                if self.open.is_empty() {
-                    self.parsed.headings.push(Heading { level: level as u8, title: String::new(), start });
-                    self.heading = Some(String::new());
-                }
+                let id = id.map(pulldown_cmark::CowStr::into_string).filter(|id| !id.is_empty());
+                self.heading = Some(OpenHeading { text: String::new(), id, start });
                 self.open(BlockKind::Heading(level as u8), range);
             }
             Tag::Paragraph => {
@@ -119,6 +130,7 @@ impl State<'_> {
             }
             Tag::HtmlBlock => {
                 self.verbatim = true;
+                self.html_anchors(range.clone());
                 self.open(BlockKind::Html, range);
             }
             Tag::Table(_) => self.open(BlockKind::Table, range),
@@ -129,7 +141,8 @@ impl State<'_> {
             Tag::Link { link_type, dest_url, .. } => {
                 let kind =
                     if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
-                self.links.push(Link { kind, target: dest_url.into_string(), text: String::new(), range });
+                let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
+                self.links.push(Link { kind, target: format!("{scheme}{dest_url}"), text: String::new(), range });
             }
             Tag::Image { dest_url, .. } => {
                 let link = Link { kind: LinkKind::Image, target: dest_url.into_string(), text: String::new(), range };
@@ -141,12 +154,16 @@ impl State<'_> {
 
     fn end(&mut self, end: TagEnd) {
         match end {
-            TagEnd::Heading(_) => {
-                if self.open.len() == 1
-                    && let (Some(title), Some(heading)) = (self.heading.take(), self.parsed.headings.last_mut())
-                {
-                    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
-                    heading.title = words.chars().take(MAX_TITLE).collect();
+            TagEnd::Heading(level) => {
+                if let Some(OpenHeading { text, id, start }) = self.heading.take() {
+                    let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
+                    if self.open.len() == 1 {
+                        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                        let title = words.chars().take(MAX_TITLE).collect();
+                        self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
+                    } else {
+                        self.parsed.anchors.push((anchor, start));
+                    }
                 }
                 self.close();
             }
@@ -185,7 +202,7 @@ impl State<'_> {
 
     fn inline(&mut self, text: &str, content: Paragraph) {
         if let Some(heading) = &mut self.heading {
-            heading.push_str(text);
+            heading.text.push_str(text);
         }
         for link in &mut self.links {
             link.text.push_str(text);
@@ -194,6 +211,11 @@ impl State<'_> {
         if self.paragraph != Paragraph::Other && !blank {
             self.paragraph = content;
         }
+    }
+
+    fn html_anchors(&mut self, range: Range<usize>) {
+        let start = range.start;
+        anchor::html(&self.text[range], |name, at| self.parsed.anchors.push((name.to_owned(), start + at)));
     }
 
     fn open(&mut self, kind: BlockKind, range: Range<usize>) {

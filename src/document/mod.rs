@@ -5,6 +5,7 @@
 //! file. Parsing cannot fail: whatever is odd about a document becomes a [`flag`](Document::flags),
 //! and no byte of its text is lost.
 
+mod anchor;
 mod front_matter;
 mod markdown;
 mod position;
@@ -15,13 +16,15 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+pub use anchor::slug;
 pub use position::Positions;
 
-use crate::corpus::{Content, DEFAULT_COLLECTION, Source};
+use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
+use crate::named::named;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 1;
+pub const PARSER_VERSION: u32 = 2;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -162,6 +165,9 @@ pub struct Section {
     pub range: Range<usize>,
     /// Index of the section whose heading this one stands under.
     pub parent: Option<usize>,
+    /// What names it in a link, after `#`: the heading's own `{#id}`, else GitHub's name for it;
+    /// empty for the text before the first heading.
+    pub anchor: String,
 }
 
 /// How a link is written.
@@ -176,6 +182,9 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Link, Self::Wikilink, Self::Image];
+
     /// The name written to datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -186,6 +195,8 @@ impl LinkKind {
         }
     }
 }
+
+named!(LinkKind, "a kind of link");
 
 /// A link or image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,8 +240,14 @@ pub struct Document {
     pub aliases: Vec<String>,
     /// The rest of the front matter.
     pub metadata: Map<String, Value>,
+    /// From the front matter: how far the document's knowledge is proven. None in the collection
+    /// [`EXTERNAL`], whose documents have no such level.
+    pub promotion_level: Option<String>,
     /// Links and images in document order.
     pub links: Vec<Link>,
+    /// Further places that a link can name, with their byte offsets, in document order: `id`s of
+    /// HTML elements, `name`s of HTML anchors, and headings that open no section.
+    pub anchors: Vec<(String, usize)>,
     /// What is odd about the document.
     pub flags: Vec<&'static str>,
     /// Converts byte offsets to characters and lines.
@@ -244,12 +261,14 @@ struct Parsed {
     headings: Vec<Heading>,
     links: Vec<Link>,
     tags: Vec<String>,
+    anchors: Vec<(String, usize)>,
 }
 
 #[derive(Debug)]
 struct Heading {
     level: u8,
     title: String,
+    anchor: String,
     start: usize,
 }
 
@@ -279,7 +298,11 @@ impl Document {
             Format::Markdown => markdown::parse(&text, scan, kept),
             Format::Text => text::parse(&text, scan),
         };
+        // A heading is recorded when it ends, after the elements inside it.
+        parsed.anchors.sort_by_key(|(_, at)| *at);
         let sections = sections(&text, &body, &mut parsed.headings);
+        let leveled = source.collection != EXTERNAL;
+        let promotion_level = if leveled { front.take("promotion_level") } else { None };
         let title = front.title.or_else(|| sections.iter().find(|s| s.level == 1).map(|s| s.title.clone()));
         let mut tags = front.tags;
         tags.append(&mut parsed.tags);
@@ -301,7 +324,9 @@ impl Document {
             tags,
             aliases: unique(front.aliases),
             metadata: front.metadata,
+            promotion_level,
             links: parsed.links,
+            anchors: parsed.anchors,
             flags,
             source,
             text,
@@ -369,7 +394,8 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
     let mut sections = Vec::with_capacity(headings.len() + 1);
     let first = headings.first().map_or(body.end, |heading| heading.start);
     if !is_blank(&text[body.start..first]) {
-        sections.push(Section { level: 0, title: String::new(), range: body.start..first, parent: None });
+        let (title, anchor) = (String::new(), String::new());
+        sections.push(Section { level: 0, title, range: body.start..first, parent: None, anchor });
     }
     let ends: Vec<usize> = headings.iter().skip(1).map(|heading| heading.start).chain([body.end]).collect();
     let mut open: Vec<usize> = Vec::new();
@@ -381,7 +407,8 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
         let start = if sections.is_empty() { body.start } else { heading.start };
         let parent = open.last().copied();
         open.push(sections.len());
-        sections.push(Section { level: heading.level, title: heading.title, range: start..end, parent });
+        let Heading { level, title, anchor, .. } = heading;
+        sections.push(Section { level, title, range: start..end, parent, anchor });
     }
     sections
 }

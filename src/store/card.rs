@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::schema::{Table, chunks_schema, describe, documents_schema};
+use super::schema::{Table, describe};
 use super::{Counts, Manifest};
 
 pub(super) fn render(manifest: &Manifest) -> String {
     let Manifest { spec, model, counts, .. } = manifest;
-    let Counts { documents, chunks, quarantined, tokens, .. } = counts;
+    let Counts { documents, chunks, quarantined, tokens, edges, unresolved_edges, .. } = counts;
     let mut card = String::from("---\nconfigs:\n");
     for table in Table::ALL {
         let name = table.name();
@@ -18,7 +18,8 @@ pub(super) fn render(manifest: &Manifest) -> String {
     let _ = write!(
         card,
         "---\n\n# Chunks and embeddings\n\n\
-         {chunks} chunks ({tokens} cl100k_base tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\n\
+         {chunks} chunks ({tokens} cl100k_base tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\
+         {edges} links between them or to what is not there ({unresolved_edges}).\n\n\
          - Chunked with `{}`.\n\
          - Embedded with `{}`{revision}: {} dimensions, {} pooling, {}.\n\
          - Written by chunkmill {}. `manifest.json` names every file with its hash.\n",
@@ -29,8 +30,8 @@ pub(super) fn render(manifest: &Manifest) -> String {
         if model.normalize { "unit length" } else { "not normalised" },
         manifest.tool_version,
     );
-    let schemas = [chunks_schema(manifest.output.embedding_type, model.dim), documents_schema()];
-    for (table, schema) in Table::ALL.into_iter().zip(schemas) {
+    for table in Table::ALL {
+        let schema = table.schema(manifest.output.embedding_type, model.dim);
         let _ = write!(card, "\n## `{}`\n\n| column | type | holds |\n| --- | --- | --- |\n", table.name());
         for field in schema.fields() {
             let words = describe(table, field.name()).unwrap_or_default();

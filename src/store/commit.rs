@@ -50,7 +50,8 @@ impl Staging {
         }
         let staging = Self { root: root.to_owned(), finished: Mutex::new(Vec::new()) };
         staging.clear()?;
-        for folder in [staging.folder(), root.join("data/chunks"), root.join("data/documents")] {
+        let tables = Table::ALL.map(|table| root.join("data").join(table.name()));
+        for folder in [staging.folder()].into_iter().chain(tables) {
             fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
         }
         let above = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -68,7 +69,7 @@ impl Staging {
         &self.root
     }
 
-    fn folder(&self) -> PathBuf {
+    pub(super) fn folder(&self) -> PathBuf {
         self.root.join(STAGING)
     }
 

@@ -10,16 +10,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::{ChunkRow, DocumentRow};
+use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
-use crate::document::PARSER_VERSION;
+use crate::document::{LinkKind, PARSER_VERSION};
 use crate::embed::ModelInfo;
 use crate::embed::model::plain;
 use crate::error::{Error, Result};
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Name of the manifest in the dataset's folder.
 pub(super) const FILE: &str = "manifest.json";
@@ -92,6 +92,35 @@ pub struct Counts {
     pub model_tokens: u64,
     /// Chunks the model cut.
     pub truncated: u64,
+    /// Links to somewhere in the corpus, or to what is not there.
+    #[serde(default)]
+    pub edges: u64,
+    /// Those of them that lead to no document, or to none with the section they name.
+    #[serde(default)]
+    pub unresolved_edges: u64,
+    /// The same by kind of link.
+    #[serde(default)]
+    pub edges_by_kind: EdgeKinds,
+}
+
+/// Edges by kind of link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeKinds {
+    /// `[text](target)`.
+    pub link: EdgeCount,
+    /// `[[target]]`.
+    pub wikilink: EdgeCount,
+    /// `![alt](target)`. Most images are files that are no documents, and so unresolved.
+    pub image: EdgeCount,
+}
+
+/// How many edges of a kind there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeCount {
+    /// All of them.
+    pub edges: u64,
+    /// Those that are not resolved.
+    pub unresolved: u64,
 }
 
 /// A data file.
@@ -119,6 +148,22 @@ impl Counts {
         self.tokens += sum(|row| row.n_tokens);
         self.model_tokens += sum(|row| row.n_model_tokens.unwrap_or_default());
         self.truncated += sum(|row| i64::from(row.truncated == Some(true)));
+    }
+}
+
+impl Counts {
+    /// Adds an edge.
+    pub fn add_edge(&mut self, edge: &EdgeRow) {
+        let unresolved = u64::from(!edge.resolved);
+        self.edges += 1;
+        self.unresolved_edges += unresolved;
+        let kind = match edge.kind {
+            LinkKind::Link => &mut self.edges_by_kind.link,
+            LinkKind::Wikilink => &mut self.edges_by_kind.wikilink,
+            LinkKind::Image => &mut self.edges_by_kind.image,
+        };
+        kind.edges += 1;
+        kind.unresolved += unresolved;
     }
 }
 
@@ -193,7 +238,7 @@ struct Version {
     format_version: u32,
 }
 
-/// The manifest on disk, version 1.
+/// The manifest on disk. Version 1 had no edges.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     format_version: u32,

@@ -6,6 +6,7 @@
 //!   README.md           a Hugging Face dataset card
 //!   quarantine.jsonl    every document that is not indexed, and why
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
+//!   data/edges/train-00000-of-00008-<hash>.parquet
 //! ```
 //!
 //! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
@@ -19,14 +20,16 @@ mod manifest;
 mod reader;
 mod rows;
 mod schema;
+mod spool;
 mod writer;
 
 pub use commit::Staging;
-pub use manifest::{Counts, FORMAT_VERSION, FileEntry, Manifest, Output, SpecRecord};
+pub use manifest::{Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, SpecRecord};
 pub use reader::Dataset;
-pub use rows::{ChunkRow, DocumentRow, ImageRow, LinkRow, QuarantineRow};
-pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema};
-pub use writer::write_table;
+pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
+pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
+pub use spool::{Records, Spool};
+pub use writer::{write_edges, write_table};
 
 /// The file that a document's rows go to.
 #[must_use]

@@ -26,6 +26,7 @@ pub struct ChunkRow {
     pub heading_path: Vec<String>,
     pub header_path: String,
     pub content: String,
+    pub normalized_content: Option<String>,
     pub start_byte: i64,
     pub end_byte: i64,
     pub start_char: i64,
@@ -47,6 +48,7 @@ pub struct ChunkRow {
     pub tags: Arc<[String]>,
     pub aliases: Arc<[String]>,
     pub metadata: Arc<str>,
+    pub promotion_level: Option<Arc<str>>,
     pub content_hash: String,
     #[serde(serialize_with = "rfc3339")]
     pub modified_time: Option<i64>,
@@ -59,6 +61,8 @@ pub struct LinkRow {
     pub kind: &'static str,
     /// Where it leads, as written.
     pub target: String,
+    /// The same as an absolute URL, where the spec has a base.
+    pub url: Option<String>,
     /// Its text.
     pub text: String,
 }
@@ -68,8 +72,22 @@ pub struct LinkRow {
 pub struct ImageRow {
     /// Where it is, as written.
     pub target: String,
+    /// The same as an absolute URL, where the spec has a base.
+    pub url: Option<String>,
     /// Its alternative text.
     pub alt: String,
+}
+
+impl LinkRow {
+    pub(super) fn cells(&self) -> [Option<&str>; 4] {
+        [Some(self.kind), Some(&self.target), self.url.as_deref(), Some(&self.text)]
+    }
+}
+
+impl ImageRow {
+    pub(super) fn cells(&self) -> [Option<&str>; 3] {
+        [Some(&self.target), self.url.as_deref(), Some(&self.alt)]
+    }
 }
 
 /// A row of `documents`. The fields stand in the order of the columns.
@@ -91,7 +109,21 @@ pub struct DocumentRow {
     pub tags: Arc<[String]>,
     pub aliases: Arc<[String]>,
     pub metadata: Arc<str>,
+    pub promotion_level: Option<Arc<str>>,
     pub flags: Vec<&'static str>,
+}
+
+/// A row of `edges`. The fields stand in the order of the columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
+pub struct EdgeRow {
+    pub from_chunk: String,
+    pub from_doc: String,
+    pub to_doc: Option<String>,
+    pub to_chunk: Option<String>,
+    pub kind: LinkKind,
+    pub target: String,
+    pub resolved: bool,
 }
 
 /// A line of `quarantine.jsonl`.
@@ -163,15 +195,24 @@ impl ChunkRow {
             truncated: None,
             flags: chunk.flags.clone(),
             links: links
-                .map(|link| LinkRow { kind: link.kind.name(), target: link.target.clone(), text: link.text.clone() })
+                .map(|link| LinkRow {
+                    kind: link.kind.name(),
+                    target: link.target.clone(),
+                    url: None,
+                    text: link.text.clone(),
+                })
                 .collect(),
-            images: images.map(|image| ImageRow { target: image.target.clone(), alt: image.text.clone() }).collect(),
+            images: images
+                .map(|image| ImageRow { target: image.target.clone(), url: None, alt: image.text.clone() })
+                .collect(),
             tags: Arc::clone(&shared.tags),
             aliases: Arc::clone(&shared.aliases),
             metadata: Arc::clone(&shared.metadata),
+            promotion_level: shared.promotion_level.clone(),
             content_hash: blake3::hash(content.as_bytes()).to_hex().to_string(),
             modified_time: document.source.modified_micros,
             content,
+            normalized_content: None,
         })
     }
 
@@ -179,10 +220,13 @@ impl ChunkRow {
     #[must_use]
     pub fn weight(&self) -> usize {
         let all = |strings: &[String]| strings.iter().map(|text| text.len() + 8).sum::<usize>();
-        let links: usize = self.links.iter().map(|link| link.target.len() + link.text.len() + 16).sum();
-        let images: usize = self.images.iter().map(|image| image.target.len() + image.alt.len() + 16).sum();
+        let cell = |text: Option<&str>| text.map_or(0, |text| text.len() + 8);
+        let links: usize = self.links.iter().flat_map(LinkRow::cells).map(cell).sum();
+        let images: usize = self.images.iter().flat_map(ImageRow::cells).map(cell).sum();
         let lists = all(&self.heading_path) + all(&self.tags) + all(&self.aliases) + links + images;
-        self.content.len() + self.header_path.len() + self.metadata.len() + 2 * self.path.len() + lists + 512
+        let texts =
+            self.content.len() + self.normalized_content.as_ref().map_or(0, String::len) + self.header_path.len();
+        texts + self.metadata.len() + 2 * self.path.len() + lists + 512
     }
 }
 
@@ -205,6 +249,7 @@ impl DocumentRow {
             tags: document.tags.clone().into(),
             aliases: document.aliases.clone().into(),
             metadata: serde_json::Value::Object(document.metadata.clone()).to_string().into(),
+            promotion_level: document.promotion_level.as_deref().map(Into::into),
             flags: document.flags.clone(),
         }
     }

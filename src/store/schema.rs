@@ -10,7 +10,7 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 
-use super::rows::{ChunkRow, DocumentRow};
+use super::rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow};
 use crate::named::named;
 
 /// A table of the dataset.
@@ -20,11 +20,13 @@ pub enum Table {
     Chunks,
     /// One row per document.
     Documents,
+    /// One row per link inside the corpus.
+    Edges,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 2] = [Self::Chunks, Self::Documents];
+    pub const ALL: [Self; 3] = [Self::Chunks, Self::Documents, Self::Edges];
 
     /// Its name, and that of its folder below `data/`.
     #[must_use]
@@ -32,6 +34,17 @@ impl Table {
         match self {
             Self::Chunks => "chunks",
             Self::Documents => "documents",
+            Self::Edges => "edges",
+        }
+    }
+
+    /// Its columns; vectors are of this type and have `dim` values.
+    #[must_use]
+    pub fn schema(self, kind: EmbeddingType, dim: usize) -> SchemaRef {
+        match self {
+            Self::Chunks => chunks_schema(kind, dim),
+            Self::Documents => documents_schema(),
+            Self::Edges => edges_schema(),
         }
     }
 }
@@ -112,11 +125,11 @@ fn time(name: &str) -> Field {
 }
 
 fn link_fields() -> Fields {
-    vec![text("kind"), text("target"), text("text")].into()
+    vec![text("kind"), text("target"), text("url").with_nullable(true), text("text")].into()
 }
 
 fn image_fields() -> Fields {
-    vec![text("target"), text("alt")].into()
+    vec![text("target"), text("url").with_nullable(true), text("alt")].into()
 }
 
 /// The type of the `embedding` column.
@@ -146,6 +159,7 @@ pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
         list("heading_path", DataType::Utf8),
         text("header_path"),
         text("content"),
+        text("normalized_content").with_nullable(true),
         int("start_byte"),
         int("end_byte"),
         int("start_char"),
@@ -165,6 +179,7 @@ pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
         list("tags", DataType::Utf8),
         list("aliases", DataType::Utf8),
         text("metadata"),
+        text("promotion_level").with_nullable(true),
         text("content_hash"),
         time("modified_time"),
         Field::new("embedding", embedding_type(kind, dim), false),
@@ -189,7 +204,22 @@ pub fn documents_schema() -> SchemaRef {
         list("tags", DataType::Utf8),
         list("aliases", DataType::Utf8),
         text("metadata"),
+        text("promotion_level").with_nullable(true),
         list("flags", DataType::Utf8),
+    ]))
+}
+
+/// The columns of `edges`.
+#[must_use]
+pub fn edges_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        text("from_chunk"),
+        text("from_doc"),
+        text("to_doc").with_nullable(true),
+        text("to_chunk").with_nullable(true),
+        text("kind"),
+        text("target"),
+        flag("resolved"),
     ]))
 }
 
@@ -204,15 +234,19 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (_, "tags") => "from the front matter and #tags in the text",
         (_, "aliases") => "from the front matter",
         (_, "metadata") => "the rest of the front matter, as JSON",
+        (Table::Chunks | Table::Documents, "promotion_level") => {
+            "from the front matter of the document; null in the collection external, which has no levels"
+        }
         (Table::Chunks, "chunk_id") => "unique, and the same for the same input and settings",
         (Table::Chunks, "chunk_index") => "position in the document, from 0",
         (Table::Chunks, "section_index") => "position of the section (or merged sections), from 0",
         (Table::Chunks, "sub_index") => "position among the pieces of a section that was split; null if it was not",
         (Table::Chunks, "n_in_section") => "how many chunks the section gave",
-        (Table::Chunks, "kind") => "text, or document for a whole one",
+        (Table::Chunks, "kind") => "text, code, footnote, or document for a whole one",
         (Table::Chunks, "heading_path") => "the headings above, outermost first",
         (Table::Chunks, "header_path") => "the heading path as one string",
         (Table::Chunks, "content") => "prefix_len bytes of prefix, then the document's bytes start_byte..end_byte",
+        (Table::Chunks, "normalized_content") => "content as the spec normalises it; null if the spec does not",
         (Table::Chunks, "start_byte" | "end_byte") => "byte range in the file (UTF-16 files: in their text as UTF-8)",
         (Table::Chunks, "start_char" | "end_char") => "the same range in Unicode scalar values",
         (Table::Chunks, "start_line" | "end_line") => "first and last line of the range, from 1, inclusive",
@@ -224,8 +258,12 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
         (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
         (Table::Chunks, "flags") => "oversized_… for one block that is over the maximum",
-        (Table::Chunks, "links") => "links that start in the range: kind, target as written, text",
-        (Table::Chunks, "images") => "images that start in the range: target as written, alternative text",
+        (Table::Chunks, "links") => {
+            "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"
+        }
+        (Table::Chunks, "images") => {
+            "images that start in the range: target as written, absolute URL if the spec has a base, alternative text"
+        }
         (Table::Chunks, "content_hash") => "BLAKE3 of content",
         (Table::Chunks, "embedding") => "the vector",
         (Table::Documents, "title") => "from the front matter, else the first heading of level 1",
@@ -235,7 +273,16 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Documents, "format") => "markdown or text",
         (Table::Documents, "is_chunked") => "whether it has more than one chunk",
         (Table::Documents, "chunk_count") => "number of its chunks",
-        (Table::Documents, "flags") => "what is odd about it: malformed_front_matter",
+        (Table::Documents, "flags") => "what is odd about it",
+        (Table::Edges, "from_chunk") => "the chunk that the link starts in",
+        (Table::Edges, "from_doc") => "the document of that chunk",
+        (Table::Edges, "to_doc") => "the document that the link leads to; null if none in the corpus",
+        (Table::Edges, "to_chunk") => {
+            "the chunk that holds the section or place that the link names; null if it names none"
+        }
+        (Table::Edges, "kind") => "link, wikilink or image",
+        (Table::Edges, "target") => "where it leads, as written",
+        (Table::Edges, "resolved") => "whether the document is in the corpus and has what the link names",
         _ => return None,
     })
 }
@@ -253,14 +300,10 @@ pub(super) fn chunks_batch(
     let integer =
         |get: fn(&ChunkRow) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(rows.iter().map(get))) };
     let strings = |get: fn(&ChunkRow) -> Vec<&str>| strings(rows.iter().map(get));
-    let links = structs(
-        link_fields(),
-        rows.iter().map(|row| row.links.iter().map(|l| [l.kind, &l.target, &l.text]).collect::<Vec<_>>()),
-    )?;
-    let images = structs(
-        image_fields(),
-        rows.iter().map(|row| row.images.iter().map(|i| [i.target.as_str(), &i.alt]).collect::<Vec<_>>()),
-    )?;
+    let links =
+        structs(link_fields(), rows.iter().map(|row| row.links.iter().map(LinkRow::cells).collect::<Vec<_>>()))?;
+    let images =
+        structs(image_fields(), rows.iter().map(|row| row.images.iter().map(ImageRow::cells).collect::<Vec<_>>()))?;
     let columns: Vec<ArrayRef> = vec![
         string(rows, |row| &row.chunk_id),
         string(rows, |row| &row.doc_id),
@@ -274,6 +317,7 @@ pub(super) fn chunks_batch(
         strings(|row| row.heading_path.iter().map(String::as_str).collect())?,
         string(rows, |row| &row.header_path),
         string(rows, |row| &row.content),
+        Arc::new(rows.iter().map(|row| row.normalized_content.as_deref()).collect::<StringArray>()),
         integer(|row| row.start_byte),
         integer(|row| row.end_byte),
         integer(|row| row.start_char),
@@ -293,6 +337,7 @@ pub(super) fn chunks_batch(
         strings(|row| row.tags.iter().map(String::as_str).collect())?,
         strings(|row| row.aliases.iter().map(String::as_str).collect())?,
         string(rows, |row| &row.metadata),
+        Arc::new(rows.iter().map(|row| row.promotion_level.as_deref()).collect::<StringArray>()),
         string(rows, |row| &row.content_hash),
         times(rows.iter().map(|row| row.modified_time)),
         embeddings(rows.len(), vectors, kind, dim)?,
@@ -323,9 +368,26 @@ pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, Arrow
         strings(|row| row.tags.iter().map(String::as_str).collect())?,
         strings(|row| row.aliases.iter().map(String::as_str).collect())?,
         string(rows, |row| &row.metadata),
+        Arc::new(rows.iter().map(|row| row.promotion_level.as_deref()).collect::<StringArray>()),
         strings(|row| row.flags.clone())?,
     ];
     RecordBatch::try_new(documents_schema(), columns)
+}
+
+/// Rows of `edges` as a batch.
+pub(super) fn edges_batch(rows: &[EdgeRow]) -> Result<RecordBatch, ArrowError> {
+    let string =
+        |get: fn(&EdgeRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(get))) };
+    let columns: Vec<ArrayRef> = vec![
+        string(|row| &row.from_chunk),
+        string(|row| &row.from_doc),
+        Arc::new(rows.iter().map(|row| row.to_doc.as_deref()).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.to_chunk.as_deref()).collect::<StringArray>()),
+        string(|row| row.kind.name()),
+        string(|row| &row.target),
+        Arc::new(rows.iter().map(|row| Some(row.resolved)).collect::<BooleanArray>()),
+    ];
+    RecordBatch::try_new(edges_schema(), columns)
 }
 
 fn lists(element: DataType, lengths: Vec<usize>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
@@ -345,15 +407,15 @@ fn strings<'r>(rows: impl Iterator<Item = Vec<&'r str>>) -> Result<ArrayRef, Arr
 
 fn structs<'r, const N: usize>(
     fields: Fields,
-    rows: impl Iterator<Item = Vec<[&'r str; N]>>,
+    rows: impl Iterator<Item = Vec<[Option<&'r str>; N]>>,
 ) -> Result<ArrayRef, ArrowError> {
     let mut lengths = Vec::new();
-    let mut values: Vec<[&str; N]> = Vec::new();
+    let mut values: Vec<[Option<&str>; N]> = Vec::new();
     for row in rows {
         lengths.push(row.len());
         values.extend(row);
     }
-    let column = |at: usize| Arc::new(StringArray::from_iter_values(values.iter().map(|value| value[at]))) as ArrayRef;
+    let column = |at: usize| Arc::new(values.iter().map(|value| value[at]).collect::<StringArray>()) as ArrayRef;
     let array = StructArray::try_new(fields.clone(), (0..N).map(column).collect(), None)?;
     lists(DataType::Struct(fields), lengths, Arc::new(array))
 }

@@ -14,7 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::manifest::FileEntry;
-use super::rows::{ChunkRow, DocumentRow};
+use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{self, EmbeddingType, FloatEncoding, Table};
 use super::{Manifest, Staging};
 use crate::error::{Error, Result};
@@ -61,6 +61,24 @@ pub fn write_table(
     Ok([chunks, documents])
 }
 
+/// Writes the file number `index` of `edges`, a row group for each batch of rows. They come sorted
+/// by document, position of the chunk, and position in it. The file is staged, not yet committed.
+///
+/// # Errors
+/// The first error of the batches; [`Error::Io`] or [`Error::Dataset`] if the file cannot be written.
+pub fn write_edges(
+    staging: &Staging,
+    manifest: &Manifest,
+    index: usize,
+    batches: impl Iterator<Item = Result<Vec<EdgeRow>>>,
+) -> Result<FileEntry> {
+    // The writer only takes errors of its own kind, so the job's error waits here.
+    let mut failed = None;
+    let batches = batches.map_while(|rows| rows.map_err(|error| failed = Some(error)).ok());
+    let entry = write(staging, manifest, Table::Edges, index, batches.map(|rows| schema::edges_batch(&rows)));
+    failed.map_or(entry, Err)
+}
+
 fn write(
     staging: &Staging,
     manifest: &Manifest,
@@ -74,10 +92,7 @@ fn write(
         problem: format!("cannot be written: {error}"),
         help: "check free space and permissions, then run again".to_owned(),
     };
-    let schema = match table {
-        Table::Chunks => schema::chunks_schema(manifest.output.embedding_type, manifest.model.dim),
-        Table::Documents => schema::documents_schema(),
-    };
+    let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
     let mut staged = staging.create(&format!("{}-{name}", table.name()))?;
     let mut hashing = Hashing { inner: io::BufWriter::new(staged.file_mut()), hasher: blake3::Hasher::new(), bytes: 0 };
     let mut writer = ArrowWriter::try_new(&mut hashing, schema, Some(properties(table, manifest))).map_err(failed)?;
@@ -105,10 +120,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         .set_max_row_group_row_count(None)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_key_value_metadata(Some(key_values(manifest)));
-    let columns = match table {
-        Table::Chunks => schema::chunks_schema(manifest.output.embedding_type, manifest.model.dim),
-        Table::Documents => schema::documents_schema(),
-    };
+    let columns = table.schema(manifest.output.embedding_type, manifest.model.dim);
     let sorting = |name: &str| -> Option<SortingColumn> {
         // Leaf columns before lists and structs are numbered as the fields are.
         let column_idx = i32::try_from(columns.index_of(name).ok()?).ok()?;
@@ -117,20 +129,28 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     let sorted: Vec<SortingColumn> = match table {
         Table::Chunks => [sorting("doc_id"), sorting("chunk_index")].into_iter().flatten().collect(),
         Table::Documents => sorting("doc_id").into_iter().collect(),
+        Table::Edges => sorting("from_doc").into_iter().collect(),
     };
     builder = builder.set_sorting_columns(Some(sorted));
     // No dictionary where values hardly repeat: it would be built and thrown away.
     let unique: &[&str] = match table {
         Table::Chunks => &["chunk_id", "content", "content_hash", "start_byte", "end_byte", "start_char", "end_char"],
         Table::Documents => &["doc_id", "path", "content_hash"],
+        Table::Edges => &[],
     };
     for column in unique {
         builder = builder.set_column_dictionary_enabled(ColumnPath::from(*column), false);
     }
+    let looked_up: &[&str] = match table {
+        Table::Chunks => &["chunk_id", "doc_id"],
+        Table::Documents => &["doc_id"],
+        Table::Edges => &["from_doc", "to_doc"],
+    };
+    builder = looked_up.iter().fold(builder, |builder, column| bloom(builder, column));
     if table == Table::Chunks {
-        builder = embedding(bloom(builder, "chunk_id"), manifest);
+        builder = embedding(builder, manifest);
     }
-    bloom(builder, "doc_id").build()
+    builder.build()
 }
 
 fn bloom(builder: WriterPropertiesBuilder, column: &str) -> WriterPropertiesBuilder {

@@ -22,6 +22,12 @@ def main():
         "ORDER BY doc_id, chunk_index"
     ).fetchall()
     documents = polars.read_parquet(str(out / "data/documents/*.parquet"))
+    edges = {
+        "pyarrow": [tuple(row.values()) for row in pyarrow.dataset.dataset(str(out / "data/edges")).to_table().to_pylist()],
+        "polars": polars.read_parquet(str(out / "data/edges/*.parquet")).rows(),
+        "duckdb": duckdb.sql(f"SELECT * FROM read_parquet('{out}/data/edges/*.parquet')").fetchall(),
+    }
+    edges = {name: sorted(rows, key=repr) for name, rows in edges.items()}
 
     def norm(vector):
         return sum(x * x for x in vector) ** 0.5
@@ -40,6 +46,10 @@ def main():
                 "agree": [name for name, columns in seen.items() if columns == first],
                 "types": [str(table.schema.field("embedding").type), str(frame.schema["embedding"])],
                 "unit": all(abs(norm(vector) - 1) < 1e-3 for vector in first[2]),
+                "edges": edges["pyarrow"][:2],
+                "edge_rows": len(edges["pyarrow"]),
+                "edges_agree": [name for name, rows in edges.items() if rows == edges["pyarrow"]],
+                "url": str(table.schema.field("links").type.value_type.field("url").type),
                 "nulls": table["embedding"].null_count,
             }
         )

@@ -1,0 +1,110 @@
+//! Names of places in a document: what stands after `#` in a link to it.
+//!
+//! A heading is named as GitHub names it, because that is what authors write links for. The rule
+//! is that of the `github-slugger` package, whose cases our tests were checked with.
+
+use std::collections::HashMap;
+
+/// A heading's name before duplicates are told apart: lower case, a hyphen for each space, and of
+/// the rest only what makes words, in any script, and hyphens.
+#[must_use]
+pub fn slug(heading: &str) -> String {
+    let lower = heading.trim().to_lowercase();
+    let name = lower.chars().filter(|&c| c == ' ' || c == '-' || makes_words(c));
+    name.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Letters, marks, digits and connectors. Unicode's word characters also hold the two joiners of
+/// emoji and Indic scripts, which GitHub drops.
+fn makes_words(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    !matches!(c, '\u{200c}' | '\u{200d}')
+        && regex_syntax::try_is_word_character(c).unwrap_or_else(|_| c.is_alphanumeric())
+}
+
+/// Names the headings of one document, in order.
+#[derive(Default)]
+pub(super) struct Slugger {
+    /// Names given, and the last number that was tried with each.
+    given: HashMap<String, usize>,
+}
+
+impl Slugger {
+    /// The name of the next heading: the second `usage` is `usage-1`. A number is passed over if
+    /// some heading has that very name. Counts go on where they stopped, so this stays linear.
+    pub(super) fn name(&mut self, heading: &str) -> String {
+        let plain = slug(heading);
+        let Some(&tried) = self.given.get(&plain) else {
+            self.given.insert(plain.clone(), 0);
+            return plain;
+        };
+        let mut number = tried + 1;
+        let mut name = format!("{plain}-{number}");
+        while self.given.contains_key(&name) {
+            number += 1;
+            name = format!("{plain}-{number}");
+        }
+        self.given.insert(plain, number);
+        self.given.insert(name.clone(), 0);
+        name
+    }
+}
+
+/// Calls `found` with each name that an HTML element gives, `id` of any and `name` of `a`, and the
+/// offset of its tag. Comments hold no elements. Every byte is looked at once.
+pub(super) fn html(text: &str, mut found: impl FnMut(&str, usize)) {
+    let mut at = 0;
+    while let Some(open) = text[at..].find('<').map(|open| at + open) {
+        let rest = &text[open + 1..];
+        if let Some(comment) = rest.strip_prefix("!--") {
+            at = comment.find("-->").map_or(text.len(), |end| text.len() - comment.len() + end);
+            continue;
+        }
+        let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
+        at = open + 1 + name;
+        if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            continue;
+        }
+        let link = rest[..name].eq_ignore_ascii_case("a");
+        at = attributes(text, at, |attribute, value| {
+            if attribute.eq_ignore_ascii_case("id") || (link && attribute.eq_ignore_ascii_case("name")) {
+                found(value, open);
+            }
+        });
+    }
+}
+
+/// Reads the attributes of a tag from `at` on; gives the offset after the tag.
+fn attributes(text: &str, mut at: usize, mut found: impl FnMut(&str, &str)) -> usize {
+    let blank = |c: char| c.is_ascii_whitespace();
+    loop {
+        at += text[at..].find(|c: char| !blank(c) && c != '/').unwrap_or(text.len() - at);
+        match text.as_bytes().get(at) {
+            None => return at,
+            Some(b'>') => return at + 1,
+            Some(_) => {}
+        }
+        // A stray `=` begins a name in HTML too, so this always moves on.
+        let name = text[at..].char_indices().skip(1).find(|&(_, c)| blank(c) || "/>=".contains(c));
+        let end = name.map_or(text.len(), |(len, _)| at + len);
+        let name = &text[at..end];
+        at = end;
+        let equals = text[end..].trim_start_matches(blank);
+        let Some(value) = equals.strip_prefix('=') else { continue };
+        let value = value.trim_start_matches(blank);
+        at = text.len() - value.len();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let value = quote.map_or(value, |_| &value[1..]);
+        let len = match quote {
+            Some(quote) => value.find(quote),
+            None => value.find(|c: char| blank(c) || c == '>'),
+        };
+        let len = len.unwrap_or(value.len());
+        if len > 0 {
+            found(name, &value[..len]);
+        }
+        at = (text.len() - value.len() + len + usize::from(quote.is_some())).max(at).min(text.len());
+    }
+}

@@ -1,0 +1,286 @@
+//! Every document of a corpus by path, name and alias, with the places in it: small in memory, and
+//! looked up in logarithmic time however many documents share a name.
+
+use super::{Outgoing, hash, target};
+use crate::document::slug;
+
+/// Extensions that a link may leave out, or write as `html`, in the order they are tried.
+const EXTENSIONS: [&str; 4] = ["md", "markdown", "mdx", "mkd"];
+
+/// A document on its way into the catalog.
+#[derive(Debug)]
+pub struct Listing {
+    entry: Entry,
+    aliases: Vec<u64>,
+}
+
+/// A document in the catalog.
+#[derive(Debug)]
+struct Entry {
+    doc_id: Box<str>,
+    /// Where the path starts in the id, after the collection's name.
+    path_at: usize,
+    /// Hashes of anchors, sorted, and the caller's number for each.
+    anchors: Box<[(u64, u64)]>,
+}
+
+impl Listing {
+    /// A document with its id, its path (which the id ends in), its aliases, and for the hash of
+    /// each anchor a number that [`Lead::Place`] gives back.
+    #[must_use]
+    pub fn new(doc_id: &str, path: &str, aliases: &[String], mut anchors: Vec<(u64, u64)>) -> Self {
+        anchors.sort_unstable();
+        let path_at = doc_id.strip_suffix(path).map_or(0, str::len);
+        let aliases = aliases.iter().map(|alias| hash(&fold(alias.trim()))).collect();
+        Self { entry: Entry { doc_id: doc_id.into(), path_at, anchors: anchors.into() }, aliases }
+    }
+}
+
+impl Entry {
+    fn collection(&self) -> &str {
+        &self.doc_id[..self.path_at]
+    }
+
+    fn path(&self) -> &str {
+        &self.doc_id[self.path_at..]
+    }
+
+    fn folder(&self) -> &str {
+        self.path().rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    fn rank(&self) -> Rank<'_> {
+        Rank::new(self.collection(), self.path())
+    }
+
+    fn anchor(&self, name: &str) -> Option<u64> {
+        let name = hash(name);
+        let at = self.anchors.partition_point(|(other, _)| *other < name);
+        self.anchors.get(at).filter(|(other, _)| *other == name).map(|(_, number)| *number)
+    }
+
+    fn lead(&self, place: Option<&str>, find: impl Fn(&str) -> Option<u64>) -> Lead<'_> {
+        match place.map(find) {
+            None => Lead::Document(&self.doc_id),
+            Some(None) => Lead::NoSuchPlace(&self.doc_id),
+            Some(Some(number)) => Lead::Place(&self.doc_id, number),
+        }
+    }
+}
+
+/// The order of the catalog. It puts first what is meant by a name that several documents of a
+/// collection have: what is markdown, then what has the fewest folders above it, then the
+/// first by path.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rank<'e> {
+    collection: &'e str,
+    is_other: bool,
+    depth: usize,
+    path: &'e str,
+}
+
+impl<'e> Rank<'e> {
+    fn new(collection: &'e str, path: &'e str) -> Self {
+        Self { collection, is_other: without_extension(path).is_none(), depth: depth(path), path }
+    }
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lead<'c> {
+    /// No document of the corpus.
+    Nothing,
+    /// The document with this id; the link names no place in it.
+    Document(&'c str),
+    /// The document with this id, which has no place of the name.
+    NoSuchPlace(&'c str),
+    /// A place in the document with this id: the number that the caller gave its anchor.
+    Place(&'c str, u64),
+}
+
+/// Every document of a corpus, with what links can name.
+#[derive(Debug)]
+pub struct Catalog {
+    /// Sorted by [`Rank`].
+    entries: Vec<Entry>,
+    /// Hash of each tail of a path (`c`, `b/c`, `a/b/c`), with the entry; a group of equal hashes
+    /// is in the order of entries.
+    tails: Vec<(u64, u32)>,
+    /// Hash of each alias, with the entry.
+    aliases: Vec<(u64, u32)>,
+    /// Hash of each folder that has a page of its own (`README.md`), with the entry of the page.
+    folders: Vec<(u64, u32)>,
+}
+
+impl Catalog {
+    /// Makes the catalog; the order of the listings does not matter.
+    #[must_use]
+    pub fn new(mut listings: Vec<Listing>) -> Self {
+        listings.sort_by(|a, b| a.entry.rank().cmp(&b.entry.rank()));
+        let (mut tails, mut aliases, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, Listing { entry, aliases: own }) in (0..).zip(&listings) {
+            let names = [without_extension(entry.path()), Some(entry.path()), stem(entry.path())];
+            // A page is called by its name with or without extension; the two are then one key.
+            let names = if names[0].is_some() { &names[..1] } else { &names[1..] };
+            for name in names.iter().flatten() {
+                let name = fold(name);
+                let starts = name.match_indices('/').map(|(slash, _)| slash + 1);
+                tails.extend([0].into_iter().chain(starts).map(|start| (hash(&name[start..]), number)));
+            }
+            aliases.extend(own.iter().map(|alias| (*alias, number)));
+            if page_of_folder(entry.path()).is_some() {
+                folders.push((hash_folder(entry.collection(), entry.folder()), number));
+            }
+        }
+        for keys in [&mut tails, &mut aliases, &mut folders] {
+            keys.sort_unstable();
+            keys.dedup();
+            keys.shrink_to_fit();
+        }
+        Self { entries: listings.into_iter().map(|listing| listing.entry).collect(), tails, aliases, folders }
+    }
+
+    /// Finds what a link of the document `from` leads to.
+    #[must_use]
+    pub fn lead(&self, from: &str, link: &Outgoing) -> Lead<'_> {
+        self.lead_from(from, link).unwrap_or(Lead::Nothing)
+    }
+
+    fn lead_from(&self, from: &str, link: &Outgoing) -> Option<Lead<'_>> {
+        let from = self.by_id(from)?;
+        if link.named {
+            let (name, heading) = target::name(&link.target);
+            let to = match (name, heading) {
+                ("", None) => return None,
+                ("", Some(_)) => from,
+                _ => self.named(from, name)?,
+            };
+            // Blocks have names in the text of a note, which only note-taking tools read.
+            let heading = heading.filter(|heading| !heading.is_empty() && !heading.starts_with('^'));
+            return Some(to.lead(heading, |heading| to.anchor(&slug(heading)).or_else(|| to.anchor(heading))));
+        }
+        let (path, fragment) = target::path(&link.target);
+        let to = if path.is_empty() && !link.target.is_empty() { from } else { self.at_path(from, path)? };
+        let fragment = fragment.map(target::decode).filter(|fragment| !fragment.is_empty());
+        let found = |fragment: &str| to.anchor(fragment).or_else(|| to.anchor(&fold(fragment)));
+        Some(match to.lead(fragment.as_deref(), found) {
+            Lead::NoSuchPlace(doc) if fragment.is_some_and(|name| name.eq_ignore_ascii_case("top")) => {
+                Lead::Document(doc)
+            }
+            lead => lead,
+        })
+    }
+
+    fn by_id(&self, doc_id: &str) -> Option<&Entry> {
+        // The collection's name ends in the first colon, unless the colon is part of a path.
+        let split = doc_id.find(':').map_or(0, |colon| colon + 1);
+        [split, 0].into_iter().find_map(|at| self.find(&doc_id[..at], &doc_id[at..]))
+    }
+
+    fn find(&self, collection: &str, path: &str) -> Option<&Entry> {
+        let wanted = Rank::new(collection, path);
+        let found = self.entries.binary_search_by(|entry| entry.rank().cmp(&wanted));
+        found.ok().map(|at| &self.entries[at])
+    }
+
+    /// The document that a path leads to, decoded or, failing that, as it is written.
+    fn at_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
+        if path.is_empty() {
+            return None;
+        }
+        let decoded = target::decode(path);
+        let found = self.at_plain_path(from, &decoded);
+        if found.is_none() && decoded != path { self.at_plain_path(from, path) } else { found }
+    }
+
+    fn at_plain_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
+        let target::Place { path, is_folder } = target::follow(from.folder(), path)?;
+        let find = |path: &str| self.find(from.collection(), path);
+        let extended = |path: &str| EXTENSIONS.iter().find_map(|extension| find(&format!("{path}.{extension}")));
+        let as_file = || find(&path).or_else(|| extended(&path));
+        let as_html = || extended(path.strip_suffix(".html").or_else(|| path.strip_suffix(".htm"))?);
+        let as_folder = || self.page_of(from.collection(), &path);
+        if is_folder { as_folder() } else { as_file().or_else(as_folder).or_else(as_html) }
+    }
+
+    /// The page that stands for a folder.
+    fn page_of(&self, collection: &str, folder: &str) -> Option<&Entry> {
+        let pages = group(&self.folders, hash_folder(collection, folder)).iter().filter_map(|&(_, at)| self.at(at));
+        let own = pages.filter(|entry| (entry.collection(), entry.folder()) == (collection, folder));
+        own.min_by_key(|entry| page_of_folder(entry.path()))
+    }
+
+    /// The document that a wikilink names.
+    fn named(&self, from: &Entry, name: &str) -> Option<&Entry> {
+        if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') {
+            return self.at_plain_path(from, name);
+        }
+        let wanted = fold(without_extension(name).unwrap_or(name));
+        let in_folder = || {
+            let folder = fold(from.folder());
+            let (above, last) = wanted.rsplit_once('/').unwrap_or(("", &wanted));
+            let fits = above.is_empty() || folder == above || folder.ends_with(&format!("/{above}"));
+            let beside = if folder.is_empty() { last.to_owned() } else { format!("{folder}/{last}") };
+            // What has the whole path for a tail has fewer parts than others that end in it.
+            let found = self.first(&self.tails, hash(&beside), from.collection(), true).filter(|_| fits);
+            found.filter(|entry| depth(entry.path()) == depth(&beside))
+        };
+        let by_tail = |own| self.first(&self.tails, hash(&wanted), from.collection(), own);
+        let by_alias = |own| self.first(&self.aliases, hash(&fold(name)), from.collection(), own);
+        let in_own = in_folder().or_else(|| by_tail(true)).or_else(|| by_alias(true));
+        in_own.or_else(|| by_tail(false)).or_else(|| by_alias(false))
+    }
+
+    /// The first entry that has a key, in the given collection or in any.
+    fn first(&self, keys: &[(u64, u32)], key: u64, collection: &str, own: bool) -> Option<&Entry> {
+        let group = group(keys, key);
+        let before = |at: u32| self.at(at).is_some_and(|entry| entry.collection() < collection);
+        let start = if own { group.partition_point(|&(_, at)| before(at)) } else { 0 };
+        let found = group.get(start).and_then(|&(_, at)| self.at(at));
+        found.filter(|entry| !own || entry.collection() == collection)
+    }
+
+    fn at(&self, number: u32) -> Option<&Entry> {
+        self.entries.get(usize::try_from(number).ok()?)
+    }
+}
+
+/// The keys equal to one.
+fn group(keys: &[(u64, u32)], key: u64) -> &[(u64, u32)] {
+    let start = keys.partition_point(|(other, _)| *other < key);
+    let len = keys[start..].partition_point(|(other, _)| *other == key);
+    &keys[start..start + len]
+}
+
+/// A markdown file's path without its extension.
+fn without_extension(path: &str) -> Option<&str> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)).then_some(stem)
+}
+
+/// A path without what looks like an extension.
+fn stem(path: &str) -> Option<&str> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    (!extension.contains('/') && !stem.is_empty() && !stem.ends_with('/')).then_some(stem)
+}
+
+/// Whether a file is the page of its folder, and how it ranks: an index before a readme.
+fn page_of_folder(path: &str) -> Option<usize> {
+    let (stem, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
+    let known = EXTENSIONS.contains(&extension) || extension == "html";
+    let names = ["index", "readme"];
+    names.iter().position(|name| known && stem.eq_ignore_ascii_case(name))
+}
+
+fn depth(path: &str) -> usize {
+    path.matches('/').count()
+}
+
+/// Names are compared without regard to case.
+fn fold(name: &str) -> String {
+    name.to_lowercase()
+}
+
+fn hash_folder(collection: &str, folder: &str) -> u64 {
+    hash(&format!("{collection}{folder}"))
+}

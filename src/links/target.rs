@@ -1,0 +1,62 @@
+//! A link's target as its author wrote it, taken apart.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+/// Whether a target leads out of the corpus: it has a scheme or a host. A name may hold a colon, so
+/// only `scheme://` counts there.
+pub(super) fn is_external(target: &str, named: bool) -> bool {
+    if target.starts_with("//") {
+        return true;
+    }
+    let Some((scheme, rest)) = target.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    is_scheme && (!named || rest.starts_with("//"))
+}
+
+/// The path and fragment of a link, without its query. Both are still percent-encoded.
+pub(super) fn path(target: &str) -> (&str, Option<&str>) {
+    let (before, fragment) = split_fragment(target);
+    (before.split_once('?').map_or(before, |(path, _)| path), fragment)
+}
+
+/// The name and heading of a wikilink. Of nested headings (`a#b`) the last is meant. The backslash
+/// that keeps `|` from ending a table's cell is not part of the name.
+pub(super) fn name(target: &str) -> (&str, Option<&str>) {
+    let (name, heading) = split_fragment(target.strip_suffix('\\').unwrap_or(target));
+    (name.trim(), heading.map(|heading| heading.rsplit('#').next().unwrap_or(heading).trim()))
+}
+
+fn split_fragment(target: &str) -> (&str, Option<&str>) {
+    target.split_once('#').map_or((target, None), |(before, fragment)| (before, Some(fragment)))
+}
+
+/// Undoes percent-encoding; what it would turn into broken text stays as it is.
+pub(super) fn decode(encoded: &str) -> Cow<'_, str> {
+    percent_decode_str(encoded).decode_utf8().unwrap_or(Cow::Borrowed(encoded))
+}
+
+/// A path in a collection: a file, unless only a folder can be meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) is_folder: bool,
+}
+
+/// Follows `path` from `folder`, or from the collection's root if it starts with `/`. `None` if it
+/// climbs above the root.
+pub(super) fn follow(folder: &str, path: &str) -> Option<Place> {
+    let start = if path.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = start.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    let is_folder = matches!(path.rsplit('/').next(), Some("" | "." | ".."));
+    Some(Place { path: parts.join("/"), is_folder })
+}
