@@ -24,5 +24,7 @@ mod powershell;
 mod properties;
 mod readers;
 mod scifact;
+mod security;
 mod settings;
 mod store;
+mod traps;

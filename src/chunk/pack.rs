@@ -312,6 +312,7 @@ fn oversized_flag(kind: BlockKind) -> &'static str {
         BlockKind::Math => "oversized_math",
         BlockKind::Rule => "oversized_rule",
         BlockKind::References => "oversized_references",
+        BlockKind::Template => "oversized_template",
         BlockKind::FrontMatter => "oversized_front_matter",
     }
 }

@@ -7,7 +7,9 @@
 
 mod front_matter;
 mod markdown;
+mod mask;
 mod position;
+mod security;
 mod tag;
 mod text;
 
@@ -16,12 +18,13 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 pub use position::Positions;
+pub use security::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, Source};
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 1;
+pub const PARSER_VERSION: u32 = 2;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -94,6 +97,8 @@ pub enum BlockKind {
     Rule,
     /// Link reference definitions, which markdown parsers do not report.
     References,
+    /// What a site generator reads instead of markdown: MDX code, a template tag with its content.
+    Template,
     /// Front matter that could not be read and is therefore kept as text.
     FrontMatter,
 }
@@ -115,6 +120,7 @@ impl BlockKind {
             Self::Math => "math",
             Self::Rule => "rule",
             Self::References => "references",
+            Self::Template => "template",
             Self::FrontMatter => "front_matter",
         }
     }
@@ -132,7 +138,7 @@ pub struct Block {
 }
 
 /// A heading and what follows it up to the next heading of any level, or the text before the
-/// first heading. Headings inside quotes and lists open no section.
+/// first heading. Headings inside quotes, lists and `:::` containers open no section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Heading level 1 to 6; 0 for the text before the first heading.
@@ -181,6 +187,15 @@ pub struct Link {
     pub range: Range<usize>,
 }
 
+/// A footnote definition that no other block contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footnote {
+    /// What references call it.
+    pub label: String,
+    /// Index of its block in [`Document::blocks`].
+    pub block: usize,
+}
+
 /// A parsed document.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -212,6 +227,10 @@ pub struct Document {
     pub metadata: Map<String, Value>,
     /// Links and images in document order.
     pub links: Vec<Link>,
+    /// Footnote definitions in document order.
+    pub footnotes: Vec<Footnote>,
+    /// What may harm a page or a model, in order of where it starts.
+    pub signals: Vec<Signal>,
     /// What is odd about the document.
     pub flags: Vec<&'static str>,
     /// Converts byte offsets to characters and lines.
@@ -225,6 +244,19 @@ struct Parsed {
     headings: Vec<Heading>,
     links: Vec<Link>,
     tags: Vec<String>,
+    footnotes: Vec<Footnote>,
+    markup: Markup,
+}
+
+/// Where a document holds what a page does not show as text. All in document order.
+#[derive(Debug, Default)]
+struct Markup {
+    /// HTML blocks and inline tags.
+    html: Vec<Range<usize>>,
+    /// Bytes inside the HTML blocks that belong to the quote or list around them.
+    gaps: Vec<Range<usize>>,
+    /// Comments of a template language.
+    comments: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -257,7 +289,7 @@ impl Document {
         }
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept),
+            Format::Markdown => markdown::parse(&text, scan, kept, source.path.ends_with(".mdx")),
             Format::Text => text::parse(&text, scan),
         };
         let sections = sections(&text, &body, &mut parsed.headings);
@@ -268,6 +300,10 @@ impl Document {
         if tags.len() > MAX_TAGS {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
+        }
+        let (signals, many) = security::scan(&text, &source.path, &parsed);
+        if many {
+            flags.push(MANY_SIGNALS);
         }
         Self {
             content_hash: content.hash,
@@ -283,6 +319,8 @@ impl Document {
             aliases: unique(front.aliases),
             metadata: front.metadata,
             links: parsed.links,
+            footnotes: parsed.footnotes,
+            signals,
             flags,
             source,
             text,
