@@ -289,7 +289,7 @@ impl Document {
         }
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept, source.path.ends_with(".mdx")),
+            Format::Markdown => markdown::parse(&text, scan, kept, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
         };
         let sections = sections(&text, &body, &mut parsed.headings);
@@ -377,6 +377,11 @@ impl Document {
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
+}
+
+/// Whether code may stand between the paragraphs of this file.
+fn is_mdx(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("mdx"))
 }
 
 fn top_level(blocks: &[Block]) -> Vec<usize> {

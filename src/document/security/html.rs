@@ -280,7 +280,7 @@ fn is_hidden(tag: &Tag<'_>) -> bool {
     if tag.is(&["input", "img", "br", "hr", "meta", "link", "script", "style", "template"]) {
         return false;
     }
-    let style = tag.value("style").map(|style| style.to_ascii_lowercase()).unwrap_or_default();
+    let style = tag.value("style").map(<[u8]>::to_ascii_lowercase).unwrap_or_default();
     let style: Vec<u8> = style.into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
     let exactly = |rule: &[u8]| {
         memmem::find_iter(&style, rule).any(|at| !matches!(style.get(at + rule.len()), Some(b'.' | b'1'..=b'9')))

@@ -50,7 +50,7 @@ pub(super) fn scan(text: &str, found: &mut Found) {
             continue;
         }
         let Some(first) = text[at..].chars().next() else { continue };
-        let test: fn(char) -> bool = if is_zero_width(first) {
+        let same: fn(char) -> bool = if is_zero_width(first) {
             is_zero_width
         } else if is_tag(first) {
             is_tag
@@ -63,7 +63,7 @@ pub(super) fn scan(text: &str, found: &mut Found) {
         } else {
             continue;
         };
-        let len = text[at..].find(|c: char| !test(c)).unwrap_or(text.len() - at);
+        let len = text[at..].find(|c: char| !same(c)).unwrap_or(text.len() - at);
         let run = at..at + len;
         done = run.end;
         if let Some(kind) = judge(text, &run, first) {

@@ -91,6 +91,10 @@ pub(super) fn judge(target: &str, path: &str, html: bool) -> Option<SignalKind> 
 fn scheme(target: &str, html: bool) -> String {
     let mut start = String::new();
     let mut rest = target.trim_start_matches(|c: char| c.is_ascii_control() || c == ' ');
+    // Most targets are paths and web addresses; they are told by their first letter.
+    if !rest.starts_with(['j', 'J', 'v', 'V', 'd', 'D', 'f', 'F', '&']) {
+        return start;
+    }
     while start.len() < MAX_SCHEME {
         let Some(c) = rest.chars().next() else { break };
         let (c, len) = if html && c == '&' { reference(rest) } else { (c, c.len_utf8()) };
@@ -129,6 +133,9 @@ fn climbs(target: &str, path: &str) -> bool {
     }
     if target.starts_with("\\\\") || SYSTEM.iter().any(|system| target.starts_with(system)) {
         return true;
+    }
+    if !target.contains("..") && !target.contains('%') {
+        return false;
     }
     let absolute = target.starts_with("//") || has_scheme(target);
     let mut depth = if target.starts_with('/') { 0 } else { path.matches('/').count() };
