@@ -155,6 +155,18 @@ pub enum Skip {
     /// A symbolic link to what is not in the corpus, or to nothing.
     #[error("is a symbolic link; links are not followed, and what it leads to is not in the corpus")]
     Symlink,
+    /// The document holds what its security profile does not let in.
+    #[error(
+        "holds `{signal}` in line {line}, which the security profile `{profile}` blocks; --allow-blocked admits it"
+    )]
+    Blocked {
+        /// Name of the signal.
+        signal: &'static str,
+        /// Name of the profile.
+        profile: &'static str,
+        /// Line of the signal, from 1.
+        line: usize,
+    },
     /// The name cannot be written in UTF-8, so no document id can be made from it.
     #[error("has a name that is not UTF-8")]
     Name,
@@ -169,6 +181,7 @@ impl Skip {
             Self::Encoding { .. } => "encoding",
             Self::TooLarge { .. } => "too_large",
             Self::Symlink => "symlink",
+            Self::Blocked { .. } => "blocked",
             Self::Name => "name",
         }
     }

@@ -26,5 +26,7 @@ mod presets;
 mod properties;
 mod readers;
 mod scifact;
+mod security;
 mod settings;
 mod store;
+mod traps;

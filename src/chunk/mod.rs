@@ -44,11 +44,11 @@ use std::ops::Range;
 
 pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
 
-use crate::document::Document;
+use crate::document::{DOCUMENT_BLOCKED, Document};
 use crate::error::Result;
 use crate::tokens::Sizer;
 use id::Ids;
-use pack::{Group, Packer};
+use pack::{Group, Packer, Piece};
 
 /// What a chunk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,8 @@ pub struct Chunk {
     pub has_overlap: bool,
     /// Its bytes in the document.
     pub range: Range<usize>,
-    /// `oversized_…` if it is over the maximum.
+    /// `oversized_…` if it is over the maximum or part of a list item that is; the names of the
+    /// document's [signals](Document::signals) in it.
     pub flags: Vec<&'static str>,
     /// Why it starts where it does.
     pub boundary: Boundary,
@@ -203,8 +204,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
     for (section_index, group) in groups.into_iter().enumerate() {
         let n_in_section = group.pieces.len();
         let footnote = (group.kind == Kind::Footnote).then(|| {
-            let definition = group.pieces.first().map_or("", |piece| &document.text[piece.range.clone()]);
-            ids.footnote(label(definition))
+            let start = group.pieces.first().map_or(0, |piece| piece.range.start);
+            ids.footnote(label(document, start))
         });
         for (sub, piece) in group.pieces.into_iter().enumerate() {
             let index = chunks.len();
@@ -228,10 +229,10 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                     _ => heading_path.join(" > "),
                 },
                 heading_path,
+                flags: flags(document, &piece),
                 prefix: piece.prefix,
                 has_overlap: piece.has_overlap,
                 range: piece.range,
-                flags: piece.flags,
                 boundary: piece.boundary,
             });
         }
@@ -239,8 +240,25 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
     chunks
 }
 
-/// The label of a footnote's definition, `[^label]:`.
-fn label(source: &str) -> &str {
-    let inner = source.trim_start().strip_prefix("[^").and_then(|rest| rest.split_once("]:"));
-    inner.map_or("", |(label, _)| label)
+/// The label of the footnote whose definition starts here.
+fn label(document: &Document, start: usize) -> &str {
+    let footnotes = &document.footnotes;
+    let after = footnotes.partition_point(|footnote| document.blocks[footnote.block].range.start <= start);
+    after.checked_sub(1).map_or("", |at| &footnotes[at].label)
+}
+
+/// The piece's own flags and those it inherits: the signals of its text, overlap included, and that
+/// its document would be blocked.
+fn flags(document: &Document, piece: &Piece) -> Vec<&'static str> {
+    let mut flags = piece.flags.clone();
+    // Overlap is text that ends where the piece starts, or a little before.
+    let start = if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
+    let before_end = document.signals.partition_point(|signal| signal.range.start < piece.range.end);
+    for signal in document.signals[..before_end].iter().filter(|signal| signal.range.end > start) {
+        if !flags.contains(&signal.kind.name()) {
+            flags.push(signal.kind.name());
+        }
+    }
+    flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));
+    flags
 }

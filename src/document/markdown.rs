@@ -7,7 +7,11 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use super::{Block, BlockKind, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
+use super::mask::Regions;
+use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
+
+/// How many links and images around a text get it as theirs.
+const MAX_NESTED_TEXT: usize = 8;
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -20,19 +24,25 @@ fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// Parses `text[body]`; `kept` is front matter just before it that is to stay as text.
-pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>) -> Parsed {
-    let mut state =
-        State { text, body: body.clone(), covered: body.start, line: (body.start, body.start), ..State::default() };
+/// Parses `text[body]`; `kept` is front matter just before it that is to stay as text, `mdx` says
+/// whether code may stand between its paragraphs.
+pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>, mdx: bool) -> Parsed {
+    let regions = Regions::find(text, body.clone(), mdx);
+    let masked = regions.apply(text);
+    let line = (body.start, body.start);
+    let mut state = State { text, body: body.clone(), covered: body.start, line, regions, ..State::default() };
+    state.parsed.markup.comments.extend(state.regions.comments());
     if let Some(range) = kept {
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
-    let events = Parser::new_ext(&text[body.clone()], options()).into_offset_iter();
+    let events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
     for (event, range) in events {
         state.event(event, range.start + body.start..range.end + body.start);
     }
     state.end_run();
     state.cover(body.end);
+    // A link that contains an image ends after it; order is by where they start.
+    state.parsed.links.sort_by_key(|link| link.range.start);
     state.parsed
 }
 
@@ -40,6 +50,8 @@ pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>) 
 struct State<'t> {
     text: &'t str,
     body: Range<usize>,
+    /// What the parser does not get to see.
+    regions: Regions,
     parsed: Parsed,
     /// Indices of the blocks that are open.
     open: Vec<usize>,
@@ -47,6 +59,8 @@ struct State<'t> {
     line: (usize, usize),
     /// End of the last top-level block.
     covered: usize,
+    /// At the start of an HTML block.
+    html_block: bool,
     /// Inside code and HTML, where `#` starts no tag.
     verbatim: bool,
     /// Source of the text events that follow each other without a gap.
@@ -96,19 +110,19 @@ impl State<'_> {
                     // White space in the title, and nothing in the anchor, as on GitHub.
                     heading.text.push('\n');
                 }
-                self.links.iter_mut().for_each(|link| link.text.push(' '));
+                self.link_text(" ");
             }
             Event::Rule => {
                 self.open(BlockKind::Rule, range);
                 self.close();
             }
+            Event::Html(_) => self.html(range, true),
             Event::InlineHtml(_) => {
+                self.html_anchors(range.clone());
                 self.paragraph = Paragraph::Other;
-                self.html_anchors(range);
+                self.html(range, false);
             }
-            Event::Html(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
-                self.paragraph = Paragraph::Other;
-            }
+            Event::FootnoteReference(_) | Event::TaskListMarker(_) => self.paragraph = Paragraph::Other,
         }
     }
 
@@ -131,13 +145,21 @@ impl State<'_> {
             Tag::HtmlBlock => {
                 self.verbatim = true;
                 self.html_anchors(range.clone());
-                self.open(BlockKind::Html, range);
+                let template = self.regions.at(range.start).is_some();
+                let kind = if template { BlockKind::Template } else { BlockKind::Html };
+                self.html_block = true;
+                self.open(kind, range);
             }
             Tag::Table(_) => self.open(BlockKind::Table, range),
             Tag::List(_) => self.open(BlockKind::List, range),
             Tag::Item => self.open(BlockKind::ListItem, range),
             Tag::BlockQuote(_) => self.open(BlockKind::Quote, range),
-            Tag::FootnoteDefinition(_) => self.open(BlockKind::Footnote, range),
+            Tag::FootnoteDefinition(label) => {
+                self.open(BlockKind::Footnote, range);
+                if let [block] = self.open[..] {
+                    self.parsed.footnotes.push(Footnote { label: label.into_string(), block });
+                }
+            }
             Tag::Link { link_type, dest_url, .. } => {
                 let kind =
                     if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
@@ -157,7 +179,7 @@ impl State<'_> {
             TagEnd::Heading(level) => {
                 if let Some(OpenHeading { text, id, start }) = self.heading.take() {
                     let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
-                    if self.open.len() == 1 {
+                    if self.open.len() == 1 && !self.regions.contained(start) {
                         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
                         let title = words.chars().take(MAX_TITLE).collect();
                         self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
@@ -183,18 +205,11 @@ impl State<'_> {
                 self.close();
             }
             TagEnd::Link | TagEnd::Image => {
-                let at = self.links.pop().map(|mut link| {
+                let closed = self.links.pop().map(|mut link| {
                     link.text = link.text.trim().to_owned();
                     link
                 });
-                self.parsed.links.extend(at);
-                // A link that contains an image ends after it; order is by where they start.
-                let links = &mut self.parsed.links;
-                let mut i = links.len().saturating_sub(1);
-                while i > 0 && links[i - 1].range.start > links[i].range.start {
-                    links.swap(i - 1, i);
-                    i -= 1;
-                }
+                self.parsed.links.extend(closed);
             }
             _ => {}
         }
@@ -204,9 +219,7 @@ impl State<'_> {
         if let Some(heading) = &mut self.heading {
             heading.text.push_str(text);
         }
-        for link in &mut self.links {
-            link.text.push_str(text);
-        }
+        self.link_text(text);
         let blank = is_blank(text);
         if self.paragraph != Paragraph::Other && !blank {
             self.paragraph = content;
@@ -216,6 +229,12 @@ impl State<'_> {
     fn html_anchors(&mut self, range: Range<usize>) {
         let start = range.start;
         anchor::html(&self.text[range], |name, at| self.parsed.anchors.push((name.to_owned(), start + at)));
+    }
+
+    /// Images nest without limit, and each has the text of all inside it.
+    fn link_text(&mut self, text: &str) {
+        let from = self.links.len().saturating_sub(MAX_NESTED_TEXT);
+        self.links[from..].iter_mut().for_each(|link| link.text.push_str(text));
     }
 
     fn open(&mut self, kind: BlockKind, range: Range<usize>) {
@@ -232,6 +251,23 @@ impl State<'_> {
         if let Some(block) = self.open.pop() {
             self.parsed.blocks[block].next = self.parsed.blocks.len();
         }
+    }
+
+    /// Records HTML, unless it is the stand-in for a region. The lines of one block are one piece.
+    fn html(&mut self, range: Range<usize>, in_block: bool) {
+        if self.regions.at(range.start).is_some() {
+            return;
+        }
+        let markup = &mut self.parsed.markup;
+        if let Some(last) = markup.html.last_mut().filter(|_| in_block && !self.html_block) {
+            if last.end < range.start {
+                markup.gaps.push(last.end..range.start);
+            }
+            last.end = range.end;
+        } else {
+            markup.html.push(range);
+        }
+        self.html_block = false;
     }
 
     /// Makes a block of what stands unreported between the last top-level block and `end`.

@@ -8,7 +8,9 @@
 mod anchor;
 mod front_matter;
 mod markdown;
+mod mask;
 mod position;
+mod security;
 mod tag;
 mod text;
 
@@ -18,6 +20,7 @@ use serde_json::{Map, Value};
 
 pub use anchor::slug;
 pub use position::Positions;
+pub use security::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::named::named;
@@ -32,6 +35,9 @@ pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
 
 /// Flag of a document with more than [`MAX_TAGS`] tags; the rest is not recorded.
 pub const MANY_TAGS: &str = "many_tags";
+
+/// Flag of a document that the security profile would have blocked, and of its chunks.
+pub const DOCUMENT_BLOCKED: &str = "document_blocked";
 
 /// Most tags recorded of a document. Every chunk repeats them, so there must be a bound.
 pub const MAX_TAGS: usize = 200;
@@ -97,6 +103,8 @@ pub enum BlockKind {
     Rule,
     /// Link reference definitions, which markdown parsers do not report.
     References,
+    /// What a site generator reads instead of markdown: MDX code, a template tag with its content.
+    Template,
     /// Front matter that could not be read and is therefore kept as text.
     FrontMatter,
 }
@@ -118,6 +126,7 @@ impl BlockKind {
             Self::Math => "math",
             Self::Rule => "rule",
             Self::References => "references",
+            Self::Template => "template",
             Self::FrontMatter => "front_matter",
         }
     }
@@ -137,6 +146,7 @@ impl BlockKind {
             Self::Math => "oversized_math",
             Self::Rule => "oversized_rule",
             Self::References => "oversized_references",
+            Self::Template => "oversized_template",
             Self::FrontMatter => "oversized_front_matter",
         }
     }
@@ -154,7 +164,7 @@ pub struct Block {
 }
 
 /// A heading and what follows it up to the next heading of any level, or the text before the
-/// first heading. Headings inside quotes and lists open no section.
+/// first heading. Headings inside quotes, lists and `:::` containers open no section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Heading level 1 to 6; 0 for the text before the first heading.
@@ -211,6 +221,15 @@ pub struct Link {
     pub range: Range<usize>,
 }
 
+/// A footnote definition that no other block contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footnote {
+    /// What references call it.
+    pub label: String,
+    /// Index of its block in [`Document::blocks`].
+    pub block: usize,
+}
+
 /// A parsed document.
 #[derive(Debug, Clone)]
 pub struct Document {
@@ -248,6 +267,10 @@ pub struct Document {
     /// Further places that a link can name, with their byte offsets, in document order: `id`s of
     /// HTML elements, `name`s of HTML anchors, and headings that open no section.
     pub anchors: Vec<(String, usize)>,
+    /// Footnote definitions in document order.
+    pub footnotes: Vec<Footnote>,
+    /// What may harm a page or a model, in order of where it starts.
+    pub signals: Vec<Signal>,
     /// What is odd about the document.
     pub flags: Vec<&'static str>,
     /// Converts byte offsets to characters and lines.
@@ -262,6 +285,19 @@ struct Parsed {
     links: Vec<Link>,
     tags: Vec<String>,
     anchors: Vec<(String, usize)>,
+    footnotes: Vec<Footnote>,
+    markup: Markup,
+}
+
+/// Where a document holds what a page does not show as text. All in document order.
+#[derive(Debug, Default)]
+struct Markup {
+    /// HTML blocks and inline tags.
+    html: Vec<Range<usize>>,
+    /// Bytes inside the HTML blocks that belong to the quote or list around them.
+    gaps: Vec<Range<usize>>,
+    /// Comments of a template language.
+    comments: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -295,7 +331,7 @@ impl Document {
         }
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept),
+            Format::Markdown => markdown::parse(&text, scan, kept, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
         };
         // A heading is recorded when it ends, after the elements inside it.
@@ -310,6 +346,10 @@ impl Document {
         if tags.len() > MAX_TAGS {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
+        }
+        let (signals, many) = security::scan(&text, &source.path, &parsed);
+        if many {
+            flags.push(MANY_SIGNALS);
         }
         Self {
             content_hash: content.hash,
@@ -327,6 +367,8 @@ impl Document {
             promotion_level,
             links: parsed.links,
             anchors: parsed.anchors,
+            footnotes: parsed.footnotes,
+            signals,
             flags,
             source,
             text,
@@ -383,6 +425,11 @@ impl Document {
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
+}
+
+/// Whether code may stand between the paragraphs of this file.
+fn is_mdx(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("mdx"))
 }
 
 fn top_level(blocks: &[Block]) -> Vec<usize> {

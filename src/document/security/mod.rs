@@ -1,0 +1,199 @@
+//! What makes a document risky to show on a web page or to hand to a language model.
+//!
+//! A signal is a fact about some bytes, found once when the document is parsed, so that every
+//! chunk that holds some of these bytes can carry it. A [`SecurityProfile`] says which facts keep a
+//! document out. Markup is judged as the parser reads it: a tag in code is text, because no page
+//! runs it. Hidden characters and instructions to a model count everywhere, because a model reads
+//! code as well.
+
+mod html;
+mod invisible;
+mod phrases;
+mod target;
+
+use std::ops::Range;
+
+use super::{Document, Parsed};
+use crate::named::named;
+
+/// Flag of a document with more than [`MAX_SIGNALS`] signals of one kind.
+pub const MANY_SIGNALS: &str = "many_signals";
+
+/// Most signals of one kind that are recorded of a document. From then on the last one is extended
+/// over what else is found, so that no chunk misses a signal.
+pub const MAX_SIGNALS: usize = 100;
+
+/// A risk in a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SignalKind {
+    /// A script that a browser would run, up to its closing tag.
+    ScriptTag,
+    /// An `on…` attribute of an HTML tag.
+    EventHandler,
+    /// A target that runs code: `javascript:` or `vbscript:`.
+    JavascriptUrl,
+    /// A `data:` target that is not a harmless image: a page or an SVG can hold scripts.
+    DataUrl,
+    /// A `data:` target that is a PNG, JPEG, GIF, WebP, AVIF, BMP or icon.
+    DataImage,
+    /// An `iframe`, `frame`, `object`, `embed` or `applet` that loads something.
+    EmbeddedFrame,
+    /// Sentences in a comment or in an element that is not shown.
+    HiddenComment,
+    /// U+202D or U+202E, which make text read otherwise than it is written.
+    BidiOverride,
+    /// Another control of writing direction: U+202A to U+202C, U+2066 to U+2069.
+    BidiControl,
+    /// Characters without width where no script or emoji needs them.
+    ZeroWidth,
+    /// Unicode tags outside of flags, and runs of variation selectors: text that only machines read.
+    InvisibleText,
+    /// A link that leaves the collection, hides `..` in an encoding, or names a system's own path.
+    PathTraversal,
+    /// The markers with which chat models tell who speaks.
+    ChatMarkup,
+    /// A phrase known from attempts to give a model new instructions.
+    PromptInjection,
+}
+
+impl SignalKind {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::ScriptTag,
+        Self::EventHandler,
+        Self::JavascriptUrl,
+        Self::DataUrl,
+        Self::DataImage,
+        Self::EmbeddedFrame,
+        Self::HiddenComment,
+        Self::BidiOverride,
+        Self::BidiControl,
+        Self::ZeroWidth,
+        Self::InvisibleText,
+        Self::PathTraversal,
+        Self::ChatMarkup,
+        Self::PromptInjection,
+    ];
+
+    /// The name written to datasets as a flag.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ScriptTag => "script_tag",
+            Self::EventHandler => "event_handler",
+            Self::JavascriptUrl => "javascript_url",
+            Self::DataUrl => "data_url",
+            Self::DataImage => "data_image",
+            Self::EmbeddedFrame => "embedded_frame",
+            Self::HiddenComment => "hidden_comment",
+            Self::BidiOverride => "bidi_override",
+            Self::BidiControl => "bidi_control",
+            Self::ZeroWidth => "zero_width",
+            Self::InvisibleText => "invisible_text",
+            Self::PathTraversal => "path_traversal",
+            Self::ChatMarkup => "chat_markup",
+            Self::PromptInjection => "prompt_injection",
+        }
+    }
+}
+
+named!(SignalKind, "a signal");
+
+/// Which signals keep a document out of the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SecurityProfile {
+    /// Whatever can run or deceive.
+    Strict,
+    /// Only what documentation practically never holds for a good reason.
+    #[default]
+    Moderate,
+    /// Nothing; the signals are recorded all the same.
+    Permissive,
+}
+
+impl SecurityProfile {
+    /// Every profile.
+    pub const ALL: [Self; 3] = [Self::Strict, Self::Moderate, Self::Permissive];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Moderate => "moderate",
+            Self::Permissive => "permissive",
+        }
+    }
+
+    /// Whether a document with such a signal is kept out.
+    #[must_use]
+    pub fn blocks(self, kind: SignalKind) -> bool {
+        match self {
+            Self::Permissive => false,
+            Self::Strict => kind != SignalKind::DataImage,
+            Self::Moderate => matches!(
+                kind,
+                SignalKind::JavascriptUrl
+                    | SignalKind::DataUrl
+                    | SignalKind::BidiOverride
+                    | SignalKind::InvisibleText
+                    | SignalKind::PromptInjection
+            ),
+        }
+    }
+}
+
+named!(SecurityProfile, "a security profile");
+
+/// Where a document holds a risk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// Which.
+    pub kind: SignalKind,
+    /// Its bytes in the document.
+    pub range: Range<usize>,
+}
+
+impl Document {
+    /// The first signal for which a profile keeps the document out.
+    #[must_use]
+    pub fn blocking(&self, profile: SecurityProfile) -> Option<&Signal> {
+        self.signals.iter().find(|signal| profile.blocks(signal.kind))
+    }
+}
+
+/// Collects signals within their bounds.
+#[derive(Default)]
+struct Found {
+    signals: Vec<Signal>,
+    /// How many there are of each kind, and the index of the last.
+    counts: [(usize, usize); SignalKind::ALL.len()],
+    many: bool,
+}
+
+impl Found {
+    fn add(&mut self, kind: SignalKind, range: Range<usize>) {
+        let (count, last) = &mut self.counts[kind as usize];
+        if *count == MAX_SIGNALS {
+            let kept = &mut self.signals[*last].range;
+            *kept = kept.start.min(range.start)..kept.end.max(range.end);
+            self.many = true;
+            return;
+        }
+        (*count, *last) = (*count + 1, self.signals.len());
+        self.signals.push(Signal { kind, range });
+    }
+}
+
+/// The signals of a text in order of their starts, and whether there were more than are recorded.
+pub(super) fn scan(text: &str, path: &str, parsed: &Parsed) -> (Vec<Signal>, bool) {
+    let mut found = Found::default();
+    invisible::scan(text, &mut found);
+    phrases::scan(text, &mut found);
+    for link in &parsed.links {
+        target::link(text, path, link, &mut found);
+    }
+    html::scan(text, path, &parsed.markup, &mut found);
+    found.signals.sort_by_key(|signal| (signal.range.start, signal.range.end, signal.kind));
+    (found.signals, found.many)
+}

@@ -1,0 +1,118 @@
+//! Phrases known from attempts to give a language model new instructions.
+//!
+//! They are phrases of several words, in any case, with any white space, line breaks, quote marks
+//! or emphasis between the words, and with hidden characters inside them. Words that
+//! documentation also uses ("system prompt", "ignore") are no signal by themselves.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Found, SignalKind, invisible};
+
+/// The phrases. `~` stands for what may separate two words.
+const PHRASES: &[&str] = &[
+    // Set aside what the model was told before.
+    r"(?:ignore|disregard|forget|neglect|override|bypass|skip)~(?:(?:all|any|every|of|the|these|those|your|my|our|its|to)~){0,4}(?:previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned)~(?:(?:system|user|given|safety|and|or|chat|set|of)~){0,2}(?:instructions?|prompts?|guidelines|guardrails|directions)",
+    r"(?:ignore|disregard|forget)~(?:all|everything|anything)~(?:of~)?(?:(?:the|your|my|these)~)?(?:previous|prior|above|preceding|earlier)~(?:rules|orders|directives|commands|context|training|messages|conversations?)",
+    r"(?:ignore|disregard|forget)~(?:all~)?(?:of~)?your~(?:(?:previous|prior|initial|original|earlier|system|safety)~)?(?:instructions|programming|guidelines|system~prompt|guardrails)",
+    r"(?:ignore|disregard|forget)~(?:all|any|every)~(?:the~|other~)?(?:instructions?|prompts?)~(?:above|before|given|you)",
+    r"(?:do~not|don'?t|stop)~follow(?:ing)?~(?:(?:any|all|the|of|your)~){0,3}(?:previous|prior|above|earlier|original)~(?:instructions|prompts?|guidelines)",
+    r"forget~everything~(?:above|before~this|you~(?:were|have~been|'ve~been)~told|i~told~you)",
+    r"(?:new|updated|real|actual)~system~(?:prompt|instructions?|message)\s*:",
+    r"(?:begin|start|end)~(?:of~)?(?:the~)?system~(?:prompt|instructions)\s*[\])>*=-]",
+    // Give it another role.
+    r"you~are~now~(?:(?:a|an|in|the|my|called|named|acting~as)~){0,2}(?:dan|jailbroken|unrestricted|uncensored|unfiltered|evil|god~mode|developer~mode|debug~mode|admin~mode|free~(?:of|from)~(?:all|any|your)|no~longer~(?:bound|restricted|limited))",
+    r"(?:^|\n)[ \t>*#]*\[?(?:system|assistant|developer)\]?~?:~?you~are~now",
+    r"(?:act|behave|respond|answer)~as~(?:if|though)~you~(?:have|had)~no~(?:restrictions?|rules|guidelines|limits|limitations|filters?)",
+    r"pretend~(?:that~)?you~(?:are~(?:dan|jailbroken|unrestricted|not~bound)|have~no~(?:restrictions?|rules|guidelines|limitations|filters?))",
+    r"you~(?:can|will|must|should)~do~anything~now",
+    r"from~now~on,?~you~(?:will|must|shall|are~to)~(?:act|respond|reply|answer|behave|obey|pretend)",
+    r"(?:bypass|ignore|disable|override)~(?:all|any|your)~(?:(?:of|your|the)~){0,2}(?:safety|content|ethical|moral)~(?:filters?|guidelines|policies|policy|guardrails|restrictions|protocols|rules)",
+    r"your~new~(?:instructions|directives|objective)~(?:is|are)~",
+    // Make it tell what it was told, or send it away.
+    r"(?:reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share)~(?:me~|us~)?(?:all~)?(?:of~)?your~(?:(?:full|entire|complete|initial|original|exact|hidden|secret|internal|own|system|own)~){0,3}(?:instructions|system~prompt|system~message|prompt|guidelines)",
+    r"(?:reveal|disclose|leak|exfiltrate)~(?:me~)?the~(?:(?:full|entire|complete|initial|original|exact|hidden|secret|internal)~){0,2}(?:system~prompt|system~message|hidden~instructions|secret~instructions)",
+    r"(?:repeat|print|output)~(?:everything|all~the~text|the~text|the~words|all)~above(?:~this)?~(?:verbatim|starting~with|word~for~word)",
+    r"what~(?:is|are|was|were)~your~(?:(?:exact|full|initial|original|hidden|secret)~){0,2}(?:system~prompt|system~instructions|initial~instructions|original~instructions)",
+    r"(?:send|post|forward|upload|exfiltrate|leak|transmit|append|encode)~(?:(?:the|all|this|entire|full|whole|our|any|of|user'?s)~){0,4}(?:conversation|chat~history|chat~log|message~history|system~prompt)~(?:(?:history|log|transcript|so|far|as|a|base64)~){0,3}(?:to|at|in~the~url)~(?:this~|the~|following~|url~|address~|endpoint~)*(?:https?://|[\w.+-]+@)",
+    // Keep it from the user.
+    r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:tell|reveal~(?:this|it|that|any~of~this)~to|mention~(?:this|it|that|any~of~this|these~instructions)~to|disclose~(?:this|it|that)~to|show~(?:this|these~instructions)~to|let)~(?:the|your|this)~(?:user|human)s?(?:~know)?~?(?:about~(?:this|these|it)|that~(?:you|this)|what~you|anything|of~this|\.|,|;|!|$)",
+    // The same in some other languages.
+    r"ignorier(?:e|en~sie|t)?~(?:bitte~)?(?:alle~)?(?:deine~|ihre~|die~)?(?:vorherigen|bisherigen|vorangegangenen|vorigen|obigen|früheren)~(?:anweisungen|instruktionen|befehle|vorgaben)",
+    r"(?:ignore[zr]?|oublie[zr]?)~(?:toutes~)?(?:les~|tes~|vos~)?(?:instructions|consignes|directives)~(?:précédentes|antérieures|ci-dessus)",
+    r"(?:ignora|ignore|olvida|olvide)~(?:todas~)?(?:las~|tus~|sus~)?(?:instrucciones|indicaciones)~(?:anteriores|previas)",
+    r"(?:ignore|esqueça)~(?:todas~)?(?:as~|suas~)?(?:instruções)~(?:anteriores|prévias|acima)",
+    r"(?:忽略|无视|無視|忘记)(?:所有|全部|你)?(?:之前|以上|上述|先前|前面|以前)(?:的)?(?:所有|全部|一切)?(?:的)?(?:指令|指示|提示|命令)",
+    r"(?:以前|前|これまで|上記)の(?:すべての|全ての)?(?:指示|命令)を(?:無視|忘れ)",
+];
+
+/// Markers with which chat models tell who speaks.
+const MARKERS: &[&str] = &[
+    r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|endofprompt|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|eom_id|python_tag|end|start|channel|message|end_of_turn)\|>",
+    r"\[/?INST\]",
+    r"<</?SYS>>",
+    r"<(?:start|end)_of_turn>",
+];
+
+/// White space and what markup puts between words.
+const GAP: &str = r#"(?u:[ \t\r\n*_`"'>|#~\u{a0}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}\u{2018}-\u{201d}-]+)"#;
+
+/// Compiles to `None` only if a pattern above is wrong, which a test would show.
+static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let phrases = PHRASES.join("|").replace('~', GAP);
+    Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()
+});
+
+/// Adds the signals of a text.
+pub(super) fn scan(text: &str, found: &mut Found) {
+    let Some(pattern) = PATTERN.as_ref() else { return };
+    let visible = Visible::new(text);
+    for range in pattern.find_iter(&visible.text) {
+        let marker = range.as_str().starts_with(['<', '[']) && !range.as_str().contains(' ');
+        let kind = if marker { SignalKind::ChatMarkup } else { SignalKind::PromptInjection };
+        found.add(kind, visible.original(range.range()));
+    }
+}
+
+/// A text without the characters that are never seen.
+struct Visible<'t> {
+    text: Cow<'t, str>,
+    /// For each run that was left out: where it was, and how many bytes are left out up to there.
+    removed: Vec<(usize, usize)>,
+}
+
+impl<'t> Visible<'t> {
+    fn new(text: &'t str) -> Self {
+        let mut kept = String::new();
+        let mut removed: Vec<(usize, usize)> = Vec::new();
+        let mut done = 0;
+        for at in invisible::candidates(text) {
+            let Some(c) = text[at..].chars().next().filter(|c| invisible::is_invisible(*c)) else { continue };
+            kept.push_str(&text[done..at]);
+            done = at + c.len_utf8();
+            match removed.last_mut() {
+                Some((last, bytes)) if *last == kept.len() => *bytes += c.len_utf8(),
+                last => {
+                    let bytes = last.map_or(0, |last| last.1);
+                    removed.push((kept.len(), bytes + c.len_utf8()));
+                }
+            }
+        }
+        if removed.is_empty() {
+            return Self { text: Cow::Borrowed(text), removed };
+        }
+        kept.push_str(&text[done..]);
+        Self { text: Cow::Owned(kept), removed }
+    }
+
+    /// The bytes of the original that a range comes from.
+    fn original(&self, range: Range<usize>) -> Range<usize> {
+        let before = |count: usize| if count == 0 { 0 } else { self.removed[count - 1].1 };
+        let start = self.removed.partition_point(|(at, _)| *at <= range.start);
+        let end = self.removed.partition_point(|(at, _)| *at < range.end);
+        range.start + before(start)..range.end + before(end)
+    }
+}

@@ -1,0 +1,187 @@
+//! Targets of links, images and HTML attributes.
+
+use std::ops::Range;
+
+use super::{Found, SignalKind};
+use crate::document::{Link, LinkKind};
+
+/// How far a scheme is looked for: beyond, a target is only its own content.
+const MAX_SCHEME: usize = 96;
+
+/// How much of a link's end is searched for its target, so that nested links stay linear.
+const MAX_TAIL: usize = 4096;
+
+/// Images that hold no code.
+const IMAGES: [&str; 9] = ["png", "jpeg", "jpg", "gif", "webp", "avif", "bmp", "x-icon", "vnd.microsoft.icon"];
+
+/// Paths at which a system keeps its own files. `/var`, `/home` and the like are also those of sites.
+const SYSTEM: [&str; 4] = ["/etc/", "/proc/", "/root/.", "/var/log/"];
+
+/// Names of what an image's address must not carry to another host.
+const SECRETS: [&str; 14] = [
+    "conversation",
+    "history",
+    "secret",
+    "password",
+    "credential",
+    "token",
+    "api_key",
+    "apikey",
+    "prompt",
+    "message",
+    "chat",
+    "summary",
+    "context",
+    "user_input",
+];
+
+/// Adds the signals of a link or image.
+pub(super) fn link(text: &str, path: &str, link: &Link, found: &mut Found) {
+    let kind = judge(&link.target, path, false).or_else(|| {
+        (link.kind == LinkKind::Image && carries_secrets(&link.target)).then_some(SignalKind::PromptInjection)
+    });
+    if let Some(kind) = kind {
+        found.add(kind, locate(text, link));
+    }
+}
+
+/// The bytes of a link's target, or all of the link where they are written in another way.
+fn locate(text: &str, link: &Link) -> Range<usize> {
+    let source = &text[link.range.clone()];
+    let mut from = source.len().saturating_sub(link.target.len() + MAX_TAIL);
+    while !source.is_char_boundary(from) {
+        from += 1;
+    }
+    let at = if link.target.len() <= MAX_TAIL {
+        source[from..].rfind(&link.target)
+    } else {
+        source[from..].find(&link.target)
+    };
+    at.map_or(link.range.clone(), |at| {
+        let start = link.range.start + from + at;
+        start..start + link.target.len()
+    })
+}
+
+/// What is wrong with a target in the document at `path`. `html` says whether it is still written
+/// as in an attribute, with character references.
+pub(super) fn judge(target: &str, path: &str, html: bool) -> Option<SignalKind> {
+    let start = scheme(target, html);
+    let rest = |name: &str| start.strip_prefix(name).and_then(|rest| rest.strip_prefix(':'));
+    if let Some(code) = rest("javascript").or_else(|| rest("vbscript")) {
+        let idle = matches!(code.trim_end_matches(';'), "" | "void(0)" | "void0" | "//" | "undefined");
+        return (!idle).then_some(SignalKind::JavascriptUrl);
+    }
+    if let Some(data) = rest("data") {
+        let kind = data.split([';', ',']).next().unwrap_or_default();
+        let image = kind.strip_prefix("image/").is_some_and(|image| IMAGES.contains(&image));
+        let text = kind == "text/plain" || kind.is_empty() && data.contains(',');
+        return match (image, text) {
+            (true, _) => Some(SignalKind::DataImage),
+            (_, true) => None,
+            _ if data.contains(',') => Some(SignalKind::DataUrl),
+            // A link to a page about the prefix, such as a definition in a glossary.
+            _ => None,
+        };
+    }
+    (rest("file").is_some() || climbs(target, path)).then_some(SignalKind::PathTraversal)
+}
+
+/// The start of a target as a browser reads it: without white space and controls, in lower case.
+fn scheme(target: &str, html: bool) -> String {
+    let mut start = String::new();
+    let mut rest = target.trim_start_matches(|c: char| c.is_ascii_control() || c == ' ');
+    // Most targets are paths and web addresses; they are told by their first letter.
+    if !rest.starts_with(['j', 'J', 'v', 'V', 'd', 'D', 'f', 'F', '&']) {
+        return start;
+    }
+    while start.len() < MAX_SCHEME {
+        let Some(c) = rest.chars().next() else { break };
+        let (c, len) = if html && c == '&' { reference(rest) } else { (c, c.len_utf8()) };
+        if !c.is_ascii_control() && c != ' ' {
+            start.push(c.to_ascii_lowercase());
+        }
+        rest = &rest[len..];
+    }
+    start
+}
+
+/// The character that a character reference stands for, and its length.
+fn reference(text: &str) -> (char, usize) {
+    let named =
+        [("&colon;", ':'), ("&tab;", '\t'), ("&newline;", '\n'), ("&sol;", '/'), ("&lpar;", '('), ("&comma;", ',')];
+    for (name, c) in named {
+        if text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name)) {
+            return (c, name.len());
+        }
+    }
+    let Some(number) = text.strip_prefix("&#") else { return ('&', 1) };
+    let digits = number.strip_prefix(['x', 'X']);
+    let (digits, radix) = digits.map_or((number, 10), |hex| (hex, 16));
+    let len = digits.bytes().take(10).take_while(|b| char::from(*b).is_digit(radix)).count();
+    let Some(c) = u32::from_str_radix(&digits[..len], radix).ok().and_then(char::from_u32) else { return ('&', 1) };
+    let end = text.len() - digits.len() + len;
+    (c, end + usize::from(text[end..].starts_with(';')))
+}
+
+/// Whether a target leaves the root of the collection, hides that it goes up, or is a system path.
+fn climbs(target: &str, path: &str) -> bool {
+    let target = target.split(['?', '#']).next().unwrap_or_default();
+    let bytes = target.as_bytes();
+    if bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && matches!(bytes[2], b'/' | b'\\') {
+        return true;
+    }
+    if target.starts_with("\\\\") || SYSTEM.iter().any(|system| target.starts_with(system)) {
+        return true;
+    }
+    if !target.contains("..") && !target.contains('%') {
+        return false;
+    }
+    let absolute = target.starts_with("//") || has_scheme(target);
+    let mut depth = if target.starts_with('/') { 0 } else { path.matches('/').count() };
+    for segment in target.split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." if absolute => {}
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            _ if hides_dots(segment) => return true,
+            _ => depth += 1,
+        }
+    }
+    false
+}
+
+fn has_scheme(target: &str) -> bool {
+    target.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
+}
+
+/// Whether a path segment is `..` in percent-encoding, alone or before an encoded slash.
+fn hides_dots(segment: &str) -> bool {
+    if !segment.contains('%') {
+        return false;
+    }
+    let plain =
+        segment.to_ascii_lowercase().replace("%25", "%").replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    plain.split('/').any(|part| part == "..")
+}
+
+/// Whether the address of an image on another host has a placeholder in its query for what a model
+/// knows of its user: fetching the image would send it there.
+fn carries_secrets(target: &str) -> bool {
+    let Some((host, query)) = target.split_once('?') else { return false };
+    let far = host.starts_with("http://") || host.starts_with("https://") || host.starts_with("//");
+    far && query.split('&').any(|pair| {
+        let value = pair.split_once('=').map_or(pair, |(_, value)| value).to_ascii_lowercase();
+        let value = value
+            .replace("%7b", "{")
+            .replace("%5b", "[")
+            .replace("%3c", "<")
+            .replace("%20", "_")
+            .replace([' ', '-', '+'], "_");
+        value.starts_with(['{', '[', '<', '$']) && SECRETS.iter().any(|secret| value.contains(secret))
+    })
+}
