@@ -15,12 +15,14 @@
 mod header;
 mod heading;
 mod none;
+mod normalize;
 mod pack;
 mod spec;
 
 use std::fmt;
 use std::ops::Range;
 
+pub use normalize::Normalizer;
 pub use spec::{Preset, Settings, Spec, Strategy};
 
 use crate::document::Document;
