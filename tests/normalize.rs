@@ -149,6 +149,8 @@ fn relative_destinations_become_absolute() {
                 "[b]\r\n\r\n[b]: b.md\r\n[c]: c.md",
                 "[b]\r\n\r\n[b]: https://x.org/docs/guide/b.md\r\n[c]: https://x.org/docs/guide/c.md",
             ),
+            ("[b]\n\n[b]:\r\n b.md", "[b]\n\n[b]:\r\n https://x.org/docs/guide/b.md"),
+            ("[b](b.md \"[c](c.md\")", "[b](b.md \"[c](c.md\")"),
             (
                 "[b](#part) [[b]] ![[b]] [c](https://y.org/) <a@b.c>",
                 "[b](#part) [[b]] ![[b]] [c](https://y.org/) <a@b.c>",
@@ -196,13 +198,14 @@ fn prefix_and_source_are_one_text() {
     assert_eq!(part(&WHITESPACE, text, "zero  ", "  two   three"), "zero two three");
     assert_eq!(part(&WHITESPACE, text, "x  y\n", "z  w"), "x  y\nz  w", "code before code is known as such");
     assert_eq!(part(&WHITESPACE, text, "other  text ", "z  w"), "other text z  w");
+    assert_eq!(part(&WHITESPACE, "x\nb", "a\r", "\nb"), "a\nb", "a line end half in each");
     assert_eq!(part(&UNICODE, "\u{301}x", "e", "\u{301}x"), "\u{e9}x");
     assert_eq!(part(&REDACT, "b", "https://x.org/?a ", "b"), "https://x.org/ b");
 }
 
 #[test]
 fn a_secret_that_a_chunk_border_cuts_does_not_leak() {
-    let text = "see https://user:password@x.org/?token=secret&more=1#end and [a](b.md)";
+    let text = "see https://user:password@x.org/?token=secret&more=1#end and [a](b.md)\n\n[c]: d.md";
     assert_eq!(part(&REDACT, text, "", "see https://user:pass"), "see https://user:pass");
     assert_eq!(part(&REDACT, text, "", "word@x.org/?tok"), "x.org/");
     assert_eq!(part(&REDACT, text, "?tok", "en=secret&more=1#end and"), "#end and");
@@ -210,6 +213,8 @@ fn a_secret_that_a_chunk_border_cuts_does_not_leak() {
     let base = Url::parse("https://x.org/").unwrap();
     let cut = Normalizer { base_url: Some(&base), ..OFF };
     assert_eq!(part(&cut, text, "", "and [a](b."), "and [a](b.", "half a destination is not replaced");
+    assert_eq!(part(&cut, text, "", "[c]: d.m"), "[c]: d.m");
+    assert_eq!(part(&cut, text, "", "[c]: d.md"), "[c]: https://x.org/d.md");
 }
 
 #[test]

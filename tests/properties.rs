@@ -1,73 +1,11 @@
 //! What is true of every chunk, whatever the document, strategy, unit and limits.
 
-use std::collections::HashSet;
-
-use chunkmill::chunk::{Chunk, Preset, Spec, Strategy, chunk};
-use chunkmill::document::{Document, is_blank};
+use chunkmill::chunk::{Preset, Spec, Strategy, chunk};
+use chunkmill::document::Document;
 use chunkmill::tokens::Unit;
 use proptest::prelude::*;
 
-use crate::common::sizer;
-
-/// Checks every promise about the chunks of one document; `exact` also recounts positions and
-/// sizes in the slowest and plainest way.
-pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
-    let text = &document.text;
-    let sizer = sizer(spec);
-    let mut ids = HashSet::new();
-    let mut covered = document.body.start;
-    for (index, chunk) in chunks.iter().enumerate() {
-        let at = format!("{} with `{spec}`, chunk {index}", document.source.path);
-        let content = chunk.content(document);
-        assert_eq!(chunk.index, index, "{at}");
-        assert!(ids.insert(chunk.id.clone()), "{at}: id {} twice", chunk.id);
-
-        // No text is lost, and none is in two chunks.
-        assert!(chunk.range.start >= covered, "{at}: overlaps the chunk before");
-        assert!(is_blank(&text[covered..chunk.range.start]), "{at}: lost {:?}", &text[covered..chunk.range.start]);
-        covered = chunk.range.end;
-
-        // Content is prefix and source; a chunk of nothing exists only for an empty document.
-        assert_eq!(&content[chunk.prefix.len()..], &text[chunk.range.clone()], "{at}");
-        assert!(
-            chunks.len() == 1 || !is_blank(&text[chunk.range.clone()]) || spec.strategy() == Strategy::Heading,
-            "{at}: blank"
-        );
-        if chunk.has_overlap {
-            assert!(index > 0 && chunk.sub_index > Some(0), "{at}: overlap without a sibling before");
-        }
-
-        // The maximum holds, except for one atomic block, which says so.
-        let oversized = chunk.flags.iter().any(|flag| flag.starts_with("oversized_"));
-        if !oversized {
-            assert!(sizer.size(&content).unwrap() <= spec.max(), "{at}: over max: {content:?}");
-        } else {
-            assert!(chunk.prefix.is_empty(), "{at}: an oversized chunk has a prefix");
-        }
-        if exact {
-            let before = &text[..chunk.range.start];
-            assert_eq!(document.positions.char_at(chunk.range.start), before.chars().count(), "{at}");
-            let (first, last) = document.positions.lines_of(&chunk.range);
-            assert_eq!(first, before.matches('\n').count() + 1, "{at}");
-            let inner = text[chunk.range.clone()].strip_suffix('\n').unwrap_or(&text[chunk.range.clone()]);
-            assert_eq!(last, first + inner.matches('\n').count(), "{at}");
-        }
-    }
-    assert!(is_blank(&text[covered..document.body.end]), "lost the end: {:?}", &text[covered..document.body.end]);
-    check_sections(document, spec, chunks);
-}
-
-/// Chunks count up inside their section, and sections inside the document.
-fn check_sections(document: &Document, spec: &Spec, chunks: &[Chunk]) {
-    let mut expected = (0, 0);
-    for chunk in chunks {
-        let at = format!("{} with `{spec}`, chunk {}", document.source.path, chunk.index);
-        assert_eq!((chunk.section_index, chunk.sub_index.unwrap_or(0)), expected, "{at}");
-        let last = expected.1 + 1 == chunk.n_in_section;
-        expected = if last { (expected.0 + 1, 0) } else { (expected.0, expected.1 + 1) };
-    }
-    assert_eq!(expected.1, 0, "the last section is complete");
-}
+use crate::promises::{check, sizer};
 
 /// Markdown of all kinds, with what usually breaks chunkers mixed in.
 fn markdown() -> impl Strategy_<Value = String> {

@@ -9,6 +9,7 @@
 )]
 
 mod common;
+mod promises;
 
 mod architecture;
 mod chunking;
@@ -20,9 +21,11 @@ mod embedding;
 mod header;
 mod heading;
 mod hub;
+mod normalize;
 mod powershell;
 mod properties;
 mod readers;
+mod replay;
 mod scifact;
 mod settings;
 mod store;

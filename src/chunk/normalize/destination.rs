@@ -57,11 +57,14 @@ fn definitions<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterato
         let mut rest = &text[at..next];
         if rest.trim().is_empty() {
             // The destination is in the next line.
-            (at, rest) = (next, text[next..last].lines().next()?);
+            let below = text[next..last].trim_start();
+            (at, rest) = (last - below.len(), below.lines().next()?);
         }
         let inner = parse(rest)?;
         let range = at + inner.start..at + inner.end;
-        (range.end <= end).then(|| Destination { target: unescape(&text[range.clone()]).into_owned(), range })
+        // Not if it goes on after the chunk.
+        let whole = range.end < end || range.end == last || text[range.end..].starts_with(char::is_whitespace);
+        (range.end <= end && whole).then(|| Destination { target: unescape(&text[range.clone()]).into_owned(), range })
     })
 }
 
