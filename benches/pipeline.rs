@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discover, read};
-use chunkmill::document::Document;
+use chunkmill::document::{Admission, Document};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Device, Engine, Role, load};
 use chunkmill::index::{Job, run};
@@ -107,6 +107,7 @@ fn job(c: &mut Criterion) {
     let job = Job {
         roots: vec![root()],
         filter: filter(),
+        admission: Admission::default(),
         spec: Spec::default(),
         output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
         batch_tokens: 2048,

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter};
+use crate::document::{Admission, SecurityProfile};
 use crate::embed::batch::DEFAULT_BATCH_TOKENS;
 use crate::embed::hub::ModelRef;
 use crate::embed::{Device, Engine};
@@ -54,6 +55,10 @@ options! {
         pub hidden: bool,
         /// Largest file in bytes.
         pub max_file_size: u64,
+        /// Which signals block a document.
+        pub security: SecurityProfile,
+        /// Whether a blocked document is let in and flagged.
+        pub allow_blocked: bool,
     }
 }
 
@@ -90,6 +95,8 @@ options! {
 pub struct Config {
     /// Which files are documents.
     pub filter: Filter,
+    /// Which documents are let in.
+    pub admission: Admission,
     /// How they are chunked.
     pub spec: Spec,
     /// Names of chunk settings that were written and have no effect.
@@ -212,6 +219,10 @@ impl Options {
                 self.corpus.hidden.unwrap_or(true),
                 self.corpus.max_file_size.unwrap_or(DEFAULT_MAX_BYTES),
             )?,
+            admission: Admission {
+                profile: self.corpus.security.unwrap_or_default(),
+                allow_blocked: self.corpus.allow_blocked.unwrap_or(false),
+            },
             unused: spec.unused(&self.chunking),
             spec,
             model: model.transpose()?,

@@ -163,7 +163,9 @@ pub struct Quarantined {
 }
 
 impl Quarantined {
-    fn of(source: Source, reason: Skip) -> Self {
+    /// A document that is passed over for this reason.
+    #[must_use]
+    pub fn of(source: Source, reason: Skip) -> Self {
         Self { doc_id: source.doc_id, collection: source.collection, path: source.path, reason }
     }
 }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::chunk::{self, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
-use crate::document::Document;
+use crate::document::{Admission, Document};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::links::Outline;
@@ -33,6 +33,8 @@ pub struct Job {
     pub roots: Vec<Root>,
     /// Which files are documents.
     pub filter: Filter,
+    /// Which documents are let in.
+    pub admission: Admission,
     /// How they are chunked.
     pub spec: Spec,
     /// How the dataset is laid out.
@@ -113,23 +115,43 @@ pub struct Prepared {
     pub outline: Outline,
 }
 
-/// Reads, parses, chunks and counts one document.
-///
-/// # Errors
-/// The outer error is the sizer's; the inner one says why the document is passed over.
-pub fn prepare(source: Source, spec: &Spec, sizer: Sizer<'_>) -> Result<Result<Prepared, Quarantined>> {
-    let (source, content) = match corpus::read(source) {
-        Ok(read) => read,
-        Err(quarantined) => return Ok(Err(quarantined)),
-    };
-    let document = Document::parse(source, content);
-    let chunks = chunk::chunk(&document, spec, sizer)?;
-    let row = DocumentRow::new(&document, chunks.len());
-    let rows = chunks.iter().map(|chunk| ChunkRow::new(&document, chunk, &row)).collect::<Result<Vec<_>>>()?;
-    let texts = chunks.iter().zip(&rows).map(|(chunk, row)| chunk::embed_text(chunk, row.content.clone(), spec));
-    let texts = texts.collect();
-    let outline = Outline::new(&document, &chunks);
-    Ok(Ok(Prepared { document: row, chunks: rows, texts, outline }))
+/// What makes rows of a source.
+#[derive(Clone, Copy)]
+pub struct Recipe<'a> {
+    /// How documents are chunked.
+    pub spec: &'a Spec,
+    /// Measures in the spec's unit.
+    pub sizer: Sizer<'a>,
+    /// Which documents are let in.
+    pub admission: Admission,
+}
+
+impl Recipe<'_> {
+    /// Reads, parses, chunks and counts one document.
+    ///
+    /// # Errors
+    /// The outer error is the sizer's; the inner one says why the document is passed over.
+    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+        let (source, content) = match corpus::read(source) {
+            Ok(read) => read,
+            Err(quarantined) => return Ok(Err(quarantined)),
+        };
+        let mut document = Document::parse(source, content);
+        if let Err(reason) = self.admission.admit(&mut document) {
+            return Ok(Err(Quarantined::of(document.source, reason)));
+        }
+        let chunks = chunk::chunk(&document, self.spec, self.sizer)?;
+        let row = DocumentRow::new(&document, chunks.len());
+        let row_of = |chunk| ChunkRow::new(&document, chunk, self.spec, &row);
+        let rows = chunks.iter().map(row_of).collect::<Result<Vec<_>>>()?;
+        let texts = chunks.iter().zip(&rows).map(|(chunk, row)| {
+            let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
+            chunk::embed_text(chunk, shown.clone(), self.spec)
+        });
+        let texts = texts.collect();
+        let outline = Outline::new(&document, &chunks);
+        Ok(Ok(Prepared { document: row, chunks: rows, texts, outline }))
+    }
 }
 
 /// Runs a job and commits its dataset to `out`.
@@ -144,7 +166,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     let staging = Staging::open(out)?;
     let discovered = (found.sources.len() + found.quarantined.len()) as u64;
     watch(Event::Discovered { documents: discovered, bytes: found.sources.iter().map(|source| source.bytes).sum() });
-    let mut manifest = Manifest::new(&job.spec, embedder.info(), job.output);
+    let mut manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
     let mut quarantined = found.quarantined;
     let mut files: Vec<Vec<Source>> = vec![Vec::new(); job.output.files];
     for source in found.sources {
@@ -209,11 +231,12 @@ fn prepare_files(
     let mut quarantined = Vec::new();
     for (file, sources) in files.into_iter().enumerate() {
         let started = Instant::now();
+        let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission };
         let prepare = |source| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let prepared = prepare(source, &job.spec, sizer)?;
+            let prepared = recipe.prepare(source)?;
             watch(Event::Prepared { chunks: prepared.as_ref().map_or(0, |prepared| prepared.chunks.len()) });
             Ok(prepared)
         };

@@ -5,7 +5,8 @@ use chunkmill::document::Document;
 use chunkmill::tokens::Unit;
 
 use crate::common::{cut, sizer};
-use crate::properties::{check, preset_in};
+use crate::promises::check;
+use crate::properties::preset_in;
 
 fn every_preset_and_unit() -> impl Iterator<Item = Spec> {
     let pairs = Preset::ALL.into_iter().flat_map(|preset| Unit::ALL.map(|unit| (preset, unit)));

@@ -9,9 +9,10 @@ use std::sync::OnceLock;
 use candle_core::{Device, Tensor};
 use chunkmill::chunk::{Chunk, Spec, chunk};
 use chunkmill::document::Document;
-use chunkmill::tokens::{Sizer, TokenCounter};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+pub use crate::promises::{Words, sizer};
 
 /// A document and its chunks.
 pub struct Cut {
@@ -39,29 +40,6 @@ pub fn cut(spec: &str, text: &str) -> Cut {
     let document = Document::from_text("doc.md", text);
     let chunks = chunk(&document, &spec, sizer(&spec)).unwrap();
     Cut { document, chunks }
-}
-
-/// The sizer of a spec; `model` counts words between white space.
-pub fn sizer(spec: &Spec) -> Sizer<'static> {
-    Sizer::new(spec.unit(), Some(&Words)).unwrap()
-}
-
-/// A model's tokenizer as the tests imagine it: words, and no promise about where it breaks.
-pub struct Words;
-
-impl TokenCounter for Words {
-    fn count(&self, text: &str) -> chunkmill::error::Result<usize> {
-        Ok(text.split_whitespace().count())
-    }
-
-    fn ends(&self, text: &str) -> chunkmill::error::Result<Vec<u32>> {
-        let at = |word: &str| (word.as_ptr() as usize - text.as_ptr() as usize + word.len()) as u32;
-        Ok(text.split_whitespace().map(at).collect())
-    }
-
-    fn breaks_between_words(&self) -> bool {
-        false
-    }
 }
 
 /// A folder with these files.

@@ -14,7 +14,7 @@ fn paragraphs(count: usize, size: usize) -> String {
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk, &document).unwrap()).collect()
+    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document).unwrap()).collect()
 }
 
 // 8.3.1 the hierarchy

@@ -7,7 +7,8 @@ use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use rayon::prelude::*;
 
 use crate::common::{documents, json_lines, note, powershell, run, sizer};
-use crate::properties::{check, preset_in};
+use crate::promises::check;
+use crate::properties::preset_in;
 
 /// SHA-256 of the lines `path TAB tokens LF` in order of path, as Python's tiktoken counts them; see
 /// `golden/count.py`.

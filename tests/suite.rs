@@ -8,11 +8,10 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
-mod common;
-
 mod architecture;
 mod chunking;
 mod cli;
+mod common;
 mod corpus;
 mod counting;
 mod document;
@@ -21,10 +20,13 @@ mod header;
 mod heading;
 mod hub;
 mod links;
+mod normalize;
 mod powershell;
 mod presets;
+mod promises;
 mod properties;
 mod readers;
+mod replay;
 mod scifact;
 mod security;
 mod settings;

@@ -9,7 +9,7 @@ use chunkmill::document::{BlockKind, Document, Footnote, is_blank};
 use proptest::prelude::*;
 
 use crate::common::sizer;
-use crate::properties::check;
+use crate::promises::check;
 
 /// Strategies that cut, with limits small enough that they have to.
 const SPECS: [&str; 3] =

@@ -31,6 +31,7 @@ mod heading;
 mod id;
 mod lines;
 mod none;
+mod normalize;
 mod pack;
 mod part;
 mod recursive;
@@ -42,6 +43,7 @@ mod windows;
 use std::fmt;
 use std::ops::Range;
 
+pub use normalize::Normalizer;
 pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
 
 use crate::document::{DOCUMENT_BLOCKED, Document};
@@ -252,7 +254,8 @@ fn label(document: &Document, start: usize) -> &str {
 fn flags(document: &Document, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
     // Overlap is text that ends where the piece starts, or a little before.
-    let start = if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
+    let start =
+        if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
     let before_end = document.signals.partition_point(|signal| signal.range.start < piece.range.end);
     for signal in document.signals[..before_end].iter().filter(|signal| signal.range.end > start) {
         if !flags.contains(&signal.kind.name()) {

@@ -19,7 +19,7 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        merge(packer, glue_headings(packer.document, subtrees(packer, parts)?))?
+        merge(packer, glue_headings(packer.document, subtrees(packer, &parts)?))?
     } else {
         join_prose(parts)
     };
@@ -38,7 +38,7 @@ pub(super) fn treatment(spec: &Spec, block: &Block) -> Treatment {
 }
 
 /// Replaces the parts of every section that fits with all below it, if they are all prose, by one.
-fn subtrees(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+fn subtrees(packer: &Packer<'_>, parts: &[Part]) -> Result<Vec<Part>> {
     let ends = subtree_ends(packer.document);
     let mut whole: Vec<Part> = Vec::with_capacity(parts.len());
     let mut at = 0;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::Normalizer;
 use crate::error::Error;
 use crate::named::named;
 use crate::options::options;
@@ -600,6 +601,19 @@ impl Spec {
     #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
         self.base_url.as_ref().map(|base| &base.0)
+    }
+
+    /// What cleans the text that the model sees; `None` if it sees `content` itself.
+    #[must_use]
+    pub fn normalizer(&self) -> Option<Normalizer<'_>> {
+        let normalizer = Normalizer {
+            whitespace: self.is_on(Switch::NormalizeWhitespace),
+            unicode: self.is_on(Switch::NormalizeUnicode),
+            redact_urls: self.is_on(Switch::RedactUrls),
+            base_url: self.base_url(),
+        };
+        let Normalizer { whitespace, unicode, redact_urls, base_url } = normalizer;
+        (whitespace || unicode || redact_urls || base_url.is_some()).then_some(normalizer)
     }
 
     /// Identifies what this spec does, over versions of chunkmill: 16 hexadecimal digits.

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
 use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
 use crate::corpus::Root;
+use crate::document::SecurityProfile;
 use crate::embed::{Device, Engine};
 use crate::options::Globs;
 use crate::store::{EmbeddingType, FloatEncoding};
@@ -31,6 +32,12 @@ pub(super) struct CorpusArgs {
     /// Put files over this size into quarantine [default: 268435456]
     #[arg(long, value_name = "BYTES", help_heading = "Corpus")]
     max_file_size: Option<u64>,
+    /// Put documents with these risks into quarantine: strict, moderate, permissive [default: moderate]
+    #[arg(long, value_name = "PROFILE", help_heading = "Corpus")]
+    security: Option<SecurityProfile>,
+    /// Index them all the same, flagged `document_blocked` [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Corpus")]
+    allow_blocked: Option<bool>,
 }
 
 impl CorpusArgs {
@@ -44,6 +51,8 @@ impl CorpusArgs {
             exclude: Some(Globs(self.exclude)).filter(|globs| !globs.0.is_empty()),
             hidden: self.hidden,
             max_file_size: self.max_file_size,
+            security: self.security,
+            allow_blocked: self.allow_blocked,
         }
     }
 }
@@ -52,14 +61,11 @@ impl CorpusArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Chunking")]
 pub(super) struct ChunkArgs {
-    /// Named settings: ragdocs, sections, docs, code, fixed, pdf, heading-tokens, line-threshold, recursive, windows, none [default: ragdocs]
-    #[arg(long, value_name = "NAME", value_parser = clap::value_parser!(Preset))]
+    #[arg(long, value_name = "NAME", help = format!("Named settings: {} [default: {}]", Preset::ALL.map(Preset::name).join(", "), Preset::DEFAULT))]
     preset: Option<Preset>,
-    /// Where documents may be cut: header, section, semantic, code_aware, fixed, heading, lines, recursive, windows, none
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = format!("Where documents may be cut: {}", Strategy::ALL.map(Strategy::name).join(", ")))]
     strategy: Option<Strategy>,
-    /// What sizes count: chars, tokens, words, estimate, model, lines
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "UNIT", help = format!("What sizes count: {}", Unit::ALL.map(Unit::name).join(", ")))]
     unit: Option<Unit>,
     /// The same in other words: bytes (estimate), chars, tiktoken (tokens)
     #[arg(long, value_name = "NAME")]
@@ -82,13 +88,13 @@ pub(super) struct ChunkArgs {
     /// Show the model the heading path before the content
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     heading_context: Option<bool>,
-    /// Let no chunk hold parts of several sections (semantic, code_aware, fixed)
+    /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     respect_boundaries: Option<bool>,
-    /// Keep code blocks (semantic, code_aware, fixed)
+    /// Keep code blocks (`semantic`, `code_aware`, `fixed`)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     include_code: Option<bool>,
-    /// Keep tables (semantic, code_aware, fixed)
+    /// Keep tables (`semantic`, `code_aware`, `fixed`)
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     include_tables: Option<bool>,
     /// Show the model a text with its white space tidied

@@ -11,7 +11,7 @@ use crate::config::{Config, Options};
 use crate::corpus::{self, Quarantined, Source};
 use crate::embed;
 use crate::error::{Result, exit};
-use crate::index::{self, Prepared};
+use crate::index::{Prepared, Recipe};
 use crate::store::ChunkRow;
 use crate::tokens::{Sizer, TokenCounter, Unit};
 
@@ -47,10 +47,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
+    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission };
     let mut quarantined = found.quarantined;
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for sources in found.sources.chunks(BATCH) {
-        let prepare = |source: &Source| index::prepare(source.clone(), &config.spec, sizer);
+        let prepare = |source: &Source| recipe.prepare(source.clone());
         let prepared: Vec<Result<Result<Prepared, Quarantined>>> = sources.par_iter().map(prepare).collect();
         for document in prepared {
             match document? {

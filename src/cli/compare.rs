@@ -93,7 +93,7 @@ fn table(document: &Document, compared: &[Compared]) -> String {
     let path = &document.source.path;
     let mut table = format!("{path}: {} lines, {} sections\n\n", document.lines(), document.sections.len());
     let width = compared.iter().map(|spec| spec.spec.len()).max().unwrap_or_default();
-    let _ = writeln!(table, "   {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "",);
+    let _ = writeln!(table, "   {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "");
     for (letter, spec) in LETTERS.iter().zip(compared) {
         let [least, median, most] = spec.tokens;
         let _ = writeln!(
@@ -121,14 +121,20 @@ fn map(document: &Document, compared: &[Compared]) -> String {
         "A chunk starts: ^ at the start, h1–h6 at a heading, c at code, t at text after it, f at a footnote;\n\
          because the one before is full: p at a paragraph, b at a block, s at a sentence, / at a separator, | at the limit\n\n",
     );
-    let letters: String = LETTERS[..compared.len()].iter().map(|&letter| format!("{} ", char::from(letter))).collect();
-    let letters: String = letters.split(' ').map(|letter| format!("{letter:<3}")).collect();
+    let letters = columns(LETTERS[..compared.len()].iter().map(|&letter| char::from(letter)));
     let _ = writeln!(map, "  line  {}", letters.trim_end());
     for (byte, signs) in rows {
-        let signs: String = signs.iter().map(|sign| format!("{sign:<3}")).collect();
+        let signs = columns(signs);
         let line = document.text[byte..].lines().next().unwrap_or_default();
         let text: String = line.trim().chars().take(60).collect();
         let _ = writeln!(map, "{:>6}  {signs} {text}", document.positions.line_at(byte));
     }
     map
+}
+
+fn columns(cells: impl IntoIterator<Item: std::fmt::Display>) -> String {
+    cells.into_iter().fold(String::new(), |mut row, cell| {
+        let _ = write!(row, "{cell:<3}");
+        row
+    })
 }

@@ -75,6 +75,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let job = Job {
         roots,
         filter: config.filter,
+        admission: config.admission,
         spec: config.spec,
         output: config.output,
         batch_tokens: config.batch_tokens,

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 pub use anchor::slug;
 pub use position::Positions;
-pub use security::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
+pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::named::named;

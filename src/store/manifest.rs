@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
-use crate::document::{LinkKind, PARSER_VERSION};
+use crate::document::{Admission, LinkKind, PARSER_VERSION};
 use crate::embed::ModelInfo;
 use crate::embed::model::plain;
 use crate::error::{Error, Result};
@@ -33,6 +33,8 @@ pub struct Manifest {
     pub tool_version: String,
     /// Version of the parser, see [`PARSER_VERSION`].
     pub parser_version: u32,
+    /// Which documents were let in.
+    pub admission: Admission,
     /// How documents were chunked.
     pub spec: SpecRecord,
     /// What made the vectors.
@@ -170,11 +172,12 @@ impl Counts {
 impl Manifest {
     /// A manifest without files.
     #[must_use]
-    pub fn new(spec: &Spec, model: &ModelInfo, output: Output) -> Self {
+    pub fn new(spec: &Spec, admission: Admission, model: &ModelInfo, output: Output) -> Self {
         Self {
             format_version: FORMAT_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             parser_version: PARSER_VERSION,
+            admission,
             spec: spec.into(),
             model: model.clone(),
             output,
@@ -238,12 +241,14 @@ struct Version {
     format_version: u32,
 }
 
-/// The manifest on disk. Version 1 had no edges.
+/// The manifest on disk. Version 1 had no edges and let every document in, whatever it held.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     format_version: u32,
     tool_version: String,
     parser_version: u32,
+    #[serde(default)]
+    admission: Admission,
     spec: SpecRecord,
     model: WireModel,
     output: Output,
@@ -271,6 +276,7 @@ impl From<&Manifest> for Wire {
             format_version: manifest.format_version,
             tool_version: manifest.tool_version.clone(),
             parser_version: manifest.parser_version,
+            admission: manifest.admission,
             spec: manifest.spec.clone(),
             model: WireModel { id, revision, dim, max_tokens, pooling, normalize, fingerprint, files },
             output: manifest.output,
@@ -287,6 +293,7 @@ impl From<Wire> for Manifest {
             format_version: wire.format_version,
             tool_version: wire.tool_version,
             parser_version: wire.parser_version,
+            admission: wire.admission,
             spec: wire.spec,
             model: ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint },
             output: wire.output,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
-use crate::document::{Document, LinkKind};
+use crate::document::{Document, Link, LinkKind};
 use crate::error::Result;
 use crate::tokens::{TokenCounter, cl100k};
 
@@ -154,13 +154,19 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
-    /// The row of a chunk that no model has read yet. `shared` is the row of its document, whose
+    /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
     /// tags, aliases and metadata every chunk repeats on disk and shares in memory.
     ///
     /// # Errors
     /// None today: the token counter cannot fail.
-    pub fn new(document: &Document, chunk: &Chunk, shared: &DocumentRow) -> Result<Self> {
+    pub fn new(document: &Document, chunk: &Chunk, spec: &Spec, shared: &DocumentRow) -> Result<Self> {
         let content = chunk.content(document);
+        let normalizer = spec.normalizer();
+        let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.prefix, chunk.range.clone());
+        let url = |link: &Link| {
+            let leads_by_path = link.kind != LinkKind::Wikilink && spec.base_url().is_some();
+            leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
+        };
         let positions = &document.positions;
         let (start_line, end_line) = positions.lines_of(&chunk.range);
         let (start_char, end_char) = (positions.char_at(chunk.range.start), positions.char_at(chunk.range.end));
@@ -198,12 +204,12 @@ impl ChunkRow {
                 .map(|link| LinkRow {
                     kind: link.kind.name(),
                     target: link.target.clone(),
-                    url: None,
+                    url: url(link),
                     text: link.text.clone(),
                 })
                 .collect(),
             images: images
-                .map(|image| ImageRow { target: image.target.clone(), url: None, alt: image.text.clone() })
+                .map(|image| ImageRow { target: image.target.clone(), url: url(image), alt: image.text.clone() })
                 .collect(),
             tags: Arc::clone(&shared.tags),
             aliases: Arc::clone(&shared.aliases),
@@ -212,7 +218,7 @@ impl ChunkRow {
             content_hash: blake3::hash(content.as_bytes()).to_hex().to_string(),
             modified_time: document.source.modified_micros,
             content,
-            normalized_content: None,
+            normalized_content: normalizer.as_ref().map(normalize),
         })
     }
 

@@ -13,7 +13,10 @@ mod target;
 
 use std::ops::Range;
 
-use super::{Document, Parsed};
+use serde::{Deserialize, Serialize};
+
+use super::{DOCUMENT_BLOCKED, Document, Parsed};
+use crate::error::Skip;
 use crate::named::named;
 
 /// Flag of a document with more than [`MAX_SIGNALS`] signals of one kind.
@@ -159,6 +162,32 @@ impl Document {
     #[must_use]
     pub fn blocking(&self, profile: SecurityProfile) -> Option<&Signal> {
         self.signals.iter().find(|signal| profile.blocks(signal.kind))
+    }
+}
+
+/// Which documents are let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Admission {
+    /// What blocks a document.
+    pub profile: SecurityProfile,
+    /// Whether a blocked document is let in all the same, and flagged.
+    pub allow_blocked: bool,
+}
+
+impl Admission {
+    /// Lets a document in. One that the profile blocks gets the flag [`DOCUMENT_BLOCKED`], which its
+    /// chunks inherit, if blocked documents are allowed.
+    ///
+    /// # Errors
+    /// [`Skip::Blocked`] if they are not.
+    pub fn admit(self, document: &mut Document) -> Result<(), Skip> {
+        let Some(signal) = document.blocking(self.profile) else { return Ok(()) };
+        if !self.allow_blocked {
+            let line = document.positions.line_at(signal.range.start);
+            return Err(Skip::Blocked { signal: signal.kind.name(), profile: self.profile.name(), line });
+        }
+        document.flags.push(DOCUMENT_BLOCKED);
+        Ok(())
     }
 }
 

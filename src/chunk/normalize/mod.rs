@@ -1,0 +1,243 @@
+//! The cleaned text of a chunk, which the model sees instead of the raw one.
+//!
+//! The raw text stays what it is: bytes of the file. But the model gains nothing from white space
+//! that is only layout, sees two texts where a user sees one if accents are written in two ways,
+//! and puts secrets of URLs into vectors and datasets. So there is a second text, made here, a pure
+//! function of the document, the chunk's place in it, and four switches.
+//!
+//! Nothing but white space is lost, except what redaction removes, and Markdown structure stays:
+//! see [`Normalizer`] for the rules.
+
+mod destination;
+mod urls;
+mod whitespace;
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use icu_normalizer::ComposingNormalizerBorrowed;
+use url::{ParseError, Url};
+
+use self::destination::Destination;
+use self::whitespace::Cleaner;
+use crate::document::{Block, BlockKind, Document, Format};
+
+/// HTML elements whose white space means something, as code's does.
+const PREFORMATTED: [&str; 4] = ["<pre", "<script", "<style", "<textarea"];
+
+/// What is cleaned. With every switch off, a text stays as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Normalizer<'a> {
+    /// Line ends become one line feed. Outside of code, white space inside a line becomes one
+    /// space, that at a line's end goes, and several blank lines become one. Blank lines at the
+    /// start and the end of the text go.
+    ///
+    /// In Markdown, spaces and tabs at the start of a line, quote marks and list markers stay as
+    /// they are, because they nest. Code is a code block, a `<pre>`-like HTML block, and every line
+    /// of a format that is neither Markdown nor plain text. Zero-width characters are not white
+    /// space.
+    pub whitespace: bool,
+    /// Unicode is put in its composed form, NFC, in code as well.
+    pub unicode: bool,
+    /// URLs lose their query, user name and password; a fragment stays. That holds for every
+    /// `scheme://` wherever it stands, in code as well, because a secret leaks from there as well,
+    /// and for the destinations of relative links.
+    pub redact_urls: bool,
+    /// The URL of the corpus root. Relative destinations of links, images and reference definitions
+    /// become absolute, seen from the document's own path below it. Wikilinks and links inside the
+    /// document (`#part`) stay.
+    pub base_url: Option<&'a Url>,
+}
+
+/// What takes the place of a range of the document. A text is empty unless the whole range is in
+/// the chunk.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Normalizer<'_> {
+    /// Cleans a chunk: `prefix` and then the bytes `range` of the document. Linear in both.
+    #[must_use]
+    pub fn normalize(&self, document: &Document, prefix: &str, range: Range<usize>) -> String {
+        let (prefix, range) = locate(document, prefix, range);
+        let prefix = if self.redact_urls { redacted(prefix) } else { Cow::Borrowed(prefix) };
+        let edits = self.edits(document, &range);
+        let text = if self.whitespace {
+            clean(document, &prefix, &range, &edits)
+        } else {
+            format!("{prefix}{}", edited(&document.text, &range, &edits))
+        };
+        if !self.unicode {
+            return text;
+        }
+        match ComposingNormalizerBorrowed::new_nfc().normalize(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(composed) => composed,
+        }
+    }
+
+    /// Where a link or image of the document leads, for a reader who does not have the document.
+    /// The target is one that [`Document::links`] gives, not of a wikilink. `None` if it is relative
+    /// and there is no base, or if it is no URL.
+    #[must_use]
+    pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
+        let url = match Url::parse(target) {
+            Ok(url) if self.redact_urls && url.has_authority() => url,
+            Ok(_) => return Some(target.to_owned()),
+            Err(ParseError::RelativeUrlWithoutBase) => self.document_url(document)?.join(target).ok()?,
+            Err(_) => return None,
+        };
+        Some(self.finish(url))
+    }
+
+    /// The document's own URL: its path below the base, which stands for a folder also if it does
+    /// not end in a slash.
+    fn document_url(&self, document: &Document) -> Option<Url> {
+        let mut url = self.base_url?.clone();
+        url.set_query(None);
+        url.set_fragment(None);
+        url.path_segments_mut().ok()?.pop_if_empty().extend(document.source.path.split('/'));
+        Some(url)
+    }
+
+    fn finish(&self, mut url: Url) -> String {
+        if self.redact_urls {
+            url.set_query(None);
+            // These fail only for a URL that cannot have a user.
+            let _ = url.set_username("");
+            let _ = url.set_password(None);
+        }
+        url.into()
+    }
+
+    /// What redaction and base change in a range, in order and without overlap.
+    fn edits(&self, document: &Document, range: &Range<usize>) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        if self.redact_urls || self.base_url.is_some() {
+            let own = self.document_url(document);
+            let found = |destination: Destination| self.edit(&document.text, own.as_ref(), destination);
+            edits.extend(destination::find(document, range).filter_map(found));
+        }
+        if self.redact_urls {
+            let table = |at: usize| block_at(document, at).is_some_and(|block| block.kind == BlockKind::Table);
+            urls::private_parts(&document.text, range, &table, |range| edits.push(Edit { range, text: String::new() }));
+        }
+        edits.sort_by_key(|edit| (edit.range.start, Reverse(edit.range.end)));
+        let mut end = 0;
+        edits.retain_mut(|edit| {
+            edit.range.start = edit.range.start.max(end);
+            end = end.max(edit.range.end);
+            !edit.range.is_empty()
+        });
+        edits
+    }
+
+    fn edit(&self, text: &str, own: Option<&Url>, Destination { range, target }: Destination) -> Option<Edit> {
+        let raw = &text[range.clone()];
+        let absolute = match Url::parse(&target) {
+            Ok(url) if url.has_authority() => None,
+            Err(ParseError::RelativeUrlWithoutBase) if target.starts_with('#') => return None,
+            Err(ParseError::RelativeUrlWithoutBase) => own.and_then(|own| own.join(&target).ok()),
+            _ => return None,
+        };
+        if let Some(url) = absolute {
+            let url = self.finish(url);
+            // What was escaped must be so again.
+            let text = if raw.contains('\\') { url.replace('(', "%28").replace(')', "%29") } else { url };
+            return Some(Edit { range, text });
+        }
+        let query = urls::query(raw).filter(|_| self.redact_urls)?;
+        Some(Edit { range: range.start + query.start..range.start + query.end, text: String::new() })
+    }
+}
+
+/// A prefix that is simply the text before the source is part of it, with known structure.
+fn locate<'p>(document: &Document, prefix: &'p str, range: Range<usize>) -> (&'p str, Range<usize>) {
+    if document.text[..range.start].ends_with(prefix) {
+        ("", range.start - prefix.len()..range.end)
+    } else {
+        (prefix, range)
+    }
+}
+
+fn redacted(text: &str) -> Cow<'_, str> {
+    let mut edits = Vec::new();
+    let all = 0..text.len();
+    urls::private_parts(text, &all, &|_| false, |range| edits.push(Edit { range, text: String::new() }));
+    edited(text, &all, &edits)
+}
+
+/// A range of a text with its edits made. Of an edit that began before it, the rest is left out.
+fn edited<'t>(text: &'t str, range: &Range<usize>, edits: &[Edit]) -> Cow<'t, str> {
+    let first = edits.partition_point(|edit| edit.range.end <= range.start);
+    let mut edits = edits[first..].iter().take_while(|edit| edit.range.start < range.end).peekable();
+    if edits.peek().is_none() {
+        return Cow::Borrowed(&text[range.clone()]);
+    }
+    let mut out = String::with_capacity(range.len());
+    let mut at = range.start;
+    for edit in edits {
+        if edit.range.start >= range.start {
+            out.push_str(&text[at..edit.range.start]);
+            out.push_str(&edit.text);
+        }
+        at = edit.range.end.min(range.end);
+    }
+    out.push_str(&text[at..range.end]);
+    Cow::Owned(out)
+}
+
+fn clean(document: &Document, prefix: &str, range: &Range<usize>, edits: &[Edit]) -> String {
+    let mut cleaner = Cleaner::new(document.format == Format::Markdown);
+    if !matches!(document.format, Format::Markdown | Format::Text) {
+        cleaner.code(prefix);
+        cleaner.code(&edited(&document.text, range, edits));
+        return cleaner.finish();
+    }
+    cleaner.prose(prefix);
+    let mut at = range.start;
+    for code in code_in(document, range) {
+        cleaner.prose(&edited(&document.text, &(at..code.start), edits));
+        cleaner.code(&edited(&document.text, &code, edits));
+        at = code.end;
+    }
+    cleaner.prose(&edited(&document.text, &(at..range.end), edits));
+    cleaner.finish()
+}
+
+/// The parts of a range whose white space means something, in order.
+fn code_in<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'d> {
+    let Range { start, end } = *range;
+    let mut at = start;
+    let clip = move |block: &Block| {
+        let code = block.range.start.max(at)..block.range.end.min(end);
+        at = at.max(code.end);
+        code
+    };
+    let code = blocks_in(document, range).iter().filter(|block| is_code(document, block));
+    code.map(clip).filter(|code| !code.is_empty())
+}
+
+fn is_code(document: &Document, block: &Block) -> bool {
+    let starts_with = |name: &str| {
+        let text = document.text[block.range.clone()].trim_start().as_bytes();
+        text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    block.kind == BlockKind::Code
+        || (block.kind == BlockKind::Html && PREFORMATTED.iter().any(|name| starts_with(name)))
+}
+
+/// The blocks that start in a range, and the innermost one that holds its start.
+fn blocks_in<'d>(document: &'d Document, range: &Range<usize>) -> &'d [Block] {
+    let first = document.blocks.partition_point(|block| block.range.start <= range.start).saturating_sub(1);
+    let last = document.blocks.partition_point(|block| block.range.start < range.end).max(first);
+    &document.blocks[first..last]
+}
+
+/// The block that holds a byte, if that block has none inside before the byte.
+fn block_at(document: &Document, at: usize) -> Option<&Block> {
+    let before = document.blocks.partition_point(|block| block.range.start <= at);
+    document.blocks[..before].last().filter(|block| block.range.contains(&at))
+}

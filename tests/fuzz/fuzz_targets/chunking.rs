@@ -1,0 +1,9 @@
+//! Any bytes, as any kind of file, with any spec: every promise holds.
+
+#![no_main]
+
+#[allow(dead_code, reason = "the suite uses the rest")]
+#[path = "../../promises.rs"]
+mod promises;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| promises::check_input(input));

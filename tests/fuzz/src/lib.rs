@@ -1,0 +1,24 @@
+//! The library up to `chunk`, compiled from the same files under the same name.
+//!
+//! The whole library brings candle, arrow and the hub client, which take many minutes to build with
+//! a fuzzer's instrumentation and have no part in what is fuzzed. These modules take one.
+//! `tests/replay.rs` checks that the list is complete.
+
+#![allow(dead_code, reason = "the rest of the library uses it")]
+
+#[path = "../../../src/error.rs"]
+pub mod error;
+#[path = "../../../src/named.rs"]
+mod named;
+#[path = "../../../src/options.rs"]
+pub mod options;
+
+#[path = "../../../src/corpus.rs"]
+pub mod corpus;
+#[path = "../../../src/document/mod.rs"]
+pub mod document;
+#[path = "../../../src/tokens/mod.rs"]
+pub mod tokens;
+
+#[path = "../../../src/chunk/mod.rs"]
+pub mod chunk;
