@@ -255,3 +255,84 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
     assert!(!staging.exists());
     assert!(crate::common::tree(&home.path().join("out")) == before, "not a file is added or changed");
 }
+
+#[test]
+fn explain_compares_specs_side_by_side() {
+    let home = folder(&[("doc.md", PAGE)]);
+    let (code, out, err) = run(home.path(), &["explain", "doc.md", "--compare", "ragdocs,heading-tokens", "none"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("A  header unit=chars min=200 max=1500 overlap=50"), "{out}");
+    let row = |start: &str| out.lines().find(|line| line.trim_start().starts_with(start)).unwrap().to_owned();
+    assert!(row("1 ").contains("h1 h1 ^   # Guide"), "{out}");
+    assert!(row("5 ").contains(".  h2 .   ## Install"), "{out}");
+    let (_, out, _) = run(home.path(), &["explain", "doc.md", "--compare", "--json"]);
+    let specs = json_lines(&out);
+    assert_eq!(specs.len(), chunkmill::chunk::Preset::ALL.len());
+    assert_eq!(specs[0]["starts"][0]["why"], "heading 1");
+    let (code, _, err) = run(home.path(), &["explain", "doc.md", "--compare", "sideways"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("`sideways` is not a strategy"), "{err}");
+}
+
+#[test]
+fn a_blocked_document_is_quarantined_unless_it_is_allowed() {
+    let page = "# Fine\n\nText.\n\n## Trap\n\n[click](javascript:alert(1)) for more.\n";
+    let home = folder(&[("docs/bad.md", page), ("docs/good.md", PAGE)]);
+    let chunk = |args: &[&str]| {
+        let (code, out, err) = run(home.path(), &[&["chunk", "docs", "--preset", "heading-tokens"], args].concat());
+        (code, json_lines(&out), err)
+    };
+    let (code, lines, err) = chunk(&[]);
+    assert_eq!(code, 3);
+    assert!(lines.iter().all(|line| line["doc_id"] == "good.md") && lines.len() == 3);
+    assert!(err.contains("quarantined bad.md") && err.contains("javascript_url") && err.contains("line 7"), "{err}");
+    assert!(err.contains("--allow-blocked"), "{err}");
+    let (code, lines, _) = chunk(&["--allow-blocked"]);
+    assert_eq!((code, lines.len()), (0, 5));
+    assert_eq!(lines[0]["flags"], serde_json::json!(["document_blocked"]));
+    assert_eq!(lines[1]["flags"], serde_json::json!(["javascript_url", "document_blocked"]));
+    let (code, lines, _) = chunk(&["--security", "permissive"]);
+    assert_eq!((code, &lines[1]["flags"]), (0, &serde_json::json!(["javascript_url"])));
+
+    let (code, out, _) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--json"]);
+    assert_eq!(code, 3);
+    let summary: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&summary["quarantined"], &summary["documents"]), (&1.into(), &1.into()));
+    let list = fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap();
+    assert_eq!(json_lines(&list)[0]["code"], "blocked");
+    let (_, out, _) = run(home.path(), &["explain", "docs/bad.md"]);
+    assert!(out.contains("javascript_url at line 7"), "{out}");
+}
+
+#[test]
+fn the_model_sees_the_normalised_text() {
+    let page = "# Cafe\u{301}\n\nSee  [b](b.md?key=1)   and <https://me:pw@x.org/a?token=1#f>.\n";
+    let home = folder(&[("docs/a.md", page)]);
+    let first = |args: &[&str]| {
+        let (code, out, err) = run(home.path(), &[&["chunk", "docs"], args].concat());
+        assert_eq!(code, 0, "{err}");
+        json_lines(&out).remove(0)
+    };
+    let plain = first(&[]);
+    assert_eq!((&plain["normalized_content"], &plain["links"][0]["url"]), (&Value::Null, &Value::Null));
+    let docs = first(&["--preset", "docs"]);
+    assert_eq!(docs["content"].as_str().unwrap(), page.trim_end());
+    assert_eq!(docs["normalized_content"], "# Caf\u{e9}\n\nSee [b](b.md?key=1) and <https://me:pw@x.org/a?token=1#f>.");
+    let all = first(&["--preset", "docs", "--redact-urls", "--base-url", "https://example.org/docs"]);
+    assert_eq!(
+        all["normalized_content"],
+        "# Caf\u{e9}\n\nSee [b](https://example.org/docs/b.md) and <https://x.org/a#f>."
+    );
+    assert_eq!(all["links"][0]["url"], "https://example.org/docs/b.md");
+    assert_eq!(all["links"][0]["target"], "b.md?key=1");
+
+    // What is tidied alike is embedded once.
+    write(home.path(), "docs/copy.md", page.replace("e\u{301}", "\u{e9}").as_bytes());
+    let index = |preset: &str| {
+        let args = ["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--preset", preset, "--files", "1"];
+        let (code, out, err) = run(home.path(), &args);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<Value>(&out).unwrap()["texts_embedded"].clone()
+    };
+    assert_eq!((index("docs"), index("ragdocs")), (1.into(), 2.into()));
+}

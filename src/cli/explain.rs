@@ -89,6 +89,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     for flag in &document.flags {
         print(format!("  document flag: {flag}"))?;
     }
+    for signal in &document.signals {
+        let line = document.positions.line_at(signal.range.start);
+        let text: String = document.text[signal.range.clone()].chars().take(60).collect();
+        print(format!("  {} at line {line}: {text:?}", signal.kind))?;
+    }
     for (index, chunk) in explained.iter().enumerate() {
         print(render(index, chunk))?;
     }

@@ -190,7 +190,16 @@ impl Catalog {
         }
         let decoded = target::decode(path);
         let found = self.at_plain_path(from, &decoded);
-        if found.is_none() && decoded != path { self.at_plain_path(from, path) } else { found }
+        let as_written = || if decoded == path { None } else { self.at_plain_path(from, path) };
+        found.or_else(as_written).or_else(|| self.at_folded_path(from, &decoded))
+    }
+
+    /// The document whose path differs in case alone: sites and some file systems do not tell.
+    fn at_folded_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
+        let target::Place { path, is_folder: false } = target::follow(from.folder(), path)? else { return None };
+        let name = fold(without_extension(&path).unwrap_or(&path));
+        let found = self.first(&self.tails, hash(&name), from.collection(), true);
+        found.filter(|entry| depth(entry.path()) == depth(&path))
     }
 
     fn at_plain_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
