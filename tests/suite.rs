@@ -16,6 +16,7 @@ mod cli;
 mod corpus;
 mod counting;
 mod document;
+mod formats;
 mod embedding;
 mod header;
 mod heading;

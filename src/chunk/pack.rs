@@ -313,5 +313,7 @@ fn oversized_flag(kind: BlockKind) -> &'static str {
         BlockKind::Rule => "oversized_rule",
         BlockKind::References => "oversized_references",
         BlockKind::FrontMatter => "oversized_front_matter",
+        BlockKind::Entry => "oversized_entry",
+        BlockKind::Comment => "oversized_doc_comment",
     }
 }

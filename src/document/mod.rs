@@ -5,9 +5,12 @@
 //! file. Parsing cannot fail: whatever is odd about a document becomes a [`flag`](Document::flags),
 //! and no byte of its text is lost.
 
+mod code;
+mod format;
 mod front_matter;
 mod markdown;
 mod position;
+mod structured;
 mod tag;
 mod text;
 
@@ -15,13 +18,15 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+pub use format::{Format, Language};
 pub use position::Positions;
+pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, Source};
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 1;
+pub const PARSER_VERSION: u32 = 2;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -37,36 +42,6 @@ pub const MAX_TAGS: usize = 200;
 /// heading itself is never cut.
 pub const MAX_TITLE: usize = 300;
 
-/// How a document's text is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// `CommonMark` with the GitHub extensions, footnotes, math and wikilinks.
-    Markdown,
-    /// Paragraphs separated by blank lines, nothing else.
-    Text,
-}
-
-impl Format {
-    /// The format of a file, by its extension; plain text if it is not known.
-    #[must_use]
-    pub fn of_path(path: &str) -> Self {
-        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        match extension.as_deref() {
-            Some("md" | "markdown" | "mdx" | "mkd") => Self::Markdown,
-            _ => Self::Text,
-        }
-    }
-
-    /// The name written to datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Text => "text",
-        }
-    }
-}
-
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
@@ -78,7 +53,8 @@ pub enum BlockKind {
     List,
     /// A list item.
     ListItem,
-    /// A fenced or indented code block.
+    /// A fenced or indented code block; in source code, everything but documentation comments.
+    /// There its children are the parts that blank lines separate.
     Code,
     /// A table.
     Table,
@@ -96,6 +72,10 @@ pub enum BlockKind {
     References,
     /// Front matter that could not be read and is therefore kept as text.
     FrontMatter,
+    /// A key with its value or an element, of YAML or JSON; the entries inside are its children.
+    Entry,
+    /// A documentation comment of source code, or what comments say about a whole YAML or JSON file.
+    Comment,
 }
 
 impl BlockKind {
@@ -116,6 +96,8 @@ impl BlockKind {
             Self::Rule => "rule",
             Self::References => "references",
             Self::FrontMatter => "front_matter",
+            Self::Entry => "entry",
+            Self::Comment => "doc_comment",
         }
     }
 }
@@ -133,9 +115,14 @@ pub struct Block {
 
 /// A heading and what follows it up to the next heading of any level, or the text before the
 /// first heading. Headings inside quotes and lists open no section.
+///
+/// In YAML and JSON the keys of the top-level mapping are the headings. In source code items are:
+/// functions, types, and inside a class or module its members. What stands between two items is
+/// again a section of the class or module around them, or at the top level one of level 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Heading level 1 to 6; 0 for the text before the first heading.
+    /// Heading level 1 to 6; 0 for text under no heading. Outside source code that is only the text
+    /// before the first heading.
     pub level: u8,
     /// Heading text without markup; empty for the text before the first heading.
     pub title: String,
@@ -202,7 +189,7 @@ pub struct Document {
     top_level: Vec<usize>,
     /// The sections of the body; none if the body is blank.
     pub sections: Vec<Section>,
-    /// From the front matter, else the first heading of level 1.
+    /// From the front matter, else the first heading of level 1 in markdown.
     pub title: Option<String>,
     /// From the front matter and `#tag`s in the text, without `#`, in order, each once.
     pub tags: Vec<String>,
@@ -225,6 +212,7 @@ struct Parsed {
     headings: Vec<Heading>,
     links: Vec<Link>,
     tags: Vec<String>,
+    flags: Vec<&'static str>,
 }
 
 #[derive(Debug)]
@@ -259,9 +247,14 @@ impl Document {
         let mut parsed = match format {
             Format::Markdown => markdown::parse(&text, scan, kept),
             Format::Text => text::parse(&text, scan),
+            Format::Yaml => structured::yaml(&text, scan),
+            Format::Json => structured::json(&text, scan),
+            Format::Code(language) => code::parse(&text, scan, language),
         };
+        flags.append(&mut parsed.flags);
         let sections = sections(&text, &body, &mut parsed.headings);
-        let title = front.title.or_else(|| sections.iter().find(|s| s.level == 1).map(|s| s.title.clone()));
+        let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
+        let title = front.title.or_else(|| titles.next().map(|section| section.title.clone()));
         let mut tags = front.tags;
         tags.append(&mut parsed.tags);
         let mut tags = unique(tags);
