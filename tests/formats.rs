@@ -270,6 +270,21 @@ fn c_and_cpp_items_and_documentation() {
 }
 
 #[test]
+fn macros_hide_no_items() {
+    assert_eq!(
+        outline(
+            "a.cc",
+            "BEGIN_NAMESPACE\n\nnamespace {\nTEST(A, b) { x(); }\n}  // namespace\nEND_NAMESPACE(a)\n\nint f() { return 1; }\n"
+        ),
+        "§ \n= BEGIN_NAMESPACE\n§ namespace\n= namespace {\n§ namespace > TEST\n= TEST(A, b) { x(); }|}  // namespace\n§ \n= END_NAMESPACE(a)\n§ f\n= int f() { return 1; }\n"
+    );
+    assert_eq!(
+        outline("a.rs", "cfg_io! {\n    /// Reads.\n    pub fn read() { m!{ a } }\n}\n\nfn b() {}\n"),
+        "§ \n= cfg_io! {\n§ read\n#     /// Reads.\n=     pub fn read() { m!{ a } }|}\n§ b\n= fn b() {}\n"
+    );
+}
+
+#[test]
 fn a_long_function_can_be_cut_at_its_blank_lines() {
     let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
     let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));
@@ -385,6 +400,24 @@ fn a_hundred_thousand_keys_are_as_many_sections() {
         let document = Document::from_text(path, text);
         check(&document);
         assert_eq!((document.sections.len(), document.flags.len()), (100_000, 0), "{path}");
+    }
+}
+
+#[test]
+fn every_strategy_chunks_every_format_without_loss() {
+    for spec in ["header unit=chars min=20 max=60 overlap=5", "heading unit=chars max=40 overlap=10"] {
+        let spec: Spec = spec.parse().unwrap();
+        for (path, text) in PATHS.iter().flat_map(|path| VALID.map(|text| (path, text))) {
+            let document = Document::from_text(path, text);
+            let mut covered = document.body.start;
+            for chunk in chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap() {
+                assert!(chunk.range.start >= covered && is_blank(&text[covered..chunk.range.start]), "{path} {text:?}");
+                let size = chunk.content(&document).chars().count();
+                assert!(size <= spec.max() || chunk.flags.iter().any(|flag| flag.starts_with("oversized_")));
+                covered = chunk.range.end;
+            }
+            assert!(is_blank(&text[covered..]), "{path} {text:?}");
+        }
     }
 }
 

@@ -273,8 +273,25 @@ impl Reader<'_> {
         self.last = None;
     }
 
+    /// Whether the statement so far is a macro of C without a semicolon: `NAMESPACE_BEGIN`.
+    fn is_macro_line(&self) -> bool {
+        let upper = |token: &Token| {
+            let word = &self.text[token.start..token.end];
+            token.kind == Kind::Word && word.bytes().all(|byte| !byte.is_ascii_lowercase()) && word.len() > 3
+        };
+        self.state == State::Header
+            && match &self.header[..] {
+                [name] => upper(name),
+                [name, group] => upper(name) && group.kind == Kind::Open(b'('),
+                _ => false,
+            }
+    }
+
     /// Whether a statement ends before this token, because it starts a new line.
     fn ends_before(&self, token: Token) -> bool {
+        if matches!(self.language, Language::C | Language::Cpp) {
+            return token.first && self.is_macro_line();
+        }
         let by_line = matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Go);
         let Some(last) = self.last.filter(|_| by_line && token.first && self.state != State::Between) else {
             return false;

@@ -86,28 +86,28 @@ impl<'t> Lexer<'t> {
         memchr::memmem::find(rest, needle.as_bytes()).map_or(self.end, |at| from + at + needle.len())
     }
 
-    fn scan(&mut self) -> Option<(Kind, usize)> {
+    fn read(&self) -> (Kind, usize) {
         let byte = self.peek(0);
         let c_like = self.language != Language::Python;
         if c_like && self.starts("//") {
-            return Some((Kind::Comment, self.comment_line()));
+            return (Kind::Comment, self.comment_line());
         }
         if c_like && self.starts("/*") {
-            return Some((Kind::Comment, self.comment_block()));
+            return (Kind::Comment, self.comment_block());
         }
         match byte {
-            b'#' if self.language == Language::Python => Some((Kind::Comment, self.line_end(self.at))),
+            b'#' if self.language == Language::Python => (Kind::Comment, self.line_end(self.at)),
             b'#' if self.first && matches!(self.language, Language::C | Language::Cpp) => {
-                Some((Kind::Directive, self.directive()))
+                (Kind::Directive, self.directive())
             }
-            b'"' | b'\'' | b'`' => Some(self.quote(byte)),
+            b'"' | b'\'' | b'`' => self.quote(byte),
             b'/' if self.operand && matches!(self.language, Language::JavaScript | Language::TypeScript) => {
-                Some(self.regex().map_or((Kind::Mark(b'/'), self.at + 1), |end| (Kind::Text, end)))
+                self.regex().map_or((Kind::Mark(b'/'), self.at + 1), |end| (Kind::Text, end))
             }
-            b'(' | b'[' | b'{' => Some((Kind::Open(byte), self.at + 1)),
-            b')' | b']' | b'}' => Some((Kind::Close(byte), self.at + 1)),
-            _ if is_word(byte) => Some(self.word()),
-            _ => Some((Kind::Mark(byte), self.at + 1)),
+            b'(' | b'[' | b'{' => (Kind::Open(byte), self.at + 1),
+            b')' | b']' | b'}' => (Kind::Close(byte), self.at + 1),
+            _ if is_word(byte) => self.word(),
+            _ => (Kind::Mark(byte), self.at + 1),
         }
     }
 
@@ -163,8 +163,9 @@ impl<'t> Lexer<'t> {
             _ => "'''",
         };
         match (self.language, byte) {
-            (Language::Python, b'"' | b'\'') if self.starts(triple) => (Kind::Text, self.long(triple)),
-            (Language::Java, b'"') if self.starts(triple) => (Kind::Text, self.long(triple)),
+            (Language::Python, b'"' | b'\'') | (Language::Java, b'"') if self.starts(triple) => {
+                (Kind::Text, self.long(triple))
+            }
             (Language::Rust, b'"') => (Kind::Text, self.string(b'"', true)),
             (Language::Rust, b'\'') => self.lifetime(),
             (Language::Go, b'`') => (Kind::Text, self.behind(self.at + 1, "`")),
@@ -305,10 +306,12 @@ impl<'t> Lexer<'t> {
                 return (Kind::Text, behind.string(b'"', true));
             }
             Language::Rust if word == b"b" && quote == b'\'' => return (Kind::Text, behind.string(b'\'', false)),
-            Language::Python if word.len() <= 2 && matches!(quote, b'"' | b'\'') => {
-                if word.iter().all(|byte| b"rbfutRBFUT".contains(byte)) {
-                    return behind.quote(quote);
-                }
+            Language::Python
+                if word.len() <= 2
+                    && matches!(quote, b'"' | b'\'')
+                    && word.iter().all(|byte| b"rbfutRBFUT".contains(byte)) =>
+            {
+                return behind.quote(quote);
             }
             Language::Cpp | Language::C if quote == b'"' && word.ends_with(b"R") && word.len() <= 3 => {
                 let name = self.bytes[end + 1..self.end].iter().take(17).take_while(|byte| **byte != b'(').count();
@@ -329,31 +332,31 @@ impl<'t> Lexer<'t> {
         }
         (Kind::Word, end)
     }
+}
 
-    /// Whether what follows this token is an operand.
-    fn operand_after(&self, kind: Kind, word: &[u8]) -> bool {
-        const BEFORE: [&[u8]; 14] = [
-            b"return",
-            b"typeof",
-            b"case",
-            b"in",
-            b"of",
-            b"delete",
-            b"void",
-            b"throw",
-            b"new",
-            b"else",
-            b"do",
-            b"instanceof",
-            b"yield",
-            b"await",
-        ];
-        match kind {
-            Kind::Word => BEFORE.contains(&word),
-            Kind::Close(bracket) => bracket == b'}',
-            Kind::Text => false,
-            _ => true,
-        }
+/// Whether what follows this token is an operand.
+fn operand_after(kind: Kind, word: &[u8]) -> bool {
+    const BEFORE: [&[u8]; 14] = [
+        b"return",
+        b"typeof",
+        b"case",
+        b"in",
+        b"of",
+        b"delete",
+        b"void",
+        b"throw",
+        b"new",
+        b"else",
+        b"do",
+        b"instanceof",
+        b"yield",
+        b"await",
+    ];
+    match kind {
+        Kind::Word => BEFORE.contains(&word),
+        Kind::Close(bracket) => bracket == b'}',
+        Kind::Text => false,
+        _ => true,
     }
 }
 
@@ -366,11 +369,11 @@ impl Iterator for Lexer<'_> {
                 b'\n' => self.first = true,
                 b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => {}
                 _ => {
-                    let (kind, end) = self.scan()?;
+                    let (kind, end) = self.read();
                     let token =
                         Token { kind, start: self.at, end: end.clamp(self.at + 1, self.end), first: self.first };
                     if kind != Kind::Comment {
-                        self.operand = self.operand_after(kind, &self.bytes[token.start..token.end]);
+                        self.operand = operand_after(kind, &self.bytes[token.start..token.end]);
                     }
                     self.at = token.end;
                     self.first = false;

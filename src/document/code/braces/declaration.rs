@@ -1,45 +1,12 @@
 //! What a declaration declares, told from its first tokens alone.
 
+mod c;
+mod name;
+
+pub(super) use name::prefix;
+
 use crate::document::Language;
 use crate::document::code::lex::{Kind, Token};
-
-/// Words that stand before a parenthesis and name no function.
-const NO_NAMES: [&str; 30] = [
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "return",
-    "throw",
-    "new",
-    "__attribute__",
-    "alignas",
-    "decltype",
-    "noexcept",
-    "sizeof",
-    "function",
-    "func",
-    "await",
-    "typeof",
-    "import",
-    "super",
-    "else",
-    "do",
-    "try",
-    "with",
-    "synchronized",
-    "assert",
-    "delete",
-    "yield",
-    "case",
-    "__declspec",
-    "static_assert",
-];
-
-/// Words that may stand behind the parameters of a C++ function.
-const BEHIND: [&str; 10] =
-    ["const", "noexcept", "override", "final", "throw", "volatile", "requires", "try", "__attribute__", "mutable"];
 
 /// Words that may stand before what is declared.
 const MODIFIERS: [&str; 22] = [
@@ -92,7 +59,7 @@ pub(super) struct Header<'t> {
 
 impl<'t> Header<'t> {
     pub(super) fn new(text: &'t str, language: Language, tokens: &'t [Token]) -> Self {
-        let tokens = &tokens[prefix(text, language, tokens)..];
+        let tokens = &tokens[name::prefix(text, language, tokens)..];
         let mut header = Self { text, language, tokens, bare: tokens };
         while let [first, rest @ ..] = header.bare {
             let word = header.text(first);
@@ -122,14 +89,6 @@ impl<'t> Header<'t> {
         header
     }
 
-    /// Whether a brace that comes now is a value in the initializers of a C++ constructor.
-    pub(super) fn initializes(&self) -> bool {
-        let Some((_, name)) = self.callable() else { return false };
-        let word = |token: &Token| token.kind == Kind::Word && !BEHIND.contains(&self.text(token));
-        let lone = |three: &[Token]| three[1].is(b':') && !three[0].is(b':') && !three[2].is(b':');
-        self.tokens.last().is_some_and(word) && self.tokens[name..].windows(3).any(lone)
-    }
-
     /// What is declared if a brace comes now.
     pub(super) fn before_brace(&self, inside: bool) -> Declaration {
         match self.language {
@@ -144,10 +103,9 @@ impl<'t> Header<'t> {
     /// What is declared if nothing more comes.
     pub(super) fn without_brace(&self, inside: bool, fields: bool) -> Declaration {
         match self.language {
-            Language::Rust if fields => Declaration::Other,
+            Language::Rust | Language::Java if fields => Declaration::Other,
             Language::Rust => self.rust(false),
             Language::Go => self.go(inside, false),
-            Language::Java if fields => Declaration::Other,
             Language::Java => self.java(inside),
             Language::JavaScript | Language::TypeScript => self.script(inside, false),
             _ => self.c(inside, false),
@@ -192,9 +150,7 @@ impl<'t> Header<'t> {
     fn rust(&self, brace: bool) -> Declaration {
         let name = self.word(1);
         match self.word(0) {
-            "fn" | "type" => self.item(1),
             "static" | "const" if matches!(name, "mut" | "ref") => self.item(2),
-            "static" | "const" => self.item(1),
             "macro_rules" => self.item(2),
             "struct" | "union" | "enum" if brace && !name.is_empty() => {
                 Declaration::Container { title: name.to_owned(), fields: true }
@@ -202,9 +158,11 @@ impl<'t> Header<'t> {
             "trait" | "mod" if brace && !name.is_empty() => {
                 Declaration::Container { title: name.to_owned(), fields: false }
             }
-            "struct" | "trait" => self.item(1),
+            "fn" | "type" | "static" | "const" | "struct" | "trait" => self.item(1),
             "impl" if brace => Declaration::Container { title: self.implementation(), fields: false },
             "" if brace && self.tokens.iter().any(|token| self.text(token) == "extern") => Declaration::Transparent,
+            // What a macro is given is mostly items: `cfg_if!`, `thread_local!`, `bitflags!`.
+            _ if brace && self.bare.len() > 2 && self.bare[self.bare.len() - 2].is(b'!') => Declaration::Transparent,
             _ => Declaration::Other,
         }
     }
@@ -212,7 +170,7 @@ impl<'t> Header<'t> {
     /// What stands between `impl<…>` and `where`.
     fn implementation(&self) -> String {
         let rest = &self.bare[1..];
-        let rest = &rest[angles(rest)..];
+        let rest = &rest[name::angles(rest)..];
         let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
@@ -234,13 +192,12 @@ impl<'t> Header<'t> {
                 let class = receiver.get(start..).unwrap_or_default();
                 Declaration::Item(format!("{class}.{}", self.word(2)))
             }
-            ("func", Some(Kind::Word)) => self.item(1),
             ("type", Some(Kind::Word))
                 if brace && self.tokens.iter().any(|token| matches!(self.text(token), "struct" | "interface")) =>
             {
                 Declaration::Container { title: self.word(1).to_owned(), fields: false }
             }
-            ("type" | "const" | "var", Some(Kind::Word)) => self.item(1),
+            ("func" | "type" | "const" | "var", Some(Kind::Word)) => self.item(1),
             (name, Some(Kind::Open(b'('))) if inside && !matches!(name, "" | "func") => self.item(0),
             _ => Declaration::Other,
         }
@@ -310,213 +267,4 @@ impl<'t> Header<'t> {
         // `a = b(c => d)` has its arrow in brackets; `a = c => d` and `a = async (c) => d` do not.
         matches!(first, "function" | "class" | "async") || arrow.is_some_and(|arrow| arrow <= 8)
     }
-
-    fn c(&self, inside: bool, brace: bool) -> Declaration {
-        let first = self.word(0);
-        let callable = self.callable().filter(|(_, at)| inside || *at > 0 || (brace && *at == 0));
-        if first == "namespace" && brace {
-            let words = self.bare[1..].iter().take_while(|token| token.kind != Kind::Open(b'{'));
-            let title: String = words.map(|token| self.text(token)).collect();
-            return Declaration::Container {
-                title: if title.is_empty() { first.to_owned() } else { title },
-                fields: false,
-            };
-        }
-        if first == "extern"
-            && self.bare.get(1).is_some_and(|token| token.kind == Kind::Text)
-            && brace
-            && callable.is_none()
-        {
-            return Declaration::Transparent;
-        }
-        if first == "typedef" && !brace {
-            return self.typedef();
-        }
-        if first == "using" && self.assignment().is_some() {
-            return self.item(1);
-        }
-        if let Some((title, _)) = callable {
-            return Declaration::Item(title);
-        }
-        let keyword = |token: &Token| matches!(self.text(token), "class" | "struct" | "union" | "enum");
-        match self.tokens.iter().position(keyword) {
-            Some(at) if brace && self.assignment().is_none() => {
-                let fields = self.text(&self.tokens[at]) == "enum";
-                let rest = &self.tokens[at + 1..];
-                let end =
-                    rest.iter().position(|token| token.is(b':') || token.is(b'<') || token.kind == Kind::Open(b'{'));
-                let mut names = rest[..end.unwrap_or(rest.len())].iter().rev().filter(|token| token.kind == Kind::Word);
-                let name = names.find(|token| self.text(token) != "final").map(|token| self.text(token));
-                let title = name.filter(|name| !matches!(*name, "class" | "struct"));
-                Declaration::Container { title: title.unwrap_or(self.text(&self.tokens[at])).to_owned(), fields }
-            }
-            _ => Declaration::Other,
-        }
-    }
-
-    fn typedef(&self) -> Declaration {
-        let pointer = self.tokens.iter().position(|token| token.kind == Kind::Open(b'('));
-        let source = pointer.map(|at| self.tokens[at].start);
-        if let Some((start, last)) = source.zip(self.tokens.last())
-            && let Some(inside) = self.text[start..last.end].strip_prefix('(')
-            && let Some(name) = inside.trim_start().strip_prefix('*')
-        {
-            let name: String = name.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            return if name.is_empty() { Declaration::Other } else { Declaration::Item(name) };
-        }
-        let end = pointer.unwrap_or(self.tokens.len());
-        match self.tokens[..end].iter().rev().find(|token| token.kind == Kind::Word) {
-            Some(name) => Declaration::Item(self.text(name).to_owned()),
-            None => Declaration::Other,
-        }
-    }
-
-    /// Index of a `=` that assigns, outside `<…>`.
-    fn assignment(&self) -> Option<usize> {
-        let mut depth = 0_usize;
-        for (at, token) in self.tokens.iter().enumerate() {
-            let before = at.checked_sub(1).map(|before| self.tokens[before]);
-            let after = self.tokens.get(at + 1).filter(|next| next.start == token.end);
-            match token.kind {
-                Kind::Word if self.text(token) == "operator" => return None,
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
-                    depth = depth.saturating_sub(1);
-                }
-                Kind::Mark(b'=') if depth == 0 && !after.is_some_and(|next| next.is(b'>') || next.is(b'=')) => {
-                    return Some(at);
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// The name before the parameters of a function, and the index of its first token.
-    fn callable(&self) -> Option<(String, usize)> {
-        let tokens = self.tokens;
-        let c = matches!(self.language, Language::C | Language::Cpp);
-        let limit = self.assignment().unwrap_or(tokens.len());
-        let mut depth = 0_usize;
-        for (at, token) in tokens[..limit].iter().enumerate() {
-            let before = at.checked_sub(1).map(|before| &tokens[before]);
-            match token.kind {
-                Kind::Word if c && self.text(token) == "operator" => {
-                    let mut groups = tokens[at..].iter().filter(|token| token.kind == Kind::Open(b'('));
-                    let first = groups.next()?;
-                    let end = if first.start == token.end { groups.next().unwrap_or(first).start } else { first.start };
-                    return Some((self.text[token.start..end].to_owned(), at));
-                }
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
-                    depth = depth.saturating_sub(1);
-                }
-                Kind::Open(b'(') if depth == 0 => {
-                    let next = tokens
-                        .get(at + 1)
-                        .map_or("", |next| if next.kind == Kind::Word { self.text(next) } else { "" });
-                    if c && !next.is_empty() && !BEHIND.contains(&next) {
-                        continue;
-                    }
-                    let Some(first) = self.name_before(at) else { continue };
-                    let title = &self.text[tokens[first].start..token.start];
-                    let title = title.split('<').next().unwrap_or(title).trim_end();
-                    return Some((title.to_owned(), first));
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// Index of the first token of the name that ends before the parenthesis at `at`.
-    fn name_before(&self, at: usize) -> Option<usize> {
-        let tokens = self.tokens;
-        let mut first = at.checked_sub(1)?;
-        let scripted = matches!(self.language, Language::JavaScript | Language::TypeScript);
-        if tokens[first].is(b'>') {
-            // Type parameters: the name stands before their `<`.
-            let mut depth = 0_usize;
-            loop {
-                if tokens[first].is(b'>') {
-                    depth += 1;
-                } else if tokens[first].is(b'<') {
-                    depth -= 1;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                first = first.checked_sub(1)?;
-            }
-            first = first.checked_sub(1)?;
-        }
-        let name = &tokens[first];
-        match name.kind {
-            Kind::Word if NO_NAMES.contains(&self.text(name)) => return None,
-            Kind::Word => {}
-            Kind::Text | Kind::Open(b'[') if scripted => return Some(first),
-            _ => return None,
-        }
-        let mark = |at: usize, mark: u8| tokens[at].is(mark);
-        loop {
-            if first >= 1 && (mark(first - 1, b'~') || (scripted && mark(first - 1, b'#'))) {
-                first -= 1;
-            } else if first >= 3
-                && mark(first - 1, b':')
-                && mark(first - 2, b':')
-                && tokens[first - 3].kind == Kind::Word
-            {
-                first -= 3;
-            } else {
-                return Some(first);
-            }
-        }
-    }
-}
-
-/// Number of tokens before a declaration that say nothing of its kind: annotations, `template<…>`,
-/// `public:`.
-pub(super) fn prefix(text: &str, language: Language, tokens: &[Token]) -> usize {
-    let mut at = 0;
-    let word = |at: usize| {
-        let token = tokens.get(at).filter(|token| token.kind == Kind::Word);
-        token.map_or("", |token| &text[token.start..token.end])
-    };
-    let is = |at: usize, mark: u8| tokens.get(at).is_some_and(|token| token.is(mark));
-    loop {
-        if is(at, b'@') && word(at + 1) != "interface" && !word(at + 1).is_empty() {
-            at += 2;
-            while is(at, b'.') && !word(at + 1).is_empty() {
-                at += 2;
-            }
-            if tokens.get(at).is_some_and(|token| token.kind == Kind::Open(b'(')) {
-                at += 1;
-            }
-        } else if matches!(language, Language::C | Language::Cpp) && word(at) == "template" && is(at + 1, b'<') {
-            at += 1 + angles(&tokens[at + 1..]).max(1);
-        } else if matches!(language, Language::C | Language::Cpp)
-            && matches!(word(at), "public" | "private" | "protected" | "signals" | "slots")
-            && is(at + 1, b':')
-        {
-            at += 2;
-        } else {
-            return at.min(tokens.len());
-        }
-    }
-}
-
-/// Number of tokens in the `<…>` at the start; none if it is not closed.
-fn angles(tokens: &[Token]) -> usize {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate() {
-        match token.kind {
-            Kind::Mark(b'<') => depth += 1,
-            Kind::Mark(b'>') if at > 0 && !tokens[at - 1].is(b'-') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return if at == 0 { 0 } else { at + 1 };
-        }
-    }
-    0
 }
