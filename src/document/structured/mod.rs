@@ -48,6 +48,8 @@ struct Tree<'t> {
     headings: Vec<Heading>,
     /// The open entries, outermost first; those that are not recorded are `None`.
     open: Vec<Option<usize>>,
+    /// How many entries are open inside these that are too deep.
+    skipped: usize,
     /// The entry last closed at each depth of `open`, while its parent is open.
     closed: Vec<Option<usize>>,
     /// End of the last token, which never moves back.
@@ -62,6 +64,7 @@ impl<'t> Tree<'t> {
             blocks: Vec::new(),
             headings: Vec::new(),
             open: Vec::new(),
+            skipped: 0,
             closed: vec![None],
             cursor: body.start,
             end: body.end,
@@ -77,21 +80,23 @@ impl<'t> Tree<'t> {
     fn enter(&mut self, at: usize, kind: BlockKind) {
         let at = at.max(self.cursor);
         let depth = self.open.len();
-        let recorded = depth <= MAX_DEPTH && self.open.last().is_none_or(Option::is_some);
+        if depth > MAX_DEPTH || self.open.last().is_some_and(Option::is_none) {
+            self.skipped += 1;
+            self.cursor = at;
+            return;
+        }
+        let start = self.start(at);
         let mut index = None;
-        if recorded {
-            let start = self.start(at);
-            let before = self.closed[depth];
-            if before.is_none_or(|before| self.blocks[before].range.start < start) {
-                if let Some(before) = before {
-                    // The comma and the comments behind an entry are its own.
-                    let end = self.blocks[before].range.end;
-                    let gap = self.text[end..start].trim_end();
-                    self.blocks[before].range.end = end + gap.len();
-                }
-                index = Some(self.blocks.len());
-                self.blocks.push(Block { kind, range: start..at, next: 0 });
+        let before = self.closed[depth];
+        if before.is_none_or(|before| self.blocks[before].range.start < start) {
+            if let Some(before) = before {
+                // The comma and the comments behind an entry are its own.
+                let end = self.blocks[before].range.end;
+                let gap = self.text[end..start].trim_end();
+                self.blocks[before].range.end = end + gap.len();
             }
+            index = Some(self.blocks.len());
+            self.blocks.push(Block { kind, range: start..at, next: 0 });
         }
         self.cursor = at;
         self.open.push(index);
@@ -109,6 +114,10 @@ impl<'t> Tree<'t> {
 
     /// Closes the entry opened last.
     fn leave(&mut self) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
         self.closed.pop();
         let Some(Some(index)) = self.open.pop() else { return };
         let block = &mut self.blocks[index];
