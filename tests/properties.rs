@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn every_promise_holds_for_generated_markdown(text in markdown(), spec in specs()) {
-        for path in ["doc.md", "doc.txt"] {
+        for path in ["doc.md", "doc.txt", "doc.yaml", "doc.rs", "doc.py"] {
             let document = Document::from_text(path, text.clone());
             let chunks = chunk(&document, &spec, sizer(&spec)).unwrap();
             check(&document, &spec, &chunks, true);

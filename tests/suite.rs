@@ -16,6 +16,7 @@ mod corpus;
 mod counting;
 mod document;
 mod embedding;
+mod formats;
 mod header;
 mod heading;
 mod hub;

@@ -6,11 +6,14 @@
 //! and no byte of its text is lost.
 
 mod anchor;
+mod code;
+mod format;
 mod front_matter;
 mod markdown;
 mod mask;
 mod position;
 mod security;
+mod structured;
 mod tag;
 mod text;
 
@@ -19,8 +22,10 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 pub use anchor::slug;
+pub use format::{Format, Language};
 pub use position::Positions;
 pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
+pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::named::named;
@@ -46,36 +51,6 @@ pub const MAX_TAGS: usize = 200;
 /// heading itself is never cut.
 pub const MAX_TITLE: usize = 300;
 
-/// How a document's text is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// `CommonMark` with the GitHub extensions, footnotes, math and wikilinks.
-    Markdown,
-    /// Paragraphs separated by blank lines, nothing else.
-    Text,
-}
-
-impl Format {
-    /// The format of a file, by its extension; plain text if it is not known.
-    #[must_use]
-    pub fn of_path(path: &str) -> Self {
-        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        match extension.as_deref() {
-            Some("md" | "markdown" | "mdx" | "mkd") => Self::Markdown,
-            _ => Self::Text,
-        }
-    }
-
-    /// The name written to datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Text => "text",
-        }
-    }
-}
-
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
@@ -87,7 +62,8 @@ pub enum BlockKind {
     List,
     /// A list item.
     ListItem,
-    /// A fenced or indented code block.
+    /// A fenced or indented code block; in source code, everything but documentation comments.
+    /// There its children are the parts that blank lines separate.
     Code,
     /// A table.
     Table,
@@ -107,6 +83,10 @@ pub enum BlockKind {
     Template,
     /// Front matter that could not be read and is therefore kept as text.
     FrontMatter,
+    /// A key with its value or an element, of YAML or JSON; the entries inside are its children.
+    Entry,
+    /// A documentation comment of source code, or what comments say about a whole YAML or JSON file.
+    Comment,
 }
 
 impl BlockKind {
@@ -128,6 +108,8 @@ impl BlockKind {
             Self::References => "references",
             Self::Template => "template",
             Self::FrontMatter => "front_matter",
+            Self::Entry => "entry",
+            Self::Comment => "doc_comment",
         }
     }
 
@@ -148,6 +130,8 @@ impl BlockKind {
             Self::References => "oversized_references",
             Self::Template => "oversized_template",
             Self::FrontMatter => "oversized_front_matter",
+            Self::Entry => "oversized_entry",
+            Self::Comment => "oversized_doc_comment",
         }
     }
 }
@@ -165,9 +149,14 @@ pub struct Block {
 
 /// A heading and what follows it up to the next heading of any level, or the text before the
 /// first heading. Headings inside quotes, lists and `:::` containers open no section.
+///
+/// In YAML and JSON the keys of the top-level mapping are the headings. In source code items are:
+/// functions, types, and inside a class or module its members. What stands between two items is
+/// again a section of the class or module around them, or at the top level one of level 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Heading level 1 to 6; 0 for the text before the first heading.
+    /// Heading level 1 to 6; 0 for text under no heading. Outside source code that is only the text
+    /// before the first heading.
     pub level: u8,
     /// Heading text without markup; empty for the text before the first heading.
     pub title: String,
@@ -251,7 +240,7 @@ pub struct Document {
     top_level: Vec<usize>,
     /// The sections of the body; none if the body is blank.
     pub sections: Vec<Section>,
-    /// From the front matter, else the first heading of level 1.
+    /// From the front matter, else the first heading of level 1 in markdown.
     pub title: Option<String>,
     /// From the front matter and `#tag`s in the text, without `#`, in order, each once.
     pub tags: Vec<String>,
@@ -284,6 +273,7 @@ struct Parsed {
     headings: Vec<Heading>,
     links: Vec<Link>,
     tags: Vec<String>,
+    flags: Vec<&'static str>,
     anchors: Vec<(String, usize)>,
     footnotes: Vec<Footnote>,
     markup: Markup,
@@ -333,13 +323,24 @@ impl Document {
         let mut parsed = match format {
             Format::Markdown => markdown::parse(&text, scan, kept, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
+            Format::Yaml => structured::yaml(&text, scan),
+            Format::Json => structured::json(&text, scan),
+            Format::Code(language) => code::parse(&text, scan, language),
         };
+        flags.append(&mut parsed.flags);
+        if format != Format::Markdown {
+            let mut slugger = anchor::Slugger::default();
+            for heading in parsed.headings.iter_mut().filter(|heading| heading.level > 0) {
+                heading.anchor = slugger.name(&heading.title);
+            }
+        }
         // A heading is recorded when it ends, after the elements inside it.
         parsed.anchors.sort_by_key(|(_, at)| *at);
         let sections = sections(&text, &body, &mut parsed.headings);
         let leveled = source.collection != EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
-        let title = front.title.or_else(|| sections.iter().find(|s| s.level == 1).map(|s| s.title.clone()));
+        let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
+        let title = front.title.or_else(|| titles.next().map(|section| section.title.clone()));
         let mut tags = front.tags;
         tags.append(&mut parsed.tags);
         let mut tags = unique(tags);

@@ -1,0 +1,342 @@
+//! Languages with braces: declarations by how they begin, scopes by their brackets.
+
+use std::ops::Range;
+
+use super::lex::{Kind, Lexer, Token};
+use super::outline::{Cut, Outline, Scope};
+use crate::document::Language;
+
+mod declaration;
+
+use declaration::{Declaration, Header, prefix};
+
+/// Tokens of a declaration that are looked at; what follows cannot change what it is.
+const MAX_HEADER: usize = 128;
+
+pub(super) fn cuts(text: &str, body: Range<usize>, language: Language) -> Vec<Cut> {
+    let mut reader = Reader {
+        text,
+        language,
+        outline: Outline::new(text, language),
+        scopes: vec![Level { scope: Outline::root(), fields: false, tail: None }],
+        header: Vec::new(),
+        nest: Vec::new(),
+        braces: 0,
+        state: State::Between,
+        last: None,
+        typedef: None,
+    };
+    for token in Lexer::new(text, body, language) {
+        reader.token(token);
+    }
+    reader.end_statement();
+    let scope = reader.scope();
+    reader.outline.flush(&scope);
+    reader.outline.cuts
+}
+
+struct Level {
+    scope: Scope,
+    /// Whether commas separate what stands in it: fields, variants.
+    fields: bool,
+    /// In C a name and a semicolon may follow the closing brace: then the cut whose heading is the
+    /// type's, and whether the name that follows is its name.
+    tail: Option<(usize, bool)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// No statement has begun.
+    Between,
+    /// In the header of one, which is not yet known.
+    Header,
+    /// In one that is known; whether it ends with its brace.
+    Known { braced: bool },
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    language: Language,
+    outline: Outline<'t>,
+    scopes: Vec<Level>,
+    /// Tokens of the statement outside brackets, an opening bracket for each group.
+    header: Vec<Token>,
+    /// Brackets open in the statement.
+    nest: Vec<u8>,
+    /// How many of them are braces.
+    braces: usize,
+    state: State,
+    /// The last token of the statement outside brackets, with closing ones.
+    last: Option<Token>,
+    /// The cut whose heading the next name is.
+    typedef: Option<usize>,
+}
+
+impl Reader<'_> {
+    fn scope(&self) -> Scope {
+        self.scopes.last().map_or_else(Outline::root, |level| level.scope.clone())
+    }
+
+    fn token(&mut self, token: Token) {
+        match token.kind {
+            Kind::Comment => {
+                if self.nest.is_empty() && self.ends_before(token) {
+                    self.end_statement();
+                }
+                if self.state == State::Between && self.nest.is_empty() && token.first {
+                    self.outline.comment(token.start, token.end);
+                }
+                return;
+            }
+            Kind::Directive => {
+                if self.state == State::Between && self.nest.is_empty() {
+                    let word = self.text[token.start + 1..token.end].trim_start();
+                    if word.starts_with("define") || word.starts_with("include") {
+                        let scope = self.scope();
+                        self.outline.other(token.start, &scope, word.starts_with("define"));
+                    } else {
+                        // A condition goes with what follows it.
+                        self.outline.attribute(token.start, token.end);
+                    }
+                }
+                return;
+            }
+            _ => {}
+        }
+        if !self.nest.is_empty() {
+            self.nested(token);
+            return;
+        }
+        if self.ends_before(token) {
+            self.end_statement();
+        }
+        match token.kind {
+            Kind::Close(bracket) => self.close(bracket),
+            Kind::Mark(b';') => {
+                self.end_statement();
+                // The constants of a Java enum end here.
+                if let (Language::Java, Some(level)) = (self.language, self.scopes.last_mut()) {
+                    level.fields = false;
+                }
+            }
+            Kind::Mark(b',') if self.scopes.last().is_some_and(|level| level.fields) => self.end_statement(),
+            _ => {
+                if self.state == State::Between {
+                    self.state = State::Header;
+                }
+                if self.header.len() < MAX_HEADER {
+                    self.header.push(token);
+                }
+                self.last = Some(token);
+                if let Kind::Open(bracket) = token.kind {
+                    self.open(bracket, token);
+                }
+            }
+        }
+    }
+
+    /// A bracket opens in a statement, outside others.
+    fn open(&mut self, bracket: u8, token: Token) {
+        if bracket == b'{' && self.state == State::Header {
+            let before = &self.header[..self.header.len().saturating_sub(1)];
+            let header = Header::new(self.text, self.language, &self.header);
+            let inside = self.scopes.len() > 1;
+            let start = self.header.first().map_or(token.start, |first| first.start);
+            if self.language == Language::Cpp && Header::new(self.text, self.language, before).initializes() {
+                self.nest(bracket);
+                return;
+            }
+            let scope = self.scope();
+            match header.before_brace(inside) {
+                Declaration::Container { title, fields } => {
+                    let c = matches!(self.language, Language::C | Language::Cpp);
+                    let word = self.header.first().map_or("", |first| &self.text[first.start..first.end]);
+                    let tail = c && !matches!(word, "namespace" | "inline");
+                    let scope = self.outline.item(start, &scope, &title);
+                    let tail = tail.then_some((self.outline.headed, word == "typedef"));
+                    self.enter(Level { scope, fields, tail });
+                    return;
+                }
+                Declaration::Transparent => {
+                    self.outline.other(start, &scope, false);
+                    self.enter(Level { scope, fields: false, tail: None });
+                    return;
+                }
+                Declaration::Item(title) => {
+                    self.outline.item(start, &scope, &title);
+                    self.state = State::Known { braced: header.ends_with_brace() };
+                }
+                Declaration::Other => {
+                    if header.ends_with_brace() {
+                        self.outline.other(start, &scope, inside);
+                        self.state = State::Known { braced: true };
+                    }
+                }
+            }
+        }
+        self.nest(bracket);
+    }
+
+    fn nest(&mut self, bracket: u8) {
+        self.nest.push(bracket);
+        self.braces += usize::from(bracket == b'{');
+    }
+
+    fn unnest(&mut self) -> Option<u8> {
+        let bracket = self.nest.pop()?;
+        self.braces -= usize::from(bracket == b'{');
+        Some(bracket)
+    }
+
+    fn enter(&mut self, level: Level) {
+        self.scopes.push(level);
+        self.header.clear();
+        self.state = State::Between;
+        self.last = None;
+    }
+
+    /// A token inside the brackets of a statement.
+    fn nested(&mut self, token: Token) {
+        match token.kind {
+            Kind::Open(bracket) => self.nest(bracket),
+            Kind::Close(bracket) => {
+                let opening = opening(bracket);
+                // A bracket that does not fit is passed over, unless a brace closes what was left open.
+                if self.nest.last() == Some(&opening) {
+                    self.unnest();
+                } else if bracket == b'}' && self.braces > 0 {
+                    while self.unnest().is_some_and(|open| open != b'{') {}
+                }
+                if self.nest.is_empty() {
+                    self.last = Some(token);
+                    self.group_closed(bracket, token);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn group_closed(&mut self, bracket: u8, token: Token) {
+        if bracket == b'}' && self.state == (State::Known { braced: true }) {
+            self.reset();
+        } else if self.language == Language::Rust && self.header.first().is_some_and(|first| first.is(b'#')) {
+            let attribute = matches!(self.header.len(), 2 | 3) && bracket == b']';
+            if let (true, Some(first)) = (attribute, self.header.first()) {
+                self.outline.attribute(first.start, token.end);
+                self.reset();
+            }
+        }
+    }
+
+    /// A closing bracket outside the brackets of a statement.
+    fn close(&mut self, bracket: u8) {
+        self.end_statement();
+        if bracket == b'}' && self.scopes.len() > 1 {
+            let scope = self.scope();
+            self.outline.flush(&scope);
+            if let Some((cut, typedef)) = self.scopes.pop().and_then(|level| level.tail) {
+                self.state = State::Known { braced: false };
+                self.typedef = typedef.then_some(cut);
+            }
+        }
+    }
+
+    /// The statement ends; if it is not known yet, its header is all there is to know it by.
+    fn end_statement(&mut self) {
+        if self.state == State::Header
+            && let Some(first) = self.header.first()
+        {
+            let start = first.start;
+            let inside = self.scopes.len() > 1;
+            let scope = self.scope();
+            let header = Header::new(self.text, self.language, &self.header);
+            match header.without_brace(inside, self.scopes.last().is_some_and(|level| level.fields)) {
+                Declaration::Item(title) => {
+                    self.outline.item(start, &scope, &title);
+                }
+                _ => self.outline.other(start, &scope, inside || header.declares()),
+            }
+        }
+        if let Some(cut) = self.typedef.take()
+            && let Some(name) = self.header.iter().find(|token| token.kind == Kind::Word)
+        {
+            self.outline.rename(cut, &self.text[name.start..name.end]);
+        }
+        self.reset();
+    }
+
+    fn reset(&mut self) {
+        self.header.clear();
+        self.nest.clear();
+        self.braces = 0;
+        self.state = State::Between;
+        self.last = None;
+    }
+
+    /// Whether the statement so far is a macro of C without a semicolon: `NAMESPACE_BEGIN`.
+    fn is_macro_line(&self) -> bool {
+        let upper = |token: &Token| {
+            let word = &self.text[token.start..token.end];
+            token.kind == Kind::Word && word.bytes().all(|byte| !byte.is_ascii_lowercase()) && word.len() > 3
+        };
+        self.state == State::Header
+            && match &self.header[..] {
+                [name] => upper(name),
+                [name, group] => upper(name) && group.kind == Kind::Open(b'('),
+                _ => false,
+            }
+    }
+
+    /// Whether a statement ends before this token, because it starts a new line.
+    fn ends_before(&self, token: Token) -> bool {
+        if matches!(self.language, Language::C | Language::Cpp) {
+            return token.first && self.is_macro_line();
+        }
+        let by_line = matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Go);
+        let Some(last) = self.last.filter(|_| by_line && token.first && self.state != State::Between) else {
+            return false;
+        };
+        if self.language == Language::Go {
+            return matches!(last.kind, Kind::Word | Kind::Text | Kind::Close(_));
+        }
+        // A decorator alone is no statement.
+        if self.state == State::Header && prefix(self.text, self.language, &self.header) == self.header.len() {
+            return false;
+        }
+        let word = |token: &Token| if token.kind == Kind::Word { &self.text[token.start..token.end] } else { "" };
+        let goes_on = match last.kind {
+            Kind::Word => matches!(
+                word(&last),
+                "export"
+                    | "default"
+                    | "async"
+                    | "abstract"
+                    | "declare"
+                    | "extends"
+                    | "implements"
+                    | "function"
+                    | "class"
+            ),
+            Kind::Mark(mark) => mark != b'>',
+            _ => false,
+        };
+        let joins = match token.kind {
+            Kind::Word => matches!(
+                word(&token),
+                "extends" | "implements" | "instanceof" | "in" | "of" | "as" | "satisfies" | "from"
+            ),
+            Kind::Mark(mark) => !matches!(mark, b'@' | b'#' | b'*' | b';'),
+            Kind::Open(bracket) => bracket != b'[' || self.scopes.len() == 1,
+            _ => false,
+        };
+        !goes_on && !joins
+    }
+}
+
+fn opening(bracket: u8) -> u8 {
+    match bracket {
+        b')' => b'(',
+        b']' => b'[',
+        _ => b'{',
+    }
+}

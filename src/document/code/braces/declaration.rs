@@ -1,0 +1,270 @@
+//! What a declaration declares, told from its first tokens alone.
+
+mod c;
+mod name;
+
+pub(super) use name::prefix;
+
+use crate::document::Language;
+use crate::document::code::lex::{Kind, Token};
+
+/// Words that may stand before what is declared.
+const MODIFIERS: [&str; 22] = [
+    "pub",
+    "async",
+    "unsafe",
+    "default",
+    "crate",
+    "export",
+    "declare",
+    "abstract",
+    "public",
+    "private",
+    "protected",
+    "static",
+    "readonly",
+    "override",
+    "get",
+    "set",
+    "accessor",
+    "inline",
+    "final",
+    "sealed",
+    "strictfp",
+    "non",
+];
+
+pub(super) enum Declaration {
+    /// A type or module whose members stand between its braces.
+    Container {
+        title: String,
+        /// Whether commas separate them.
+        fields: bool,
+    },
+    /// Braces that only group: `extern "C" {`.
+    Transparent,
+    /// A function, or another item without members.
+    Item(String),
+    /// Anything else.
+    Other,
+}
+
+pub(super) struct Header<'t> {
+    text: &'t str,
+    language: Language,
+    tokens: &'t [Token],
+    /// The same without modifiers.
+    bare: &'t [Token],
+}
+
+impl<'t> Header<'t> {
+    pub(super) fn new(text: &'t str, language: Language, tokens: &'t [Token]) -> Self {
+        let tokens = &tokens[name::prefix(text, language, tokens)..];
+        let mut header = Self { text, language, tokens, bare: tokens };
+        while let [first, rest @ ..] = header.bare {
+            let word = header.text(first);
+            let rust = language == Language::Rust;
+            let next = rest.first().map_or("", |next| header.text(next));
+            let skip = match first.kind {
+                // As the name of a method they are no modifiers.
+                Kind::Word
+                    if rest.first().is_some_and(|next| !rust && (next.kind == Kind::Open(b'(') || next.is(b'='))) =>
+                {
+                    false
+                }
+                Kind::Word if word == "const" => rust && matches!(next, "fn" | "unsafe" | "async" | "extern"),
+                Kind::Word if word == "extern" => {
+                    rust && matches!(rest.first(), Some(next) if next.kind == Kind::Text || header.text(next) == "fn")
+                }
+                Kind::Word => MODIFIERS.contains(&word),
+                Kind::Open(b'(') | Kind::Text => rust,
+                Kind::Mark(b'*') => matches!(language, Language::JavaScript | Language::TypeScript),
+                _ => false,
+            };
+            if !skip {
+                break;
+            }
+            header.bare = rest;
+        }
+        header
+    }
+
+    /// What is declared if a brace comes now.
+    pub(super) fn before_brace(&self, inside: bool) -> Declaration {
+        match self.language {
+            Language::Rust => self.rust(true),
+            Language::Go => self.go(inside, true),
+            Language::Java => self.java(inside),
+            Language::JavaScript | Language::TypeScript => self.script(inside, true),
+            _ => self.c(inside, true),
+        }
+    }
+
+    /// What is declared if nothing more comes.
+    pub(super) fn without_brace(&self, inside: bool, fields: bool) -> Declaration {
+        match self.language {
+            Language::Rust | Language::Java if fields => Declaration::Other,
+            Language::Rust => self.rust(false),
+            Language::Go => self.go(inside, false),
+            Language::Java => self.java(inside),
+            Language::JavaScript | Language::TypeScript => self.script(inside, false),
+            _ => self.c(inside, false),
+        }
+    }
+
+    /// Whether the statement ends with the brace that comes now.
+    pub(super) fn ends_with_brace(&self) -> bool {
+        let first = self.bare.first().map_or("", |first| self.text(first));
+        let open = matches!(first, "use" | "let" | "const" | "var" | "type" | "typedef" | "import");
+        let fixed = self.language == Language::Rust && first == "static";
+        let line = self.language == Language::Go && first != "func";
+        !open && !fixed && !line && self.assignment().is_none()
+    }
+
+    /// Whether a comment above is about what begins here, though it is no item.
+    pub(super) fn declares(&self) -> bool {
+        let first = self.bare.first().map_or("", |first| self.text(first));
+        let names = match self.language {
+            Language::Go => matches!(first, "package" | "const" | "var" | "type"),
+            _ => true,
+        };
+        names && first != "using"
+    }
+
+    fn text(&self, token: &Token) -> &'t str {
+        &self.text[token.start..token.end]
+    }
+
+    /// The word at `at` of the bare header.
+    fn word(&self, at: usize) -> &'t str {
+        self.bare.get(at).filter(|token| token.kind == Kind::Word).map_or("", |token| self.text(token))
+    }
+
+    fn item(&self, at: usize) -> Declaration {
+        match self.word(at) {
+            "" => Declaration::Other,
+            name => Declaration::Item(name.to_owned()),
+        }
+    }
+
+    fn rust(&self, brace: bool) -> Declaration {
+        let name = self.word(1);
+        match self.word(0) {
+            "static" | "const" if matches!(name, "mut" | "ref") => self.item(2),
+            "macro_rules" => self.item(2),
+            "struct" | "union" | "enum" if brace && !name.is_empty() => {
+                Declaration::Container { title: name.to_owned(), fields: true }
+            }
+            "trait" | "mod" if brace && !name.is_empty() => {
+                Declaration::Container { title: name.to_owned(), fields: false }
+            }
+            "fn" | "type" | "static" | "const" | "struct" | "trait" => self.item(1),
+            "impl" if brace => Declaration::Container { title: self.implementation(), fields: false },
+            "" if brace && self.tokens.iter().any(|token| self.text(token) == "extern") => Declaration::Transparent,
+            // What a macro is given is mostly items: `cfg_if!`, `thread_local!`, `bitflags!`.
+            _ if brace && self.bare.len() > 2 && self.bare[self.bare.len() - 2].is(b'!') => Declaration::Transparent,
+            _ => Declaration::Other,
+        }
+    }
+
+    /// What stands between `impl<…>` and `where`.
+    fn implementation(&self) -> String {
+        let rest = &self.bare[1..];
+        let rest = &rest[name::angles(rest)..];
+        let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
+        let named = &rest[..end.unwrap_or(rest.len())];
+        let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
+        let title = &self.text[first.start..last.end];
+        // The type alone, so that a member is `Type > member`; a trait is said with its type.
+        let inherent = !named.iter().any(|token| self.text(token) == "for");
+        let bare = title.split('<').next().filter(|bare| inherent && !bare.is_empty());
+        bare.unwrap_or(title).to_owned()
+    }
+
+    fn go(&self, inside: bool, brace: bool) -> Declaration {
+        match (self.word(0), self.bare.get(1).map(|token| token.kind)) {
+            ("func", Some(Kind::Open(b'('))) if !self.word(2).is_empty() => {
+                // The receiver's type is the last name in the parentheses.
+                let receiver = &self.text[self.bare[1].start..self.bare[2].start];
+                let receiver = receiver.split('[').next().unwrap_or(receiver).trim_end_matches([')', ' ', '\t']);
+                let start = receiver.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+                // What is found there is one ASCII character.
+                let class = receiver.get(start..).unwrap_or_default();
+                Declaration::Item(format!("{class}.{}", self.word(2)))
+            }
+            ("type", Some(Kind::Word))
+                if brace && self.tokens.iter().any(|token| matches!(self.text(token), "struct" | "interface")) =>
+            {
+                Declaration::Container { title: self.word(1).to_owned(), fields: false }
+            }
+            ("func" | "type" | "const" | "var", Some(Kind::Word)) => self.item(1),
+            (name, Some(Kind::Open(b'('))) if inside && !matches!(name, "" | "func") => self.item(0),
+            _ => Declaration::Other,
+        }
+    }
+
+    fn java(&self, inside: bool) -> Declaration {
+        let callable = self.callable();
+        let limit = callable.as_ref().map_or(self.tokens.len(), |(_, at)| *at);
+        let keyword = |token: &Token| matches!(self.text(token), "class" | "interface" | "enum" | "record");
+        if let Some(at) = self.tokens[..limit].iter().position(keyword)
+            && let Some(name) = self.tokens.get(at + 1).filter(|token| token.kind == Kind::Word)
+        {
+            let fields = self.text(&self.tokens[at]) == "enum";
+            return Declaration::Container { title: self.text(name).to_owned(), fields };
+        }
+        match callable {
+            Some((title, _)) if inside => Declaration::Item(title),
+            _ => Declaration::Other,
+        }
+    }
+
+    fn script(&self, inside: bool, brace: bool) -> Declaration {
+        let named = |at: usize| if self.word(at).is_empty() { "default".to_owned() } else { self.word(at).to_owned() };
+        let next = self.word(1);
+        match self.word(0) {
+            "function" => {
+                let star = self.bare.get(1).is_some_and(|token| token.is(b'*'));
+                return Declaration::Item(named(if star { 2 } else { 1 }));
+            }
+            "class" if brace => {
+                let title = if next == "extends" { "default".to_owned() } else { named(1) };
+                return Declaration::Container { title, fields: false };
+            }
+            "interface" | "enum" if brace && !next.is_empty() => {
+                return Declaration::Container { title: next.to_owned(), fields: true };
+            }
+            "const" if next == "enum" && brace => {
+                return Declaration::Container { title: self.word(2).to_owned(), fields: true };
+            }
+            "namespace" | "module" if brace && self.bare.len() > 1 && self.assignment().is_none() => {
+                let title =
+                    self.text[self.bare[1].start..self.bare[self.bare.len() - 2].end.max(self.bare[1].end)].to_owned();
+                return Declaration::Container { title: title.trim_matches(['"', '\'']).to_owned(), fields: false };
+            }
+            "type" if self.assignment().is_some() => return self.item(1),
+            "const" | "let" | "var" if !inside => {
+                return if self.makes_function() { self.item(1) } else { Declaration::Other };
+            }
+            _ => {}
+        }
+        if !inside {
+            return Declaration::Other;
+        }
+        match (self.callable(), self.assignment()) {
+            (Some((title, _)), _) => Declaration::Item(title),
+            (None, Some(_)) if self.makes_function() => self.item(0),
+            _ => Declaration::Other,
+        }
+    }
+
+    /// Whether what is assigned is a function or a class.
+    fn makes_function(&self) -> bool {
+        let Some(at) = self.assignment() else { return false };
+        let value = &self.tokens[at + 1..];
+        let arrow = value.windows(2).position(|pair| pair[0].is(b'=') && pair[1].is(b'>'));
+        let first = value.first().map_or("", |token| self.text(token));
+        // `a = b(c => d)` has its arrow in brackets; `a = c => d` and `a = async (c) => d` do not.
+        matches!(first, "function" | "class" | "async") || arrow.is_some_and(|arrow| arrow <= 8)
+    }
+}

@@ -1,0 +1,194 @@
+//! Where in a header the name of a function stands, and what stands around it.
+
+use super::Header;
+use crate::document::Language;
+use crate::document::code::lex::{Kind, Token};
+
+/// Words that stand before a parenthesis and name no function.
+const NO_NAMES: [&str; 30] = [
+    "if",
+    "for",
+    "while",
+    "switch",
+    "catch",
+    "return",
+    "throw",
+    "new",
+    "__attribute__",
+    "alignas",
+    "decltype",
+    "noexcept",
+    "sizeof",
+    "function",
+    "func",
+    "await",
+    "typeof",
+    "import",
+    "super",
+    "else",
+    "do",
+    "try",
+    "with",
+    "synchronized",
+    "assert",
+    "delete",
+    "yield",
+    "case",
+    "__declspec",
+    "static_assert",
+];
+
+/// Words that may stand behind the parameters of a C++ function.
+pub(super) const BEHIND: [&str; 10] =
+    ["const", "noexcept", "override", "final", "throw", "volatile", "requires", "try", "__attribute__", "mutable"];
+
+impl Header<'_> {
+    /// Index of a `=` that assigns, outside `<…>`.
+    pub(super) fn assignment(&self) -> Option<usize> {
+        let mut depth = 0_usize;
+        for (at, token) in self.tokens.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| self.tokens[before]);
+            let after = self.tokens.get(at + 1).filter(|next| next.start == token.end);
+            match token.kind {
+                Kind::Word if self.text(token) == "operator" => return None,
+                Kind::Mark(b'<') => depth += 1,
+                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
+                    depth = depth.saturating_sub(1);
+                }
+                Kind::Mark(b'=') if depth == 0 && !after.is_some_and(|next| next.is(b'>') || next.is(b'=')) => {
+                    return Some(at);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The name before the parameters of a function, and the index of its first token.
+    pub(super) fn callable(&self) -> Option<(String, usize)> {
+        let tokens = self.tokens;
+        let c = matches!(self.language, Language::C | Language::Cpp);
+        let limit = self.assignment().unwrap_or(tokens.len());
+        let mut depth = 0_usize;
+        for (at, token) in tokens[..limit].iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| &tokens[before]);
+            match token.kind {
+                Kind::Word if c && self.text(token) == "operator" => {
+                    let mut groups = tokens[at..].iter().filter(|token| token.kind == Kind::Open(b'('));
+                    let first = groups.next()?;
+                    let end = if first.start == token.end { groups.next().unwrap_or(first).start } else { first.start };
+                    return Some((self.text[token.start..end].to_owned(), at));
+                }
+                Kind::Mark(b'<') => depth += 1,
+                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
+                    depth = depth.saturating_sub(1);
+                }
+                Kind::Open(b'(') if depth == 0 => {
+                    let next = tokens
+                        .get(at + 1)
+                        .map_or("", |next| if next.kind == Kind::Word { self.text(next) } else { "" });
+                    if c && !next.is_empty() && !BEHIND.contains(&next) {
+                        continue;
+                    }
+                    let Some(first) = self.name_before(at) else { continue };
+                    let title = &self.text[tokens[first].start..token.start];
+                    let title = title.split('<').next().unwrap_or(title).trim_end();
+                    return Some((title.to_owned(), first));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Index of the first token of the name that ends before the parenthesis at `at`.
+    fn name_before(&self, at: usize) -> Option<usize> {
+        let tokens = self.tokens;
+        let mut first = at.checked_sub(1)?;
+        let scripted = matches!(self.language, Language::JavaScript | Language::TypeScript);
+        if tokens[first].is(b'>') {
+            // Type parameters: the name stands before their `<`.
+            let mut depth = 0_usize;
+            loop {
+                if tokens[first].is(b'>') {
+                    depth += 1;
+                } else if tokens[first].is(b'<') {
+                    depth -= 1;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                first = first.checked_sub(1)?;
+            }
+            first = first.checked_sub(1)?;
+        }
+        let name = &tokens[first];
+        match name.kind {
+            Kind::Word if NO_NAMES.contains(&self.text(name)) => return None,
+            Kind::Word => {}
+            Kind::Text | Kind::Open(b'[') if scripted => return Some(first),
+            _ => return None,
+        }
+        let mark = |at: usize, mark: u8| tokens[at].is(mark);
+        loop {
+            if first >= 1 && (mark(first - 1, b'~') || (scripted && mark(first - 1, b'#'))) {
+                first -= 1;
+            } else if first >= 3
+                && mark(first - 1, b':')
+                && mark(first - 2, b':')
+                && tokens[first - 3].kind == Kind::Word
+            {
+                first -= 3;
+            } else {
+                return Some(first);
+            }
+        }
+    }
+}
+
+/// Number of tokens before a declaration that say nothing of its kind: annotations, `template<…>`,
+/// `public:`.
+pub(in crate::document::code::braces) fn prefix(text: &str, language: Language, tokens: &[Token]) -> usize {
+    let mut at = 0;
+    let word = |at: usize| {
+        let token = tokens.get(at).filter(|token| token.kind == Kind::Word);
+        token.map_or("", |token| &text[token.start..token.end])
+    };
+    let is = |at: usize, mark: u8| tokens.get(at).is_some_and(|token| token.is(mark));
+    loop {
+        if is(at, b'@') && word(at + 1) != "interface" && !word(at + 1).is_empty() {
+            at += 2;
+            while is(at, b'.') && !word(at + 1).is_empty() {
+                at += 2;
+            }
+            if tokens.get(at).is_some_and(|token| token.kind == Kind::Open(b'(')) {
+                at += 1;
+            }
+        } else if matches!(language, Language::C | Language::Cpp) && word(at) == "template" && is(at + 1, b'<') {
+            at += 1 + angles(&tokens[at + 1..]).max(1);
+        } else if matches!(language, Language::C | Language::Cpp)
+            && matches!(word(at), "public" | "private" | "protected" | "signals" | "slots")
+            && is(at + 1, b':')
+        {
+            at += 2;
+        } else {
+            return at.min(tokens.len());
+        }
+    }
+}
+
+/// Number of tokens in the `<…>` at the start; none if it is not closed.
+pub(super) fn angles(tokens: &[Token]) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Mark(b'<') => depth += 1,
+            Kind::Mark(b'>') if at > 0 && !tokens[at - 1].is(b'-') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return if at == 0 { 0 } else { at + 1 };
+        }
+    }
+    0
+}

@@ -1,0 +1,391 @@
+//! Source text to tokens: just enough of each language to tell strings, comments and brackets from
+//! the rest, so that a brace in a string is none. Linear, without a stack, and any bytes will do:
+//! a string that is never closed ends with its line, or where its language says so with the text.
+
+use std::ops::Range;
+
+use crate::document::Language;
+
+/// Longest regular expression that is looked for. Without a bound each `/` in a long line could
+/// search all of it.
+const MAX_REGEX: usize = 500;
+
+/// What a token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A name, a keyword or a number.
+    Word,
+    /// A string, character, template or regular expression.
+    Text,
+    /// A comment.
+    Comment,
+    /// A line of the C preprocessor.
+    Directive,
+    /// An opening bracket.
+    Open(u8),
+    /// A closing bracket.
+    Close(u8),
+    /// Any other character.
+    Mark(u8),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Whether only white space stands before it on its line.
+    pub(super) first: bool,
+}
+
+impl Token {
+    pub(super) fn is(&self, mark: u8) -> bool {
+        self.kind == Kind::Mark(mark)
+    }
+}
+
+pub(super) struct Lexer<'t> {
+    bytes: &'t [u8],
+    language: Language,
+    at: usize,
+    end: usize,
+    first: bool,
+    /// Whether a `/` here would start a regular expression.
+    operand: bool,
+}
+
+impl<'t> Lexer<'t> {
+    pub(super) fn new(text: &'t str, body: Range<usize>, language: Language) -> Self {
+        Self {
+            bytes: &text.as_bytes()[..body.end],
+            language,
+            at: body.start,
+            end: body.end,
+            first: true,
+            operand: true,
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn starts(&self, text: &str) -> bool {
+        self.bytes[self.at..].starts_with(text.as_bytes())
+    }
+
+    /// End of the line that starts at or before `from`, without its line feed.
+    fn line_end(&self, from: usize) -> usize {
+        let rest = &self.bytes[from.min(self.end)..];
+        memchr::memchr(b'\n', rest).map_or(self.end, |at| from + at)
+    }
+
+    /// The place behind the next `needle`, else the end of the text.
+    fn behind(&self, from: usize, needle: &str) -> usize {
+        let rest = &self.bytes[from.min(self.end)..];
+        memchr::memmem::find(rest, needle.as_bytes()).map_or(self.end, |at| from + at + needle.len())
+    }
+
+    fn read(&self) -> (Kind, usize) {
+        let byte = self.peek(0);
+        let c_like = self.language != Language::Python;
+        if c_like && self.starts("//") {
+            return (Kind::Comment, self.comment_line());
+        }
+        if c_like && self.starts("/*") {
+            return (Kind::Comment, self.comment_block());
+        }
+        match byte {
+            b'#' if self.language == Language::Python => (Kind::Comment, self.line_end(self.at)),
+            b'#' if self.first && matches!(self.language, Language::C | Language::Cpp) => {
+                (Kind::Directive, self.directive())
+            }
+            b'"' | b'\'' | b'`' => self.quote(byte),
+            b'/' if self.operand && matches!(self.language, Language::JavaScript | Language::TypeScript) => {
+                self.regex().map_or((Kind::Mark(b'/'), self.at + 1), |end| (Kind::Text, end))
+            }
+            b'(' | b'[' | b'{' => (Kind::Open(byte), self.at + 1),
+            b')' | b']' | b'}' => (Kind::Close(byte), self.at + 1),
+            _ if is_word(byte) => self.word(),
+            _ => (Kind::Mark(byte), self.at + 1),
+        }
+    }
+
+    /// A comment to the end of its line; in C a backslash there takes the next line in.
+    fn comment_line(&self) -> usize {
+        let mut end = self.line_end(self.at);
+        while matches!(self.language, Language::C | Language::Cpp) && end < self.end && self.continued(end) {
+            end = self.line_end(end + 1);
+        }
+        if end > self.at && self.bytes[end - 1] == b'\r' { end - 1 } else { end }
+    }
+
+    fn continued(&self, end: usize) -> bool {
+        let line = &self.bytes[self.at..end];
+        line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+    }
+
+    fn directive(&self) -> usize {
+        let mut end = self.line_end(self.at);
+        while end < self.end && self.continued(end) {
+            end = self.line_end(end + 1);
+        }
+        end
+    }
+
+    fn comment_block(&self) -> usize {
+        if self.language != Language::Rust {
+            return self.behind(self.at + 2, "*/");
+        }
+        // Rust's nest.
+        let (mut at, mut depth) = (self.at + 2, 1_usize);
+        while let Some(found) = memchr::memchr2(b'/', b'*', &self.bytes[at.min(self.end)..]) {
+            at += found;
+            match &self.bytes[at..self.end.min(at + 2)] {
+                b"/*" => depth += 1,
+                b"*/" => depth -= 1,
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            }
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        }
+        self.end
+    }
+
+    fn quote(&self, byte: u8) -> (Kind, usize) {
+        let triple = match byte {
+            b'"' => "\"\"\"",
+            _ => "'''",
+        };
+        match (self.language, byte) {
+            (Language::Python, b'"' | b'\'') | (Language::Java, b'"') if self.starts(triple) => {
+                (Kind::Text, self.long(triple))
+            }
+            (Language::Rust, b'"') => (Kind::Text, self.string(b'"', true)),
+            (Language::Rust, b'\'') => self.lifetime(),
+            (Language::Go, b'`') => (Kind::Text, self.behind(self.at + 1, "`")),
+            (Language::JavaScript | Language::TypeScript, b'`') => (Kind::Text, self.template()),
+            (_, b'`') => (Kind::Mark(byte), self.at + 1),
+            _ => (Kind::Text, self.string(byte, false)),
+        }
+    }
+
+    /// A string between two `quote`s; without `lines` it ends with its line at the latest.
+    fn string(&self, quote: u8, lines: bool) -> usize {
+        let mut at = self.at + 1;
+        while at < self.end {
+            match self.bytes[at] {
+                b'\\' => at += if self.bytes[at + 1..].starts_with(b"\r\n") { 3 } else { 2 },
+                b'\n' if !lines => return at,
+                byte if byte == quote => return at + 1,
+                _ => at += 1,
+            }
+        }
+        self.end
+    }
+
+    /// A string between two `quotes` of three characters.
+    fn long(&self, quotes: &str) -> usize {
+        let mut at = self.at + 3;
+        while let Some(found) =
+            memchr::memchr2(b'\\', quotes.as_bytes()[0], self.bytes.get(at..self.end).unwrap_or(&[]))
+        {
+            at += found;
+            if self.bytes[at..self.end].starts_with(quotes.as_bytes()) {
+                return at + 3;
+            }
+            at += if self.bytes[at] == b'\\' { 2 } else { 1 };
+        }
+        self.end
+    }
+
+    /// A character or a lifetime.
+    fn lifetime(&self) -> (Kind, usize) {
+        if self.peek(1) == b'\\' {
+            return (Kind::Text, self.string(b'\'', false));
+        }
+        let width = match self.peek(1) {
+            0..0x80 => 1,
+            0x80..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            0xf0.. => 4,
+        };
+        if self.peek(1 + width) == b'\'' && self.peek(1) != b'\n' {
+            return (Kind::Text, self.at + width + 2);
+        }
+        let name = self.bytes[self.at + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
+        (Kind::Word, self.at + 1 + name)
+    }
+
+    /// A template with expressions, which hold strings and templates in their turn.
+    fn template(&self) -> usize {
+        // For each open expression, how many braces are open in it.
+        let mut open: Vec<usize> = Vec::new();
+        let mut inside = true;
+        let mut at = self.at + 1;
+        while at < self.end {
+            match (inside, self.bytes[at]) {
+                (_, b'\\') => at += 1,
+                (true, b'`') => {
+                    if open.is_empty() {
+                        return at + 1;
+                    }
+                    inside = false;
+                }
+                (true, b'$') if self.bytes[at + 1..].first() == Some(&b'{') => {
+                    open.push(0);
+                    inside = false;
+                    at += 1;
+                }
+                (false, b'`') => {
+                    // A template in an expression: its end comes back to this expression.
+                    inside = true;
+                }
+                (false, quote @ (b'"' | b'\'')) => {
+                    let nested = Lexer { at, ..*self };
+                    at = nested.string(quote, false);
+                    continue;
+                }
+                (false, b'{') => {
+                    if let Some(depth) = open.last_mut() {
+                        *depth += 1;
+                    }
+                }
+                (false, b'}') => match open.last_mut() {
+                    Some(0) | None => {
+                        open.pop();
+                        inside = true;
+                    }
+                    Some(depth) => *depth -= 1,
+                },
+                _ => {}
+            }
+            at += 1;
+        }
+        self.end
+    }
+
+    /// A regular expression, if one ends on this line and within [`MAX_REGEX`].
+    fn regex(&self) -> Option<usize> {
+        let mut class = false;
+        let mut at = self.at + 1;
+        while at < self.end.min(self.at + MAX_REGEX) {
+            match self.bytes[at] {
+                b'\\' => at += 1,
+                b'[' => class = true,
+                b']' => class = false,
+                b'/' if !class => return Some(at + 1),
+                b'\n' => return None,
+                _ => {}
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// A word, or the string that it introduces: `r"…"`, `b'x'`, `R"(…)"`.
+    fn word(&self) -> (Kind, usize) {
+        let mut end = self.at + self.bytes[self.at..self.end].iter().take_while(|byte| is_word(**byte)).count();
+        let word = &self.bytes[self.at..end];
+        let quote = self.bytes.get(end).copied().unwrap_or(0);
+        let behind = Lexer { at: end, ..*self };
+        match self.language {
+            Language::Rust if matches!(word, b"r" | b"br" | b"cr") && matches!(quote, b'"' | b'#') => {
+                let hashes = self.bytes[end..self.end].iter().take_while(|byte| **byte == b'#').count();
+                if self.bytes.get(end + hashes) == Some(&b'"') {
+                    let close = format!("\"{}", "#".repeat(hashes));
+                    return (Kind::Text, self.behind(end + hashes + 1, &close));
+                }
+            }
+            Language::Rust if matches!(word, b"b" | b"c") && quote == b'"' => {
+                return (Kind::Text, behind.string(b'"', true));
+            }
+            Language::Rust if word == b"b" && quote == b'\'' => return (Kind::Text, behind.string(b'\'', false)),
+            Language::Python
+                if word.len() <= 2
+                    && matches!(quote, b'"' | b'\'')
+                    && word.iter().all(|byte| b"rbfutRBFUT".contains(byte)) =>
+            {
+                return behind.quote(quote);
+            }
+            Language::Cpp | Language::C if quote == b'"' && word.ends_with(b"R") && word.len() <= 3 => {
+                let name = self.bytes[end + 1..self.end].iter().take(17).take_while(|byte| **byte != b'(').count();
+                if let Ok(name) = std::str::from_utf8(&self.bytes[end + 1..end + 1 + name])
+                    && self.bytes.get(end + 1 + name.len()) == Some(&b'(')
+                {
+                    return (Kind::Text, self.behind(end + 1 + name.len(), &format!("){name}\"")));
+                }
+            }
+            Language::Cpp | Language::C if word[0].is_ascii_digit() => {
+                // Digits may be separated: 1'000.
+                while self.bytes.get(end) == Some(&b'\'') && self.bytes.get(end + 1).is_some_and(|byte| is_word(*byte))
+                {
+                    end += 1 + self.bytes[end + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
+                }
+            }
+            _ => {}
+        }
+        (Kind::Word, end)
+    }
+}
+
+/// Whether what follows this token is an operand.
+fn operand_after(kind: Kind, word: &[u8]) -> bool {
+    const BEFORE: [&[u8]; 14] = [
+        b"return",
+        b"typeof",
+        b"case",
+        b"in",
+        b"of",
+        b"delete",
+        b"void",
+        b"throw",
+        b"new",
+        b"else",
+        b"do",
+        b"instanceof",
+        b"yield",
+        b"await",
+    ];
+    match kind {
+        Kind::Word => BEFORE.contains(&word),
+        Kind::Close(bracket) => bracket == b'}',
+        Kind::Text => false,
+        _ => true,
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        while self.at < self.end {
+            match self.bytes[self.at] {
+                b'\n' => self.first = true,
+                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => {}
+                _ => {
+                    let (kind, end) = self.read();
+                    let token =
+                        Token { kind, start: self.at, end: end.clamp(self.at + 1, self.end), first: self.first };
+                    if kind != Kind::Comment {
+                        self.operand = operand_after(kind, &self.bytes[token.start..token.end]);
+                    }
+                    self.at = token.end;
+                    self.first = false;
+                    return Some(token);
+                }
+            }
+            self.at += 1;
+        }
+        None
+    }
+}
+
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+}

@@ -1,0 +1,78 @@
+//! Source code: where its items are, and which comments document them.
+//!
+//! This reads no grammar. A scanner tells strings, comments and brackets apart, and a declaration
+//! is known by how it begins. Whatever it does not know stays code: every byte is in a block. A
+//! real parser was tried: tree-sitter takes seconds on some inputs of a few kilobytes and has no
+//! way to bound that, so it cannot keep the promise that parsing is linear.
+
+mod braces;
+mod lex;
+mod outline;
+mod python;
+
+use std::ops::Range;
+
+use super::{Block, BlockKind, Heading, Language, Parsed, is_blank, text};
+use outline::{Cut, Part};
+
+pub(super) fn parse(text: &str, body: Range<usize>, language: Language) -> Parsed {
+    let cuts = match language {
+        Language::Python => python::cuts(text, body.clone()),
+        _ => braces::cuts(text, body.clone(), language),
+    };
+    blocks(text, &body, cuts)
+}
+
+/// Blocks from one cut to the next, covering the body.
+fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>) -> Parsed {
+    let mut parsed = Parsed::default();
+    // The block being built: where it starts, what it is.
+    let mut open = (body.start, Part::Code);
+    let mut heading = None;
+    let end = Cut { at: body.end, part: Part::Code, heading: None };
+    for cut in cuts.into_iter().chain([end]) {
+        let at = if cut.at == body.end { cut.at } else { line_start(text, open.0, cut.at) };
+        if at < open.0 {
+            continue;
+        }
+        let last = cut.at == body.end;
+        if !is_blank(&text[open.0..at]) {
+            if !last && cut.heading.is_none() && cut.part == open.1 {
+                continue;
+            }
+            push(&mut parsed, text, open.0..at, open.1, heading.take());
+        }
+        open = (at, cut.part);
+        heading = cut.heading.or(heading);
+    }
+    parsed
+}
+
+fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<(u8, String)>) {
+    let range = super::trim(text, range);
+    if let Some((level, title)) = heading {
+        parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start });
+    }
+    let index = parsed.blocks.len();
+    let kind = if part == Part::Comment { BlockKind::Comment } else { BlockKind::Code };
+    parsed.blocks.push(Block { kind, range: range.clone(), next: index + 1 });
+    let parts = text::parse(text, range).blocks;
+    if parts.len() > 1 {
+        parsed.blocks.extend((index + 1..).zip(parts).map(|(at, part)| Block { kind, next: at + 1, ..part }));
+        parsed.blocks[index].next = parsed.blocks.len();
+    }
+}
+
+/// Start of the line of `at` if only white space stands before it there, else `at`.
+fn line_start(text: &str, from: usize, at: usize) -> usize {
+    let Some(before) = text.get(from..at) else { return at };
+    let bare = before.trim_end_matches([' ', '\t']).len();
+    if bare == 0 && !from_line_start(text, from) || bare > 0 && !before[..bare].ends_with('\n') {
+        return at;
+    }
+    from + bare
+}
+
+fn from_line_start(text: &str, from: usize) -> bool {
+    text[..from].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\u{feff}'))
+}

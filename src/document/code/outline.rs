@@ -1,0 +1,226 @@
+//! What the readers of all languages have in common: which comments belong to an item, where the
+//! text is cut, and under which heading it stands then.
+
+use crate::document::{Language, MAX_TITLE};
+
+/// What stands between two cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Code,
+    Comment,
+}
+
+/// A place where a block begins, and a section if it has a heading.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) at: usize,
+    pub(super) part: Part,
+    pub(super) heading: Option<(u8, String)>,
+}
+
+/// What stands before a declaration and may belong to it.
+#[derive(Debug, Clone, Copy)]
+struct Lead {
+    start: usize,
+    end: usize,
+    kind: LeadKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeadKind {
+    /// A documentation comment about what follows.
+    Doc,
+    /// A documentation comment about what it stands in: `//!`.
+    Inner,
+    /// Another comment.
+    Plain,
+    /// An attribute or a decorator.
+    Attribute,
+}
+
+/// A class, module or the whole file: what members stand in.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    id: usize,
+    pub(super) level: u8,
+    title: String,
+}
+
+pub(super) struct Outline<'t> {
+    text: &'t str,
+    language: Language,
+    pub(super) cuts: Vec<Cut>,
+    leads: Vec<Lead>,
+    /// The scope or item whose section is open.
+    current: usize,
+    ids: usize,
+    /// The cut with the heading of the last item.
+    pub(super) headed: usize,
+}
+
+impl<'t> Outline<'t> {
+    pub(super) fn new(text: &'t str, language: Language) -> Self {
+        Self { text, language, cuts: Vec::new(), leads: Vec::new(), current: 0, ids: 0, headed: 0 }
+    }
+
+    /// The scope of the whole file.
+    pub(super) fn root() -> Scope {
+        Scope { id: 0, level: 0, title: String::new() }
+    }
+
+    /// Notes a comment that stands on lines of its own, outside any declaration.
+    pub(super) fn comment(&mut self, start: usize, end: usize) {
+        let kind = comment_kind(&self.text[start..end], self.language);
+        self.leads.push(Lead { start, end, kind });
+    }
+
+    /// Notes an attribute.
+    pub(super) fn attribute(&mut self, start: usize, end: usize) {
+        self.leads.push(Lead { start, end, kind: LeadKind::Attribute });
+    }
+
+    /// Forgets what stood before something that is no declaration.
+    pub(super) fn drop_leads(&mut self) {
+        self.leads.clear();
+    }
+
+    /// An item called `title` begins at `start`; gives the scope that its members have.
+    pub(super) fn item(&mut self, start: usize, scope: &Scope, title: &str) -> Scope {
+        let title = shorten(title);
+        let own = self.leads_of(start, scope, true);
+        self.ids += 1;
+        let inner = Scope { id: self.ids, level: (scope.level + 1).min(6), title };
+        self.current = inner.id;
+        self.headed = self.cuts.len();
+        self.declare(start, &own, Some((inner.level, inner.title.clone())));
+        inner
+    }
+
+    /// Gives the item at a cut another name.
+    pub(super) fn rename(&mut self, cut: usize, title: &str) {
+        if let Some((_, name)) = self.cuts.get_mut(cut).and_then(|cut| cut.heading.as_mut()) {
+            *name = shorten(title);
+        }
+    }
+
+    /// Something else begins at `start`; a field, say, if it stands in a class.
+    pub(super) fn other(&mut self, start: usize, scope: &Scope, field: bool) {
+        let own = self.leads_of(start, scope, field);
+        let heading = self.reopen(scope);
+        if heading.is_some() || own.iter().any(|lead| lead.kind == LeadKind::Doc) {
+            self.declare(start, &own, heading);
+        }
+    }
+
+    /// A documentation string.
+    pub(super) fn string(&mut self, start: usize, end: usize) {
+        self.leads.clear();
+        self.cut(start, Part::Comment, None);
+        self.cut(end, Part::Code, None);
+    }
+
+    /// Comments that nothing follows.
+    pub(super) fn flush(&mut self, scope: &Scope) {
+        let leads = std::mem::take(&mut self.leads);
+        self.alone(&leads, scope);
+    }
+
+    fn cut(&mut self, at: usize, part: Part, heading: Option<(u8, String)>) {
+        self.cuts.push(Cut { at, part, heading });
+    }
+
+    /// The heading of `scope` again, if the section of one of its members is open.
+    fn reopen(&mut self, scope: &Scope) -> Option<(u8, String)> {
+        (self.current != scope.id).then(|| {
+            self.current = scope.id;
+            (scope.level, scope.title.clone())
+        })
+    }
+
+    /// Splits off the leads that belong to what begins at `start`; cuts around the rest.
+    fn leads_of(&mut self, start: usize, scope: &Scope, declaration: bool) -> Vec<Lead> {
+        let mut leads = std::mem::take(&mut self.leads);
+        let mut first = leads.len();
+        let mut next = start;
+        while let Some(lead) = first.checked_sub(1).map(|at| leads[at]) {
+            let apart = feeds(&self.text[lead.end..next]) > 1;
+            let near = !apart || (lead.kind == LeadKind::Doc && first == leads.len());
+            if lead.kind == LeadKind::Inner || !near {
+                break;
+            }
+            first -= 1;
+            next = lead.start;
+        }
+        let mut own = leads.split_off(first);
+        // Here any comment right above a declaration documents it.
+        if declaration && matches!(self.language, Language::Go | Language::C | Language::Cpp) {
+            for lead in own.iter_mut().filter(|lead| lead.kind == LeadKind::Plain) {
+                lead.kind = LeadKind::Doc;
+            }
+        }
+        self.alone(&leads, scope);
+        own
+    }
+
+    fn alone(&mut self, leads: &[Lead], scope: &Scope) {
+        let Some(first) = leads.first() else { return };
+        if leads.iter().all(|lead| lead.kind == LeadKind::Attribute) {
+            return;
+        }
+        if let Some(heading) = self.reopen(scope) {
+            self.cut(first.start, Part::Code, Some(heading));
+        }
+        self.around(leads);
+    }
+
+    /// Cuts around documentation. Lines of it that follow each other are one comment.
+    fn around(&mut self, leads: &[Lead]) {
+        let documents = |lead: &Lead| matches!(lead.kind, LeadKind::Doc | LeadKind::Inner);
+        for (at, lead) in leads.iter().enumerate().filter(|(_, lead)| documents(lead)) {
+            self.cut(lead.start, Part::Comment, None);
+            let next = leads.get(at + 1).filter(|next| documents(next));
+            if next.is_none_or(|next| feeds(&self.text[lead.end..next.start]) > 1) {
+                self.cut(lead.end, Part::Code, None);
+            }
+        }
+    }
+
+    /// Cuts before a declaration and around its documentation.
+    fn declare(&mut self, start: usize, own: &[Lead], mut heading: Option<(u8, String)>) {
+        if let Some(first) = own.first() {
+            self.cut(first.start, Part::Code, heading.take());
+        }
+        self.around(own);
+        self.cut(start, Part::Code, heading);
+    }
+}
+
+fn feeds(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
+}
+
+/// A title on one line and not too long: every member's section repeats it.
+fn shorten(title: &str) -> String {
+    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MAX_TITLE).collect()
+}
+
+fn comment_kind(comment: &str, language: Language) -> LeadKind {
+    let block = comment.starts_with("/**") && !comment.starts_with("/***") && comment.len() > 4;
+    let after = comment.as_bytes().get(3) == Some(&b'<');
+    match language {
+        Language::Rust | Language::C | Language::Cpp if after => LeadKind::Plain,
+        Language::Rust | Language::C | Language::Cpp => {
+            if comment.starts_with("//!") || comment.starts_with("/*!") {
+                // To C's tools these are as good as `///`.
+                if language == Language::Rust { LeadKind::Inner } else { LeadKind::Doc }
+            } else if block || (comment.starts_with("///") && !comment.starts_with("////")) {
+                LeadKind::Doc
+            } else {
+                LeadKind::Plain
+            }
+        }
+        Language::JavaScript | Language::TypeScript | Language::Java if block => LeadKind::Doc,
+        _ => LeadKind::Plain,
+    }
+}

@@ -1,0 +1,89 @@
+//! Which format a document has. The file's extension alone decides, so that the same path is always
+//! read the same way, whatever it holds.
+
+/// How a document's text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `CommonMark` with the GitHub extensions, footnotes, math and wikilinks.
+    Markdown,
+    /// Paragraphs separated by blank lines, nothing else.
+    Text,
+    /// YAML: the entries of the top-level mapping or sequence, of every document in the file.
+    Yaml,
+    /// JSON, also with comments, trailing commas, or one value after another (JSON lines).
+    Json,
+    /// Source code: its items, and their documentation comments apart.
+    Code(Language),
+}
+
+/// A programming language whose items and documentation comments are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// Rust.
+    Rust,
+    /// Python, also type stubs.
+    Python,
+    /// JavaScript, also with JSX.
+    JavaScript,
+    /// TypeScript, also with JSX.
+    TypeScript,
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// C, and every header `.h`.
+    C,
+    /// C++.
+    Cpp,
+}
+
+impl Format {
+    /// The format of a file, by its extension; plain text if it is not known.
+    #[must_use]
+    pub fn of_path(path: &str) -> Self {
+        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        match extension.as_deref().unwrap_or_default() {
+            "md" | "markdown" | "mdx" | "mkd" => Self::Markdown,
+            "yaml" | "yml" => Self::Yaml,
+            "json" | "jsonc" | "jsonl" | "ndjson" => Self::Json,
+            "rs" => Self::Code(Language::Rust),
+            "py" | "pyi" => Self::Code(Language::Python),
+            "js" | "mjs" | "cjs" | "jsx" => Self::Code(Language::JavaScript),
+            "ts" | "mts" | "cts" | "tsx" => Self::Code(Language::TypeScript),
+            "go" => Self::Code(Language::Go),
+            "java" => Self::Code(Language::Java),
+            "c" | "h" => Self::Code(Language::C),
+            "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" => Self::Code(Language::Cpp),
+            _ => Self::Text,
+        }
+    }
+
+    /// The name written to datasets; of source code, that of its language.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+            Self::Yaml => "yaml",
+            Self::Json => "json",
+            Self::Code(language) => language.name(),
+        }
+    }
+}
+
+impl Language {
+    /// The name written to datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+            Self::TypeScript => "typescript",
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::C => "c",
+            Self::Cpp => "cpp",
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! JSON, by a scanner of our own: no parser at hand gives byte ranges, takes comments and trailing
+//! commas, and has no limit on nesting. One byte is kept for each open bracket.
+
+use std::ops::Range;
+
+use super::Tree;
+use crate::document::BlockKind;
+
+/// What may come next inside the innermost bracket.
+#[derive(Clone, Copy, PartialEq)]
+enum Expect {
+    /// A key or `}`.
+    Key,
+    /// `:`.
+    Colon,
+    /// The value of a key.
+    Value,
+    /// An element or `]`; at the top level, any value or the end.
+    Element,
+    /// `,` or the closing bracket.
+    Comma,
+}
+
+/// The entries of `text[body]`; `None` if the syntax is broken.
+pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
+    let lines = several(text, body.clone());
+    let mut scanner = Scanner {
+        text,
+        at: body.start,
+        end: body.end,
+        tree: Tree::new(text, &body),
+        open: Vec::new(),
+        expect: Expect::Element,
+        lines,
+        prose: true,
+    };
+    while scanner.space()? {
+        scanner.step()?;
+    }
+    (scanner.open.is_empty()).then(|| if scanner.prose { Tree::new(text, &body) } else { scanner.tree })
+}
+
+/// Whether more than one value stands at the top level, as in JSON lines.
+fn several(text: &str, body: Range<usize>) -> bool {
+    let mut scanner = Scanner {
+        text,
+        at: body.start,
+        end: body.end,
+        tree: Tree::new(text, &body),
+        open: Vec::new(),
+        expect: Expect::Element,
+        lines: false,
+        prose: true,
+    };
+    let mut depth = 0_usize;
+    while scanner.space() == Some(true) {
+        match text.as_bytes()[scanner.at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    scanner.at += 1;
+                    return scanner.space() == Some(true);
+                }
+            }
+            b'"' => {
+                if scanner.string().is_none() {
+                    return false;
+                }
+                continue;
+            }
+            _ if depth == 0 => return true,
+            _ => {}
+        }
+        scanner.at += 1;
+    }
+    false
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    end: usize,
+    tree: Tree<'t>,
+    open: Vec<u8>,
+    expect: Expect,
+    /// Whether every value at the top level is an entry.
+    lines: bool,
+    /// Whether no object or array was seen.
+    prose: bool,
+}
+
+impl Scanner<'_> {
+    /// Moves over white space and comments; whether anything is left. `None` if a comment is open.
+    fn space(&mut self) -> Option<bool> {
+        let bytes = self.text.as_bytes();
+        while self.at < self.end {
+            match bytes[self.at] {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                b'/' if bytes.get(self.at + 1) == Some(&b'/') => {
+                    let line = &bytes[self.at..self.end];
+                    self.at += memchr::memchr2(b'\n', b'\r', line).unwrap_or(line.len());
+                }
+                b'/' if bytes.get(self.at + 1) == Some(&b'*') => {
+                    let inside = self.at + 2;
+                    self.at = inside + memchr::memmem::find(&bytes[inside..self.end], b"*/")? + 2;
+                }
+                _ => return Some(true),
+            }
+        }
+        Some(false)
+    }
+
+    /// Moves over a string; gives its range without the quotes.
+    fn string(&mut self) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + 1;
+        let mut at = start;
+        loop {
+            at += memchr::memchr3(b'"', b'\\', b'\n', bytes.get(at..self.end)?)?;
+            match bytes[at] {
+                b'"' => break,
+                b'\\' => at += 2,
+                _ => return None,
+            }
+        }
+        self.at = at + 1;
+        Some(start..at)
+    }
+
+    /// Reads one token.
+    fn step(&mut self) -> Option<()> {
+        let start = self.at;
+        let byte = self.text.as_bytes()[start];
+        match byte {
+            b'}' | b']' => {
+                let fits = match self.expect {
+                    Expect::Comma => true,
+                    Expect::Key => byte == b'}',
+                    Expect::Element => byte == b']',
+                    _ => false,
+                };
+                (fits && self.open.pop()? == byte).then_some(())?;
+                self.at += 1;
+                self.tree.token(self.at);
+                self.value_ends();
+            }
+            b',' => {
+                (self.expect == Expect::Comma).then_some(())?;
+                self.at += 1;
+                // A comma at the start of a line goes with what follows.
+                if !self.text[self.tree.cursor..start].contains(['\n', '\r']) {
+                    self.tree.token(self.at);
+                }
+                self.expect = if self.open.last()? == &b'}' { Expect::Key } else { Expect::Element };
+            }
+            b':' => {
+                (self.expect == Expect::Colon).then_some(())?;
+                self.at += 1;
+                self.tree.token(self.at);
+                self.expect = Expect::Value;
+            }
+            _ if self.expect == Expect::Key => {
+                (byte == b'"').then_some(())?;
+                let inside = self.string()?;
+                self.tree.enter(start, BlockKind::Entry);
+                self.tree.token(self.at);
+                if self.tree.open.len() == 1 {
+                    let quoted = &self.text[start..self.at];
+                    let key = serde_json::from_str::<String>(quoted);
+                    self.tree.name(&key.unwrap_or_else(|_| self.text[inside].to_owned()));
+                }
+                self.expect = Expect::Colon;
+            }
+            _ => {
+                matches!(self.expect, Expect::Value | Expect::Element).then_some(())?;
+                if self.expect == Expect::Element && (self.lines || !self.open.is_empty()) {
+                    self.tree.enter(start, BlockKind::Entry);
+                }
+                self.value(byte)?;
+            }
+        }
+        Some(())
+    }
+
+    fn value(&mut self, byte: u8) -> Option<()> {
+        match byte {
+            b'{' | b'[' => {
+                self.prose = false;
+                self.open.push(if byte == b'{' { b'}' } else { b']' });
+                self.at += 1;
+                // The bracket of the file belongs to its first entry.
+                if !self.tree.open.is_empty() {
+                    self.tree.token(self.at);
+                }
+                self.expect = if byte == b'{' { Expect::Key } else { Expect::Element };
+                return Some(());
+            }
+            b'"' => {
+                self.string()?;
+            }
+            _ => {
+                let word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-._".contains(byte);
+                let length = self.text.as_bytes()[self.at..self.end].iter().take_while(|byte| word(byte)).count();
+                (length > 0).then_some(())?;
+                self.at += length;
+            }
+        }
+        self.tree.token(self.at);
+        self.value_ends();
+        Some(())
+    }
+
+    /// A value is complete: the entry ends that is open for it.
+    fn value_ends(&mut self) {
+        if self.open.is_empty() {
+            if self.lines {
+                self.tree.leave();
+            }
+            self.expect = Expect::Element;
+        } else {
+            self.tree.leave();
+            self.expect = Expect::Comma;
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! YAML and JSON: each top-level key with its value, or each element, is one block, and each
+//! top-level key opens a section.
+//!
+//! The parsers say where entries begin and end; [`Tree`] alone decides which bytes belong to which:
+//! comments before a key go with it, comments behind a value with that value, brackets and document
+//! markers with the entry beside them. So the top-level blocks cover the whole text.
+
+mod json;
+mod yaml;
+
+use std::ops::Range;
+
+use super::{Block, BlockKind, Heading, MAX_TITLE, Parsed, text};
+
+/// Flag of a YAML file that breaks the syntax or its limits. It is read as plain text.
+pub const MALFORMED_YAML: &str = "malformed_yaml";
+
+/// Flag of a JSON file that breaks the syntax. It is read as plain text.
+pub const MALFORMED_JSON: &str = "malformed_json";
+
+/// Entries nested deeper than this are part of the entry around them.
+const MAX_DEPTH: usize = 8;
+
+/// A nested entry shorter than this has no blocks inside: nobody would cut it, and without this a
+/// long list of small lists would cost many times its size in blocks.
+const MIN_CUT: usize = 64;
+
+pub(super) fn yaml(text: &str, body: Range<usize>) -> Parsed {
+    finish(text, body.clone(), yaml::read(text, body), MALFORMED_YAML)
+}
+
+pub(super) fn json(text: &str, body: Range<usize>) -> Parsed {
+    finish(text, body.clone(), json::read(text, body), MALFORMED_JSON)
+}
+
+fn finish(text: &str, body: Range<usize>, tree: Option<Tree<'_>>, flag: &'static str) -> Parsed {
+    match tree {
+        None => Parsed { flags: vec![flag], ..text::parse(text, body) },
+        Some(tree) if tree.blocks.is_empty() => text::parse(text, body),
+        Some(tree) => tree.finish(&body),
+    }
+}
+
+/// The entries read so far.
+struct Tree<'t> {
+    text: &'t str,
+    blocks: Vec<Block>,
+    headings: Vec<Heading>,
+    /// The open entries, outermost first; those that are not recorded are `None`.
+    open: Vec<Option<usize>>,
+    /// How many entries are open inside these that are too deep.
+    skipped: usize,
+    /// The entry last closed at each depth of `open`, while its parent is open.
+    closed: Vec<Option<usize>>,
+    /// End of the last token, which never moves back.
+    cursor: usize,
+    end: usize,
+}
+
+impl<'t> Tree<'t> {
+    fn new(text: &'t str, body: &Range<usize>) -> Self {
+        Self {
+            text,
+            blocks: Vec::new(),
+            headings: Vec::new(),
+            open: Vec::new(),
+            skipped: 0,
+            closed: vec![None],
+            cursor: body.start,
+            end: body.end,
+        }
+    }
+
+    /// Notes that a token ends here.
+    fn token(&mut self, end: usize) {
+        self.cursor = self.cursor.max(end);
+    }
+
+    /// Opens an entry whose first token is at `at`.
+    fn enter(&mut self, at: usize, kind: BlockKind) {
+        let at = at.max(self.cursor);
+        let depth = self.open.len();
+        if depth > MAX_DEPTH || self.open.last().is_some_and(Option::is_none) {
+            self.skipped += 1;
+            self.cursor = at;
+            return;
+        }
+        let start = self.start(at);
+        let mut index = None;
+        let before = self.closed[depth];
+        if before.is_none_or(|before| self.blocks[before].range.start < start) {
+            if let Some(before) = before {
+                // The comma and the comments behind an entry are its own.
+                let end = self.blocks[before].range.end;
+                let gap = self.text[end..start].trim_end();
+                self.blocks[before].range.end = end + gap.len();
+            }
+            index = Some(self.blocks.len());
+            self.blocks.push(Block { kind, range: start..at, next: 0 });
+        }
+        self.cursor = at;
+        self.open.push(index);
+        self.closed.push(None);
+    }
+
+    /// Names the open entry, if it is at the top level.
+    fn name(&mut self, title: &str) {
+        if let [Some(block)] = self.open[..] {
+            let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            let title = words.chars().take(MAX_TITLE).collect();
+            self.headings.push(Heading {
+                level: 1,
+                title,
+                anchor: String::new(),
+                start: self.blocks[block].range.start,
+            });
+        }
+    }
+
+    /// Closes the entry opened last.
+    fn leave(&mut self) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        self.closed.pop();
+        let Some(Some(index)) = self.open.pop() else { return };
+        let block = &mut self.blocks[index];
+        block.range.end = block.range.end.max(self.cursor);
+        let Range { start, end } = block.range;
+        if end - start < MIN_CUT {
+            self.blocks.truncate(index + 1);
+        }
+        self.blocks[index].next = self.blocks.len();
+        let Some(closed) = self.closed.last_mut() else { return };
+        let named = self.open.is_empty() && self.headings.last().is_some_and(|heading| heading.start == start);
+        match *closed {
+            // Short neighbours on one line share a block.
+            Some(before)
+                if !named
+                    && before + 1 == index
+                    && self.blocks.len() == index + 1
+                    && end - self.blocks[before].range.start < MIN_CUT
+                    && !self.text[self.blocks[before].range.start..end].contains(['\n', '\r']) =>
+            {
+                self.blocks.truncate(index);
+                self.blocks[before] =
+                    Block { range: self.blocks[before].range.start..end, next: index, ..self.blocks[before].clone() };
+            }
+            _ => *closed = Some(index),
+        }
+    }
+
+    /// Where the entry begins whose first token is at `at`: on the token's line or, if comments
+    /// stand above it, on the first line of these.
+    fn start(&self, at: usize) -> usize {
+        let gap = &self.text[self.cursor..at];
+        let fresh = self.text[..self.cursor].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\r' | '\u{feff}'));
+        let mut line = self.cursor + if fresh { 0 } else { line_len(gap) };
+        let Some(last) = last_line(gap, fresh) else { return at };
+        let last = self.cursor + last;
+        let indent = indent_of(&self.text[last..at]);
+        while line < last {
+            let length = line_len(&self.text[line..last]);
+            let content = &self.text[line..line + length];
+            let comment = content.trim_start();
+            // A comment that stands further in than the entry still speaks of what is above it, and
+            // `...` ends the document above.
+            let above = (comment.starts_with('#') && indent_of(content) > indent) || content.trim_end() == "...";
+            if !comment.is_empty() && !above {
+                break;
+            }
+            line += length;
+        }
+        line
+    }
+
+    /// Extends the entries over the whole text.
+    fn finish(mut self, body: &Range<usize>) -> Parsed {
+        while !self.open.is_empty() {
+            self.leave();
+        }
+        if let Some(Some(last)) = self.closed.first() {
+            let end = self.blocks[*last].range.end;
+            self.blocks[*last].range.end = end + self.text[end..self.end].trim_end().len();
+        }
+        let about = self.preamble(body.start);
+        let mut blocks = text::parse(self.text, body.start..about).blocks;
+        for block in &mut blocks {
+            block.kind = BlockKind::Comment;
+        }
+        let shift = blocks.len();
+        // What else stands before the first entry is part of it: markers, brackets, its own comments.
+        let start = super::trim(self.text, about..self.end).start;
+        let first = std::mem::replace(&mut self.blocks[0].range.start, start);
+        for block in self.blocks.iter_mut().take_while(|block| block.range.start < start) {
+            block.range.start = start;
+        }
+        if let Some(heading) = self.headings.first_mut()
+            && heading.start == first
+        {
+            heading.start = start;
+        }
+        blocks.extend(self.blocks.into_iter().map(|block| Block { next: block.next + shift, ..block }));
+        Parsed { blocks, headings: self.headings, ..Parsed::default() }
+    }
+
+    /// End of the comments about the whole file: those that a blank line parts from the first entry.
+    fn preamble(&self, start: usize) -> usize {
+        let (mut end, mut line, mut commented) = (start, start, false);
+        while line < self.end {
+            let length = line_len(&self.text[line..self.end]);
+            let content = self.text[line..line + length].trim();
+            if content.is_empty() {
+                end = if commented { line } else { end };
+            } else if content.starts_with('#') || content.starts_with("//") {
+                commented = true;
+            } else if !content.starts_with('%') && content != "---" {
+                break;
+            }
+            line += length;
+        }
+        end
+    }
+}
+
+/// Length of the first line of a text, with its line break: `\n`, `\r\n` or `\r`.
+fn line_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match memchr::memchr2(b'\n', b'\r', bytes) {
+        None => bytes.len(),
+        Some(at) if bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n') => at + 2,
+        Some(at) => at + 1,
+    }
+}
+
+/// Start of the last line of a text, if that is not in the midst of a line.
+fn last_line(text: &str, fresh: bool) -> Option<usize> {
+    memchr::memrchr2(b'\n', b'\r', text.as_bytes()).map_or_else(|| fresh.then_some(0), |feed| Some(feed + 1))
+}
+
+fn indent_of(line: &str) -> usize {
+    line.bytes().take_while(|byte| *byte == b' ').count()
+}

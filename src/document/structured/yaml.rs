@@ -1,0 +1,111 @@
+//! YAML, by the events of granit-parser. It keeps its own limits on nesting and expands no alias,
+//! so a hostile file is refused in bounded time and stack.
+
+use std::ops::Range;
+
+use granit_parser::{Event, Options, Parser, Span};
+
+use super::Tree;
+use crate::document::BlockKind;
+
+/// What the node that comes next is.
+enum Place {
+    /// The root of a document.
+    Root,
+    /// A key of a mapping.
+    Key,
+    /// The value of the key before.
+    Value,
+    /// An element of a sequence.
+    Element,
+}
+
+/// The entries of every document of `text[body]`; `None` if the syntax is broken.
+pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
+    let source = &text[body.clone()];
+    let mut options = Options::default();
+    // Comments are found in the gaps between tokens, and a name that stands for nothing is not ours
+    // to refuse.
+    options.set_emit_comments(false);
+    options.emit_unresolved_aliases = true;
+    let mut tree = Tree::new(text, &body);
+    let mut places = vec![Place::Root];
+    let mut starts = Vec::new();
+    let mut lone = true;
+    for next in Parser::new_from_str_with_options(source, options) {
+        let (event, span) = next.ok()?;
+        let Range { start, end } = bytes(source, &span, body.start)?;
+        match event {
+            Event::Scalar(value, ..) => {
+                let root = matches!(places.last(), Some(Place::Root));
+                if !(root && start == end) {
+                    node(&mut tree, places.last(), start, root);
+                    tree.token(start + text[start..end].trim_end().len());
+                    leave(&mut tree, &mut places, Some(&value));
+                }
+            }
+            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                node(&mut tree, places.last(), start, false);
+                tree.token(end);
+                leave(&mut tree, &mut places, Some(&text[start..end]));
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) => {
+                lone &= !matches!(places.last(), Some(Place::Root));
+                node(&mut tree, places.last(), start, false);
+                // A block collection has no token of its own; a bracket is one.
+                if start < end {
+                    tree.token(end);
+                }
+                starts.push(start);
+                places.push(if matches!(event, Event::MappingStart(..)) { Place::Key } else { Place::Element });
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                places.pop();
+                if start < end {
+                    tree.token(end);
+                }
+                let from = starts.pop()?;
+                let key = matches!(places.last(), Some(Place::Key));
+                let title = if key { Some(text[from..tree.cursor.max(from)].to_owned()) } else { None };
+                leave(&mut tree, &mut places, title.as_deref());
+            }
+            _ => {}
+        }
+    }
+    // Nothing but words is prose, not data.
+    if lone { Some(Tree::new(text, &body)) } else { Some(tree) }
+}
+
+/// Byte range of an event.
+fn bytes(source: &str, span: &Span, offset: usize) -> Option<Range<usize>> {
+    let range = span.byte_range()?;
+    source.get(range.clone())?;
+    Some(range.start + offset..range.end + offset)
+}
+
+/// A node begins.
+fn node(tree: &mut Tree<'_>, place: Option<&Place>, start: usize, prose: bool) {
+    match place {
+        Some(Place::Root) if prose => tree.enter(start, BlockKind::Paragraph),
+        Some(Place::Key | Place::Element) => tree.enter(start, BlockKind::Entry),
+        _ => {}
+    }
+}
+
+/// A node is complete; `text` is what it says, should it be a key.
+fn leave(tree: &mut Tree<'_>, places: &mut [Place], text: Option<&str>) {
+    let Some(place) = places.last_mut() else { return };
+    match place {
+        Place::Key => {
+            tree.name(text.unwrap_or_default());
+            *place = Place::Value;
+        }
+        Place::Value => {
+            tree.leave();
+            *place = Place::Key;
+        }
+        Place::Element => tree.leave(),
+        Place::Root if !tree.open.is_empty() => tree.leave(),
+        Place::Root => {}
+    }
+}

@@ -1,0 +1,459 @@
+//! YAML, JSON and source code: which blocks and sections they have, and that no input loses text.
+
+use std::fmt::Write as _;
+
+use chunkmill::chunk::{Spec, chunk};
+use chunkmill::document::{BlockKind, Document, Format, Language, is_blank};
+use chunkmill::tokens::Sizer;
+use proptest::prelude::*;
+
+const PATHS: [&str; 11] =
+    ["a.yaml", "a.json", "a.rs", "a.py", "a.js", "a.ts", "a.go", "A.java", "a.c", "a.cpp", "a.jsonl"];
+
+/// Sections and their top-level blocks, one a line: `§ path`, `+ entry`, `# comment`, `= code`, `~ text`.
+fn outline(path: &str, text: &str) -> String {
+    let document = Document::from_text(path, text);
+    check(&document);
+    let mut out = String::new();
+    let mut at = 0;
+    for (index, section) in document.sections.iter().enumerate() {
+        writeln!(out, "§ {}", document.heading_path(index).join(" > ")).unwrap();
+        while let Some(block) = document.blocks.get(at).filter(|block| block.range.start < section.range.end) {
+            let mark = match block.kind {
+                BlockKind::Entry => '+',
+                BlockKind::Comment => '#',
+                BlockKind::Code => '=',
+                _ => '~',
+            };
+            writeln!(out, "{mark} {}", document.text[block.range.clone()].replace('\n', "|")).unwrap();
+            at = block.next;
+        }
+    }
+    for flag in &document.flags {
+        writeln!(out, "! {flag}").unwrap();
+    }
+    out
+}
+
+/// What holds for every document of these formats.
+fn check(document: &Document) {
+    let (text, blocks) = (&document.text, &document.blocks);
+    let mut covered = document.body.start;
+    let mut at = 0;
+    while at < blocks.len() {
+        let range = blocks[at].range.clone();
+        assert!(range.start >= covered && range.start < range.end, "blocks in order: {at} {blocks:?} of {text:?}");
+        assert!(is_blank(&text[covered..range.start]), "lost {:?} of {text:?}", &text[covered..range.start]);
+        covered = range.end;
+        assert!(blocks[at].next > at && blocks[at].next <= blocks.len());
+        at = blocks[at].next;
+    }
+    assert!(is_blank(&text[covered..document.body.end]), "lost the end {:?} of {text:?}", &text[covered..]);
+    // Children lie inside their parent, in order.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut start = 0;
+    for (index, block) in blocks.iter().enumerate() {
+        while open.last().is_some_and(|(next, _)| *next <= index) {
+            open.pop();
+        }
+        if let Some((next, end)) = open.last() {
+            assert!(block.next <= *next && block.range.end <= *end, "block {index} of {blocks:?} of {text:?}");
+        }
+        assert!(block.range.start >= start && block.range.end >= block.range.start);
+        assert!(text.get(block.range.clone()).is_some(), "on character boundaries");
+        start = block.range.start;
+        open.push((block.next, block.range.end));
+    }
+    let mut end = document.body.start;
+    for section in &document.sections {
+        assert_eq!(section.range.start, end, "sections without a gap: {text:?}");
+        end = section.range.end;
+        let starts = section.range.start == document.body.start
+            || blocks.iter().any(|block| block.range.start == section.range.start);
+        assert!(blocks.len() > 2000 || starts, "a section starts at a block: {section:?} {blocks:?}");
+    }
+    assert!(document.sections.is_empty() || end == document.body.end);
+}
+
+#[test]
+fn extensions_decide_the_format() {
+    for (path, name) in [
+        ("a.yml", "yaml"),
+        ("a.YAML", "yaml"),
+        ("x/a.jsonc", "json"),
+        ("a.ndjson", "json"),
+        ("a.pyi", "python"),
+        ("a.mjs", "javascript"),
+        ("a.tsx", "typescript"),
+        ("a.h", "c"),
+        ("a.hxx", "cpp"),
+        ("a.rs", "rust"),
+        ("a.java", "java"),
+        ("a.go", "go"),
+        ("a.md", "markdown"),
+        ("yaml", "text"),
+    ] {
+        assert_eq!(Format::of_path(path).name(), name, "{path}");
+    }
+    assert_eq!(Format::of_path("a.cc"), Format::Code(Language::Cpp));
+}
+
+#[test]
+fn yaml_keys_are_entries_and_sections() {
+    let text = "# About the file.\n\n# first\na: 1 # one\n\n# second\nb:\n  - x\n  # - y\nc: |\n  k: v\n  # no comment\n\n'd e': {x: 1}\n# end\n";
+    let expected = "§ \n# # About the file.|\n§ a\n+ # first|a: 1 # one\n§ b\n+ # second|b:|  - x|  # - y\n§ c\n+ c: ||  k: v|  # no comment\n§ d e\n+ 'd e': {x: 1}|# end\n";
+    assert_eq!(outline("a.yaml", text), expected);
+    // The same with other line ends and a byte order mark, but for the line ends.
+    let crlf = outline("a.yaml", &format!("\u{feff}{}", text.replace('\n', "\r\n")));
+    assert_eq!(crlf.replace("\r|", "|").replace("|\n", "\n"), expected.replace("|\n", "\n"));
+}
+
+#[test]
+fn yaml_of_every_shape() {
+    for (text, expected) in [
+        ("", ""),
+        ("just words\n\nmore\n", "§ \n~ just words|\n~ more|\n"),
+        ("# only\n", "§ \n~ # only|\n"),
+        ("- a\n- b:\n    c\n-\n- d\n", "§ \n+ - a\n+ - b:|    c\n+ -\n+ - d\n"),
+        ("%YAML 1.2\n---\na: 1\n...\n---\n# two\nb: 2\n", "§ a\n+ %YAML 1.2|---|a: 1|...\n§ b\n+ ---|# two|b: 2\n"),
+        ("a: 1\n---\nprose\n", "§ a\n+ a: 1\n~ ---|prose\n"),
+        ("{a: 1, b: [x,\n y]}\n", "§ a\n+ {a: 1,\n§ b\n+ b: [x,| y]}\n"),
+        ("? [k, l]\n: v\n? m\n: w\n", "§ [k, l]\n+ ? [k, l]|: v\n§ m\n+ ? m|: w\n"),
+        ("a: &x [*x, *y]\na: *x\n", "§ a\n+ a: &x [*x, *y]\n§ a\n+ a: *x\n"),
+        ("k: \"é日本\"\nü: 1\n", "§ k\n+ k: \"é日本\"\n§ ü\n+ ü: 1\n"),
+        ("a: 1\rb: 2\r", "§ a\n+ a: 1\n§ b\n+ b: 2\n"),
+        ("a: [1\n\nb: 2\n", "§ \n~ a: [1|\n~ b: 2|\n! malformed_yaml\n"),
+        ("a:\n\tb: 1\n", "§ \n~ a:|\tb: 1|\n! malformed_yaml\n"),
+    ] {
+        assert_eq!(outline("a.yml", text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn json_of_every_shape() {
+    for (text, expected) in [
+        ("", ""),
+        ("{}", "§ \n~ {}\n"),
+        ("\"words\"", "§ \n~ \"words\"\n"),
+        ("{\n  \"a\": 1,\n\n  \"b\": [2]\n}\n", "§ a\n+ {|  \"a\": 1,\n§ b\n+   \"b\": [2]|}\n"),
+        (r#"{"a":{"x":"}"},"b\"c":2}"#, "§ a\n+ {\"a\":{\"x\":\"}\"},\n§ b\"c\n+ \"b\\\"c\":2}\n"),
+        (
+            "// about\n\n{\n  // a\n  \"a\": 1, // one\n  /* b */ \"b\": 2,\n}\n",
+            "§ \n# // about|\n§ a\n+ {|  // a|  \"a\": 1, // one\n§ b\n+   /* b */ \"b\": 2,|}\n",
+        ),
+        ("{\"a\": 1\n,\"b\": 2}", "§ a\n+ {\"a\": 1\n§ b\n+ ,\"b\": 2}\n"),
+        ("[\n  {\"a\": 1},\n  2\n]\n", "§ \n+ [|  {\"a\": 1},\n+   2|]\n"),
+        ("{\"a\": 1}\n{\"a\": 2}\n3\n", "§ \n+ {\"a\": 1}\n+ {\"a\": 2}\n+ 3\n"),
+        ("{\"a\": 1", "§ \n~ {\"a\": 1\n! malformed_json\n"),
+        ("{\"a\" 1}", "§ \n~ {\"a\" 1}\n! malformed_json\n"),
+        ("[1}", "§ \n~ [1}\n! malformed_json\n"),
+        ("{\"a\": \"x\n\"}", "§ \n~ {\"a\": \"x|\"}\n! malformed_json\n"),
+        ("{a: 1}", "§ \n~ {a: 1}\n! malformed_json\n"),
+        ("{\"a\": 1, /* open", "§ \n~ {\"a\": 1, /* open\n! malformed_json\n"),
+    ] {
+        assert_eq!(outline("a.json", text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_large_entry_is_cut_between_what_it_holds() {
+    let services: String = (0..40).map(|i| format!("  # number {i}\n  s{i}:\n    image: registry.example.org/team/name:{i}\n    ports: [80, 443]\n    note: some words about it\n")).collect();
+    let yaml = format!("version: 3\nservices:\n{services}volumes: {{}}\n");
+    let json = serde_json::json!({"version": 3, "services": (0..40).map(|i| serde_json::json!({"image": format!("registry.example.org/team/name:{i}"), "ports": [80, 443], "note": "some words about it"})).collect::<Vec<_>>()}).to_string();
+    for (path, text, separator) in [("a.yaml", yaml, "\n"), ("a.json", json, "},")] {
+        let document = Document::from_text(path, text);
+        check(&document);
+        let spec: Spec = "header unit=chars min=50 max=400 overlap=0".parse().unwrap();
+        let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
+        assert!(chunks.len() > 10, "{path}");
+        for chunk in &chunks {
+            assert!(chunk.flags.is_empty() && chunk.range.len() <= 400, "{path}: {:?}", chunk.content(&document));
+        }
+        let cuts = chunks
+            .windows(2)
+            .filter(|pair| document.text[..pair[1].range.start].trim_end_matches(' ').ends_with(separator));
+        assert!(cuts.count() + 3 > chunks.len() - 1, "{path}");
+    }
+}
+
+#[test]
+fn rust_items_and_documentation() {
+    let text = "//! Module\n//! docs.\n\nuse a::{b, c};\n\n/// A point.\n#[derive(Debug)]\npub struct Point<T> {\n    /// Across.\n    x: T, // trailing\n    y: u8,\n}\n\nimpl<T: Copy> Point<T> {\n    /// Makes one.\n    /// Quick.\n    pub const fn new() -> Self {\n        let brace = \"}\";\n        let c = '{';\n        loop {}\n    }\n\n    fn raw<'a>(&'a self) -> &'a str { r#\"\"}\"# }\n}\n\n// ordinary\nimpl fmt::Display for Point<u8> where u8: Copy {\n    fn fmt(&self) {}\n}\n\nstatic_init! { a }\nmacro_rules! m { () => {} }\n";
+    let expected = "§ \n# //! Module|//! docs.\n= use a::{b, c};\n\
+§ Point\n# /// A point.\n= #[derive(Debug)]|pub struct Point<T> {\n#     /// Across.\n=     x: T, // trailing|    y: u8,|}\n\
+§ Point\n= impl<T: Copy> Point<T> {\n\
+§ Point > new\n#     /// Makes one.|    /// Quick.\n=     pub const fn new() -> Self {|        let brace = \"}\";|        let c = '{';|        loop {}|    }\n\
+§ Point > raw\n=     fn raw<'a>(&'a self) -> &'a str { r#\"\"}\"# }|}\n\
+§ fmt::Display for Point<u8>\n= // ordinary|impl fmt::Display for Point<u8> where u8: Copy {\n\
+§ fmt::Display for Point<u8> > fmt\n=     fn fmt(&self) {}|}\n\
+§ \n= static_init! { a }\n§ m\n= macro_rules! m { () => {} }\n";
+    assert_eq!(outline("a.rs", text), expected);
+}
+
+#[test]
+fn python_items_and_documentation() {
+    let text = "#!/usr/bin/env python\n\"\"\"Module.\"\"\"\nimport os\n\n# about f\n@decorator(\n    x=1)\nasync def f(a,\n            b):\n    \"\"\"Of f.\"\"\"\n    if a:\n        def inner():\n            \"inner\"\n    return {\n1}\n\nclass A(B):\n    '''Of\n    A.'''\n    x = 1\n\n    def m(self): return \"\"\"\ndef fake():\n\"\"\"\n\n    @property\n    def n(self):\n        r\"\"\"Raw.\"\"\"\n\nif __name__ == \"__main__\":\n    main()\nclass C: pass\n";
+    let expected = "§ \n= #!/usr/bin/env python\n# \"\"\"Module.\"\"\"\n= import os\n\
+§ f\n= # about f|@decorator(|    x=1)|async def f(a,|            b):\n#     \"\"\"Of f.\"\"\"\n=     if a:|        def inner():|            \"inner\"|    return {|1}\n\
+§ A\n= class A(B):\n#     '''Of|    A.'''\n=     x = 1\n\
+§ A > m\n=     def m(self): return \"\"\"|def fake():|\"\"\"\n\
+§ A > n\n=     @property|    def n(self):\n#         r\"\"\"Raw.\"\"\"\n\
+§ \n= if __name__ == \"__main__\":|    main()\n§ C\n= class C: pass\n";
+    assert_eq!(outline("a.py", text), expected);
+}
+
+#[test]
+fn typescript_items_and_documentation() {
+    let text = "import {a} from 'b'\n\n/** Doc. */\nexport default class Foo<T> extends Bar {\n  private x: Map<string, number> = new Map()\n  @Input() name: string;\n  /** ctor */\n  constructor(private a: string) { super() }\n  async *gen<T>(x: T): T { yield `}${`{`}` }\n  handler = async (e: Event) => {\n    return /}/.test(e)\n  }\n  get v(): number { return 1 }\n}\nexport const f = (a: number) => {\n  return a\n}\nconst g = 5\nfunction h() {}\ninterface I {\n  a: string;\n  b(x: number): void\n}\ntype X = { a: 1 }\nnamespace N.M {\n  export function q() {}\n}\nexport async function last(): Promise<void> {\n  const s = \"it's\"\n}\n";
+    let expected = "§ \n= import {a} from 'b'\n\
+§ Foo\n# /** Doc. */\n= export default class Foo<T> extends Bar {|  private x: Map<string, number> = new Map()|  @Input() name: string;\n\
+§ Foo > constructor\n#   /** ctor */\n=   constructor(private a: string) { super() }\n\
+§ Foo > gen\n=   async *gen<T>(x: T): T { yield `}${`{`}` }\n\
+§ Foo > handler\n=   handler = async (e: Event) => {|    return /}/.test(e)|  }\n\
+§ Foo > v\n=   get v(): number { return 1 }|}\n\
+§ f\n= export const f = (a: number) => {|  return a|}\n§ \n= const g = 5\n§ h\n= function h() {}\n\
+§ I\n= interface I {|  a: string;\n§ I > b\n=   b(x: number): void|}\n§ X\n= type X = { a: 1 }\n\
+§ N.M\n= namespace N.M {\n§ N.M > q\n=   export function q() {}|}\n\
+§ last\n= export async function last(): Promise<void> {|  const s = \"it's\"|}\n";
+    assert_eq!(outline("a.ts", text), expected);
+    assert_eq!(
+        outline(
+            "a.jsx",
+            "/** Shows it. */\nexport function View({ a }) {\n  return <p>don't {a}</p>\n}\n\nView.x = 1\n"
+        ),
+        "§ View\n# /** Shows it. */\n= export function View({ a }) {|  return <p>don't {a}</p>|}\n§ \n= View.x = 1\n"
+    );
+}
+
+#[test]
+fn go_items_and_documentation() {
+    let text = "// Copyright.\n\n// Package foo does.\npackage foo\n\nimport (\n\t\"fmt\"\n)\n\n// Max is.\nconst Max = 1\n\n// Server serves.\ntype Server struct {\n\t// Addr is.\n\tAddr string\n\tf    func(int) bool\n}\n\n// Handle it.\nfunc (s *Server[T]) Handle(x int) (err error) {\n\tr := '}'\n\t_ = `}`\n\treturn nil\n}\n\ntype R interface {\n\tRead(p []byte) (int, error)\n}\n\nfunc plain() {}\n";
+    let expected = "§ \n= // Copyright.\n# // Package foo does.\n= package foo||import (|\t\"fmt\"|)\n\
+§ Max\n# // Max is.\n= const Max = 1\n\
+§ Server\n# // Server serves.\n= type Server struct {\n# \t// Addr is.\n= \tAddr string|\tf    func(int) bool|}\n\
+§ Server.Handle\n# // Handle it.\n= func (s *Server[T]) Handle(x int) (err error) {|\tr := '}'|\t_ = `}`|\treturn nil|}\n\
+§ R\n= type R interface {\n§ R > Read\n= \tRead(p []byte) (int, error)|}\n§ plain\n= func plain() {}\n";
+    assert_eq!(outline("a.go", text), expected);
+}
+
+#[test]
+fn java_items_and_documentation() {
+    let text = "/** Licence. */\npackage x;\n\n/** Doc. */\n@Foo(value = \"}\")\npublic class A<T extends B> implements C {\n    private int x = 1;\n\n    /** ctor */\n    public A(int x) { this.x = x; }\n\n    @Override\n    public <R> Map<R, T> get(R r) throws X, Y { return null; }\n\n    static { init(); }\n    enum E {\n        ONE(1), TWO;\n        Map<K, V> m() { return null; }\n    }\n    record P(int a, int b) { }\n    abstract void g();\n}\n";
+    let expected = "§ \n# /** Licence. */\n= package x;\n\
+§ A\n# /** Doc. */\n= @Foo(value = \"}\")|public class A<T extends B> implements C {|    private int x = 1;\n\
+§ A > A\n#     /** ctor */\n=     public A(int x) { this.x = x; }\n\
+§ A > get\n=     @Override|    public <R> Map<R, T> get(R r) throws X, Y { return null; }\n\
+§ A\n=     static { init(); }\n§ A > E\n=     enum E {|        ONE(1), TWO;\n\
+§ A > E > m\n=         Map<K, V> m() { return null; }|    }\n§ A > P\n=     record P(int a, int b) { }\n§ A > g\n=     abstract void g();|}\n";
+    assert_eq!(outline("A.java", text), expected);
+}
+
+#[test]
+fn c_and_cpp_items_and_documentation() {
+    let text = "/* licence */\n#include <x>\n#ifndef A_H\n\n/* Adds. */\nstatic inline int add(int a, int b)\n{\n    return a + b;\n}\n\n#ifdef X\nint one(void) { return '}'; }\n#endif\n\ntypedef struct {\n    int a; /* trailing */\n    /** Of b. */\n    int b;\n} Named;\ntypedef int (*cb)(int);\nMODULE(\"x\");\nint proto(int);\nstatic const int t[] = { 1, 2 };\nstruct S *make(void);\n#endif\n";
+    let expected = "§ \n= /* licence */|#include <x>|#ifndef A_H\n\
+§ add\n# /* Adds. */\n= static inline int add(int a, int b)|{|    return a + b;|}\n\
+§ one\n= #ifdef X|int one(void) { return '}'; }|#endif\n\
+§ Named\n= typedef struct {|    int a; /* trailing */\n#     /** Of b. */\n=     int b;|} Named;\n\
+§ cb\n= typedef int (*cb)(int);\n§ \n= MODULE(\"x\");\n§ proto\n= int proto(int);\n§ \n= static const int t[] = { 1, 2 };\n§ make\n= struct S *make(void);|#endif\n";
+    assert_eq!(outline("a.c", text), expected);
+    let text = "namespace a::b {\n/// Doc.\ntemplate <typename T, int N = 3>\nclass Foo final : public Bar<T> {\npublic:\n  Foo(int a) : a_(a), b_{1} {}\n  ~Foo();\n  bool operator==(const Foo& o) const { return a_ == 1'000; }\n  int operator()(int x) const;\n  // about v\n  virtual void v() const noexcept override = 0;\n  int a_; ///< trailing\nprivate:\n  std::map<int, int> m;\n};\n}\nint Foo::bar(int x) { auto s = R\"x(})x\"; return 0; }\nenum class E : int { A, B };\nusing X = int;\n";
+    let expected = "§ a::b\n= namespace a::b {\n\
+§ a::b > Foo\n# /// Doc.\n= template <typename T, int N = 3>|class Foo final : public Bar<T> {\n\
+§ a::b > Foo > Foo\n= public:|  Foo(int a) : a_(a), b_{1} {}\n§ a::b > Foo > ~Foo\n=   ~Foo();\n\
+§ a::b > Foo > operator==\n=   bool operator==(const Foo& o) const { return a_ == 1'000; }\n\
+§ a::b > Foo > operator()\n=   int operator()(int x) const;\n\
+§ a::b > Foo > v\n#   // about v\n=   virtual void v() const noexcept override = 0;\n\
+§ a::b > Foo\n=   int a_; ///< trailing|private:|  std::map<int, int> m;|};|}\n\
+§ Foo::bar\n= int Foo::bar(int x) { auto s = R\"x(})x\"; return 0; }\n§ E\n= enum class E : int { A, B };\n§ X\n= using X = int;\n";
+    assert_eq!(outline("a.cpp", text), expected);
+}
+
+#[test]
+fn macros_hide_no_items() {
+    assert_eq!(
+        outline(
+            "a.cc",
+            "BEGIN_NAMESPACE\n\nnamespace {\nTEST(A, b) { x(); }\n}  // namespace\nEND_NAMESPACE(a)\n\nint f() { return 1; }\n"
+        ),
+        "§ \n= BEGIN_NAMESPACE\n§ namespace\n= namespace {\n§ namespace > TEST\n= TEST(A, b) { x(); }|}  // namespace\n§ \n= END_NAMESPACE(a)\n§ f\n= int f() { return 1; }\n"
+    );
+    assert_eq!(
+        outline("a.rs", "cfg_io! {\n    /// Reads.\n    pub fn read() { m!{ a } }\n}\n\nfn b() {}\n"),
+        "§ \n= cfg_io! {\n§ read\n#     /// Reads.\n=     pub fn read() { m!{ a } }|}\n§ b\n= fn b() {}\n"
+    );
+}
+
+#[test]
+fn a_long_function_can_be_cut_at_its_blank_lines() {
+    let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
+    let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));
+    check(&document);
+    assert_eq!(document.blocks[0].next, document.blocks.len());
+    assert_eq!(document.blocks.len(), 52);
+    assert_eq!(document.sections.len(), 1);
+}
+
+#[test]
+fn hostile_input_costs_linear_time_and_bounded_stack() {
+    let many = |unit: &str| unit.repeat(200_000 / unit.len());
+    let units = [
+        "[",
+        "{",
+        "(",
+        "{\"a\":",
+        "[[],",
+        "- ",
+        "? ",
+        "a: ",
+        "&a ",
+        "\"",
+        "'",
+        "`",
+        "`${",
+        "/*",
+        "/[",
+        "//",
+        "#",
+        "# c\n",
+        "#if\n",
+        "\\",
+        "\\\n",
+        "\n",
+        "\r",
+        "\r\n",
+        "\0",
+        ")*",
+        "(}",
+        "a<",
+        "a<\n",
+        "<a>",
+        "fn a() {\n",
+        "fn a(",
+        "class A {\n",
+        "class A:\n ",
+        "def f():\n\t",
+        "impl A {",
+        "namespace a {",
+        "@a\n",
+        "@a(",
+        "#[a]\n",
+        "/// a\n",
+        "/** a */\n",
+        "/** a */",
+        "///\n\n",
+        "key: v\n",
+        "k: [a, b]\n",
+        "\"k\": 1,\n",
+        "{\"a\": 1}\n",
+        "1,",
+        "1 ",
+        "---\n",
+        "\u{3000}",
+        "é",
+        "template<",
+        "operator",
+        "r#\"",
+        "R\"(",
+        "x = ",
+        "a,b;",
+        "struct S {",
+        "} ",
+        "}; ",
+        "a(b){}",
+        "'\\",
+        "async ",
+        "type A struct {\n",
+        "const a = {\n",
+        "\"\"\"",
+        "enum E {a,",
+        "public:",
+        "a::",
+        "~",
+        "//! a\n",
+        "if {",
+        "a = (b) => {\n",
+    ];
+    for path in PATHS {
+        for unit in units {
+            check(&Document::from_text(path, many(unit)));
+        }
+        check(&Document::from_text(path, format!("{}{}", "[".repeat(200_000), "]".repeat(200_000))));
+        check(&Document::from_text(path, format!("{}{}", "(".repeat(200_000), "}".repeat(200_000))));
+        check(&Document::from_text(path, format!("{{{}}}", "\"key\": [1, \"}\"],".repeat(50_000))));
+        check(&Document::from_text(path, format!("[{}]", "1,".repeat(200_000))));
+    }
+}
+
+#[test]
+fn deep_nesting_is_read_or_refused() {
+    let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    assert!(Document::from_text("a.json", deep.clone()).flags.is_empty());
+    assert_eq!(Document::from_text("a.yaml", deep).flags, ["malformed_yaml"]);
+}
+
+#[test]
+fn a_hundred_thousand_keys_are_as_many_sections() {
+    let yaml: String = (0..100_000).map(|i| format!("key{i}: {i}\n")).collect();
+    let json = format!("{{{}}}", (0..100_000).map(|i| format!("\"k{i}\":{i}")).collect::<Vec<_>>().join(","));
+    for (path, text) in [("a.yaml", yaml), ("a.json", json)] {
+        let document = Document::from_text(path, text);
+        check(&document);
+        assert_eq!((document.sections.len(), document.flags.len()), (100_000, 0), "{path}");
+    }
+}
+
+#[test]
+fn every_strategy_chunks_every_format_without_loss() {
+    for spec in ["header unit=chars min=20 max=60 overlap=5", "heading unit=chars max=40 overlap=10"] {
+        let spec: Spec = spec.parse().unwrap();
+        for (path, text) in PATHS.iter().flat_map(|path| VALID.map(|text| (path, text))) {
+            let document = Document::from_text(path, text);
+            let mut covered = document.body.start;
+            for chunk in chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap() {
+                assert!(chunk.range.start >= covered && is_blank(&text[covered..chunk.range.start]), "{path} {text:?}");
+                let size = chunk.content(&document).chars().count();
+                assert!(size <= spec.max() || chunk.flags.iter().any(|flag| flag.starts_with("oversized_")));
+                covered = chunk.range.end;
+            }
+            assert!(is_blank(&text[covered..]), "{path} {text:?}");
+        }
+    }
+}
+
+/// Sources that are right, to be broken.
+const VALID: [&str; 10] = [
+    "# c\n\n---\na: &x 1\nb:\n  - {k: [1, 'two']}\n  # c\n  - |\n    t\n...\n---\n? q\n: !t \"é\"\n",
+    "// c\n{\"a\": [1, {\"b\": \"\\\"}\"}], /* c */\n \"日本\": null,}\n{\"x\": 1}\n",
+    "//! m\n/// d\n#[a]\npub fn f<'a>() -> &'a str { r#\"}\"# }\nimpl A for B<C> { /** d */ const X: u8 = b'}'; }\nenum E { /// v\n A, B }\n",
+    "'''m'''\n@d(1)\nclass A(B):\n    \"\"\"é\"\"\"\n    x = {1:\n2}\n    async def f(self): # c\n        r'doc'\n\n        return f\"{x}\"\n",
+    "/** d */\nexport class A { #x = 1; get y() { return /[/}]/ } }\nconst f = async (a) => `${`}`}`\n@D() class B { static { } }\n",
+    "// p\npackage p\n// T is\ntype T[K any] struct { a int }\nfunc (t *T) M() { _ = `}` }\nvar x = '}'\n",
+    "/** l */\n@A(\"}\")\nclass A { enum E { X(1) { void f() {} }; E() {} } String s = \"\"\"\n}\"\"\"; }\n",
+    "#define A(x) \\\n {\n/// d\ntemplate <class T> struct S : B<T> { S() : a{1} {} operator int(); };\nnamespace n { enum { A, B }; } // é\n",
+    "typedef struct s { int a; } *s_t;\nint f(a, b) char *a; { return '\\''; }\n#if X\n{\n#endif\n",
+    "\u{feff}a: 1\r\n# é\r\nb:\r\n- 👩‍👩‍👧\r\n-\r\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_format_loses_text(text in "(\\PC|[\\n\\r\\t\\x00\u{feff}\u{3000}]|[-:?#&*!|>{}\\[\\](),\"'`/\\\\@;=<~]|[a-c ]){0,80}", path in 0..PATHS.len()) {
+        check(&Document::from_text(PATHS[path], text));
+    }
+
+    #[test]
+    fn broken_sources_lose_no_text(
+        source in 0..VALID.len(),
+        path in 0..PATHS.len(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), "[-:#{}\\[\\]()\"'`/*\n\r\t ,;=<>@é]{0,3}", 0..4usize), 0..6),
+    ) {
+        let mut chars: Vec<char> = VALID[source].chars().collect();
+        for (at, new, drop) in edits {
+            let at = at.index(chars.len() + 1);
+            chars.splice(at..(at + drop).min(chars.len()), new.chars());
+        }
+        check(&Document::from_text(PATHS[path], chars.into_iter().collect::<String>()));
+    }
+}
