@@ -6,7 +6,7 @@ use std::process::Stdio;
 use chunkmill::store::{EmbeddingType, chunks_schema};
 use serde_json::Value;
 
-use crate::common::{finish, folder, json_lines, program, run, write};
+use crate::common::{finish, folder, json_lines, program, run, tree, write};
 
 const PAGE: &str = "# Guide\n\nintro\n\n## Install\n\nrun it\n\n## Remove\n\ndelete it\n";
 
@@ -335,4 +335,14 @@ fn the_model_sees_the_normalised_text() {
         serde_json::from_str::<Value>(&out).unwrap()["texts_embedded"].clone()
     };
     assert_eq!((index("docs"), index("ragdocs")), (1.into(), 2.into()));
+}
+
+#[test]
+fn sources_are_never_written_to() {
+    let page = "---\npromotion_level: draft\n---\n# A\n\ntext\n";
+    let home = folder(&[("docs/a.md", page), ("far/b.md", PAGE)]);
+    let before = (tree(&home.path().join("docs")), tree(&home.path().join("far")));
+    let args = ["index", "docs", "external=far", "-o", "out", "--embedder", "fake", "--preset", "line-threshold"];
+    assert_eq!(run(home.path(), &args).0, 0);
+    assert_eq!(before, (tree(&home.path().join("docs")), tree(&home.path().join("far"))));
 }

@@ -36,8 +36,13 @@ impl Cut {
 
 /// Chunks a markdown text named `doc.md` with a spec in its text form.
 pub fn cut(spec: &str, text: &str) -> Cut {
+    cut_as("doc.md", spec, text)
+}
+
+/// The same with another name, which decides the format.
+pub fn cut_as(path: &str, spec: &str, text: &str) -> Cut {
     let spec: Spec = spec.parse().unwrap();
-    let document = Document::from_text("doc.md", text);
+    let document = Document::from_text(path, text);
     let chunks = chunk(&document, &spec, sizer(&spec)).unwrap();
     Cut { document, chunks }
 }

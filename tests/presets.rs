@@ -89,6 +89,71 @@ mod sections {
     }
 }
 
+/// Seed 2's other formats.
+mod formats {
+    use super::*;
+    use crate::common::cut_as;
+
+    #[test]
+    fn plain_text_is_packed_by_paragraphs_and_then_by_sentences() {
+        let text = format!("{}\n\n{}", "Short one.\n\n".repeat(3), "Dr. Who met 3.5 people. ".repeat(200));
+        let cut = cut_as("notes.txt", "sections", &text);
+        assert!(cut.chunks.len() >= 3);
+        for content in cut.contents() {
+            assert!(content.chars().count() <= 3000 && content.ends_with('.'), "{content:?}");
+        }
+    }
+
+    #[test]
+    fn yaml_and_json_are_cut_at_their_top_level_keys() {
+        let values = "  x: some value here\n".repeat(20);
+        let yaml = format!("# about this\nname: demo\n\n# where\nservers:\n{values}\nlast:\n{values}");
+        let cut = cut_as("conf.yaml", "sections", &yaml);
+        assert_eq!(cut.paths(), ["name", "last"], "a small key takes the next one");
+        assert!(cut.contents()[0].contains("# about this\nname: demo\n\n# where\nservers:"), "comments stay");
+        let json = format!("{{\"a\": \"{0}\", \"b\": [1, 2], \"c\": \"{0}\"}}", "v".repeat(400));
+        let cut = cut_as("conf.json", "sections", &json);
+        assert_eq!(cut.paths(), ["a", "b"]);
+        assert!(cut.contents()[1].starts_with("\"b\": [1, 2]"));
+    }
+
+    #[test]
+    fn documentation_comments_and_code_are_chunks_of_their_own() {
+        for (path, text, expected) in [
+            (
+                "a.rs",
+                "use x;\n\n/// Says it.\nfn a() {\n    b();\n}\n",
+                ["use x;", "/// Says it.", "fn a() {\n    b();\n}"],
+            ),
+            (
+                "a.py",
+                "def a():\n    \"\"\"Says it.\"\"\"\n    b()\n",
+                ["def a():", "    \"\"\"Says it.\"\"\"", "    b()"],
+            ),
+            (
+                "a.ts",
+                "import x;\n\n/** Says it. */\nfunction a() {}\n",
+                ["import x;", "/** Says it. */", "function a() {}"],
+            ),
+            ("a.go", "package p\n\n// A says it.\nfunc A() {}\n", ["package p", "// A says it.", "func A() {}"]),
+            ("A.java", "import x;\n\n/** Says it. */\nclass A {}\n", ["import x;", "/** Says it. */", "class A {}"]),
+            (
+                "a.c",
+                "#include <x>\n\n/* Says it. */\nint a(void);\n",
+                ["#include <x>", "/* Says it. */", "int a(void);"],
+            ),
+            ("a.cpp", "#include <x>\n\n/// Says it.\nvoid a() {}\n", ["#include <x>", "/// Says it.", "void a() {}"]),
+            ("a.js", "import x\n\n/** Says it. */\nconst a = 1\n", ["import x", "/** Says it. */", "const a = 1"]),
+        ] {
+            for preset in ["sections", "code"] {
+                let cut = cut_as(path, preset, text);
+                assert_eq!(cut.contents(), expected, "{path} with {preset}");
+                assert_eq!(kinds(&cut), ["code", "text", "code"], "{path} with {preset}");
+            }
+        }
+    }
+}
+
 /// Seed 3.
 mod semantic {
     use super::*;
@@ -152,6 +217,16 @@ mod semantic {
             assert_eq!(cut.ids()[1..3], ["doc.md_footnote_1", "doc.md_footnote_long name"]);
             assert_eq!(cut.contents()[1], "[^1]: The first.");
         }
+    }
+
+    #[test]
+    fn a_heading_with_nothing_under_it_is_no_chunk_of_its_own() {
+        let long = "w ".repeat(700);
+        let text = format!("# A\n\n## B\n\n{long}\n\n## Empty\n\n## C\n\n{long}\n");
+        let cut = cut("docs", &text);
+        let starts: Vec<&str> =
+            cut.chunks.iter().map(|c| cut.document.text[c.range.clone()].lines().next().unwrap()).collect();
+        assert_eq!(starts, ["# A", "## Empty"], "each goes with what follows");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod cli;
 mod common;
 mod corpus;
 mod counting;
+mod designs;
 mod document;
 mod embedding;
 mod formats;

@@ -19,7 +19,7 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        merge(packer, glue_headings(packer.document, subtrees(packer, &parts)?))?
+        merge(packer, glue_headings(packer, subtrees(packer, &parts)?)?)?
     } else {
         join_prose(parts)
     };
@@ -74,24 +74,27 @@ fn subtree_ends(document: &Document) -> Vec<usize> {
     ends
 }
 
-/// Puts headings that stand alone before what is directly under them, code too, and also if both
-/// together are too large for a chunk: the heading then stays with the first piece.
-fn glue_headings(document: &Document, parts: Vec<Part>) -> Vec<Part> {
+/// Puts a heading that stands alone before what follows it: a sibling if both fit a chunk, and always
+/// what is directly under it, code too. If that is too large, the heading stays with its first piece.
+fn glue_headings(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+    let document = packer.document;
+    let parent = |section: usize| document.sections[section].parent;
     let mut glued: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts {
-        match glued.last_mut() {
-            Some(last)
-                if matches!(part.kind, Some(Kind::Text | Kind::Code))
-                    && (last.section == part.section
-                        || document.sections[part.section].parent == Some(last.section))
-                    && last.is_bare(document) =>
-            {
-                (last.range.end, last.kind) = (part.range.end, part.kind);
+        if let Some(last) = glued.last_mut().filter(|last| last.is_bare(document))
+            && matches!(part.kind, Some(Kind::Text | Kind::Code))
+        {
+            let below = last.section == part.section || parent(part.section) == Some(last.section);
+            let sibling = parent(part.section) == parent(last.section);
+            let both = last.range.start..part.range.end;
+            if below || (sibling && packer.fits("", both.clone())?) {
+                (last.range, last.kind) = (both, part.kind);
+                continue;
             }
-            _ => glued.push(part),
         }
+        glued.push(part);
     }
-    glued
+    Ok(glued)
 }
 
 fn merge(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
