@@ -205,21 +205,23 @@ fn targets_that_leave_the_collection() {
     holds(
         SignalKind::PathTraversal,
         &[
-            ("[a](../../x.md)\n", "../../x.md"),
-            ("[a](b/../../../x.md#y)\n", "b/../../../x.md#y"),
-            ("[a](..\\\\..\\\\x.md)\n", "[a](..\\\\..\\\\x.md)"),
+            ("[a](../../etc/hosts)\n", "../../etc/hosts"),
+            ("[a](../../../../../x.md)\n", "../../../../../x.md"),
+            ("[a](b/../../../.ssh/id#y)\n", "b/../../../.ssh/id#y"),
+            ("[a](..\\\\..\\\\Windows\\\\x)\n", "[a](..\\\\..\\\\Windows\\\\x)"),
             ("![a](%2e%2E/x.png)\n", "%2e%2E/x.png"),
             ("[a](https://example.org/.%2e%2fx)\n", "https://example.org/.%2e%2fx"),
             ("[a](file:///c:/x)\n", "file:///c:/x"),
             ("[a](/etc/passwd)\n", "/etc/passwd"),
             ("[a](C:/Windows/win.ini)\n", "C:/Windows/win.ini"),
-            ("[a](/../x)\n", "/../x"),
-            ("<a href=\"../../x\">a</a>\n", "../../x"),
-            ("[[../../x]]\n", "../../x"),
+            ("[a](/../etc/x)\n", "/../etc/x"),
+            ("<a href=\"../../proc/x\">a</a>\n", "../../proc/x"),
+            ("[[../../root/x]]\n", "../../root/x"),
         ],
     );
     is_clean(&[
         "[a](../x.md)\n",
+        "[a](../../LICENSE)\n",
         "[a](./b/../../x.md)\n",
         "[a](x.md?from=../../../y#../../..)\n",
         "[a](https://example.org/../../x)\n",
@@ -227,7 +229,8 @@ fn targets_that_leave_the_collection() {
         "[a](a...b/..c.md)\n",
         "see ../../../x\n",
     ]);
-    assert_eq!(signals_of("doc.md", "[a](../x.md)\n").len(), 1, "there is nothing above the root");
+    assert_eq!(signals_of("doc.md", "[a](../etc/x.md)\n").len(), 1, "there is nothing above the root");
+    assert_eq!(signals_of("etc/a/doc.md", "[a](../../etc/x.md)\n"), [], "a folder of the collection");
     assert_eq!(signals_of("a/b/c/doc.md", "[a](../../../x.md)\n"), []);
 }
 

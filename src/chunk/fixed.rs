@@ -1,7 +1,8 @@
 //! Seed 3's mode for large homogeneous text: windows of the target size with overlap.
 //!
 //! With `respect_boundaries` a window ends where its section ends, small sections being taken
-//! together first; without, only where footnotes or what is left out interrupt the text.
+//! together while they fit a chunk; without, only where footnotes or what is left out interrupt the
+//! text.
 
 use super::pack::{Group, Packer};
 use super::part::{Part, join_prose, parts};
@@ -16,7 +17,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 
-/// Prose under the minimum takes the prose that follows it.
+/// Prose under the minimum takes the prose that follows it, if both fit a chunk.
 fn merge_forward(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
     let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -24,7 +25,8 @@ fn merge_forward(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
             Some(last)
                 if last.kind == Some(Kind::Text)
                     && part.kind == last.kind
-                    && packer.ruler.size(last.range.clone())? < packer.spec.min() =>
+                    && packer.ruler.size(last.range.clone())? < packer.spec.min()
+                    && packer.fits("", last.range.start..part.range.end)? =>
             {
                 last.range.end = part.range.end;
             }

@@ -51,7 +51,8 @@ pub enum SignalKind {
     ZeroWidth,
     /// Unicode tags outside of flags, and runs of variation selectors: text that only machines read.
     InvisibleText,
-    /// A link that leaves the collection, hides `..` in an encoding, or names a system's own path.
+    /// A link that climbs to a system's folders or far above its collection, hides `..` in an encoding,
+    /// or names a system's own path.
     PathTraversal,
     /// The markers with which chat models tell who speaks.
     ChatMarkup,

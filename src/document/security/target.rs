@@ -124,7 +124,15 @@ fn reference(text: &str) -> (char, usize) {
     (c, end + usize::from(text[end..].starts_with(';')))
 }
 
-/// Whether a target leaves the root of the collection, hides that it goes up, or is a system path.
+/// Folders of a system that a link out of the collection is after, if it names one.
+const SYSTEM_FOLDERS: [&str; 8] = ["etc", "proc", "root", ".ssh", ".aws", "windows", "winnt", "system32"];
+
+/// A link that climbs so far above the collection's root looks for the root of the system. One or two
+/// levels are what a part of a larger collection has in its ordinary links.
+const MAX_ABOVE: usize = 3;
+
+/// Whether a target climbs out of the collection to the system's own folders, hides that it goes up,
+/// or is a system path.
 fn climbs(target: &str, path: &str) -> bool {
     let target = target.split(['?', '#']).next().unwrap_or_default();
     let bytes = target.as_bytes();
@@ -139,17 +147,21 @@ fn climbs(target: &str, path: &str) -> bool {
     }
     let absolute = target.starts_with("//") || has_scheme(target);
     let mut depth = if target.starts_with('/') { 0 } else { path.matches('/').count() };
+    let mut above = 0;
     for segment in target.split(['/', '\\']) {
         match segment {
             "" | "." => {}
             ".." if absolute => {}
-            ".." if depth == 0 => return true,
+            ".." if depth == 0 => above += 1,
             ".." => depth -= 1,
             _ if hides_dots(segment) => return true,
+            _ if above > 0 && depth == 0 && SYSTEM_FOLDERS.contains(&segment.to_ascii_lowercase().as_str()) => {
+                return true;
+            }
             _ => depth += 1,
         }
     }
-    false
+    above > MAX_ABOVE
 }
 
 fn has_scheme(target: &str) -> bool {
