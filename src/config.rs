@@ -120,14 +120,11 @@ pub struct Config {
 impl Options {
     /// Fills what this source leaves open from one that yields to it.
     ///
-    /// Chunk settings are one thing: a preset named here is not mixed with sizes from there.
+    /// A preset or strategy named here is not mixed with strategy, unit and sizes from there.
     #[must_use]
     pub fn or(self, lower: Self) -> Self {
-        let chunking = if self.chunking.preset.is_some() || self.chunking.strategy.is_some() {
-            self.chunking
-        } else {
-            self.chunking.or(lower.chunking)
-        };
+        let named = self.chunking.preset.is_some() || self.chunking.strategy.is_some();
+        let chunking = self.chunking.or(if named { lower.chunking.switches() } else { lower.chunking });
         Self {
             corpus: self.corpus.or(lower.corpus),
             chunking,

@@ -54,7 +54,7 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Globs, in text with commas between them.
+/// Globs, in text with commas between them; commas inside `{…}` and `[…]` are part of a glob.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Globs(pub Vec<String>);
@@ -63,6 +63,15 @@ impl FromStr for Globs {
     type Err = std::convert::Infallible;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Ok(Self(s.split(',').map(str::to_owned).collect()))
+        let mut depth = 0_usize;
+        let between = |c: char| {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        };
+        Ok(Self(s.split(between).map(str::to_owned).collect()))
     }
 }

@@ -259,19 +259,23 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
 #[test]
 fn explain_compares_specs_side_by_side() {
     let home = folder(&[("doc.md", PAGE)]);
-    let (code, out, err) = run(home.path(), &["explain", "doc.md", "--compare", "ragdocs,heading-tokens", "none"]);
+    let (code, out, err) = run(home.path(), &["explain", "--compare=ragdocs,heading-tokens,none", "doc.md"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("A  header unit=chars min=200 max=1500 overlap=50"), "{out}");
     let row = |start: &str| out.lines().find(|line| line.trim_start().starts_with(start)).unwrap().to_owned();
     assert!(row("1 ").contains("h1 h1 ^   # Guide"), "{out}");
     assert!(row("5 ").contains(".  h2 .   ## Install"), "{out}");
-    let (_, out, _) = run(home.path(), &["explain", "doc.md", "--compare", "--json"]);
+    let (_, out, _) = run(home.path(), &["explain", "--compare", "doc.md", "--json"]);
     let specs = json_lines(&out);
     assert_eq!(specs.len(), chunkmill::chunk::Preset::ALL.len());
     assert_eq!(specs[0]["starts"][0]["why"], "heading 1");
-    let (code, _, err) = run(home.path(), &["explain", "doc.md", "--compare", "sideways"]);
+    let (code, _, err) = run(home.path(), &["explain", "doc.md", "--compare=sideways"]);
     assert_eq!(code, 2);
     assert!(err.contains("`sideways` is not a strategy"), "{err}");
+    assert_eq!(run(home.path(), &["explain", "doc.md", "--compare", "--max", "9"]).0, 2, "specs say it all");
+    let long = "x".repeat(2_000_000);
+    write(home.path(), "long.md", long.as_bytes());
+    assert_eq!(run(home.path(), &["explain", "long.md", "--compare=windows unit=chars max=200"]).0, 0);
 }
 
 #[test]

@@ -161,6 +161,25 @@ fn a_preset_named_in_a_flag_is_not_mixed_with_sizes_from_a_file() {
 }
 
 #[test]
+fn a_preset_does_not_switch_redaction_off() {
+    let home =
+        folder(&[("doc.md", "<https://x.org/a?key=secret>\n"), ("chunkmill.toml", "[chunking]\nredact_urls = true\n")]);
+    for args in [&["chunk", "doc.md"][..], &["chunk", "doc.md", "--preset", "sections"]] {
+        let (_, out, _) = run(home.path(), args);
+        assert_eq!(json_lines(&out)[0]["normalized_content"], "<https://x.org/a>", "{args:?}");
+    }
+}
+
+#[test]
+fn globs_may_hold_commas_in_braces() {
+    let home = folder(&[("d/a.md", "x"), ("d/b.py", "x"), ("d/c.rs", "x")]);
+    let count = |command: &mut std::process::Command| chunk_count(command.args(["chunk", "d"]));
+    assert_eq!(count(program(home.path()).args(["--include", "*.{md,py}"])), 2);
+    assert_eq!(count(program(home.path()).args(["--include", "*.{md,py},*.rs"])), 3);
+    assert_eq!(count(program(home.path()).env("CHUNKMILL_INCLUDE", "*.[mp]*,*.rs").args(["--include", "*.rs"])), 1);
+}
+
+#[test]
 fn a_preset_in_a_flag_is_not_mixed_with_the_environment_either() {
     let home = folder(&[("doc.md", "# a\n\nx\n")]);
     let explain = |variable: (&str, &str), args: &[&str]| {

@@ -383,6 +383,24 @@ options! {
     }
 }
 
+impl Settings {
+    /// The same without what a preset stands for: strategy, unit and sizes.
+    #[must_use]
+    pub fn switches(self) -> Self {
+        Self {
+            preset: None,
+            strategy: None,
+            unit: None,
+            token_estimator: None,
+            min: None,
+            target: None,
+            max: None,
+            overlap: None,
+            ..self
+        }
+    }
+}
+
 /// The URL of a folder, always with `/` at its end, so that relative links lead below it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -10,7 +10,7 @@ use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
 use crate::corpus::Root;
 use crate::document::SecurityProfile;
 use crate::embed::{Device, Engine};
-use crate::options::Globs;
+use crate::options::{Globs, switch};
 use crate::store::{EmbeddingType, FloatEncoding};
 use crate::tokens::Unit;
 
@@ -21,13 +21,13 @@ pub(super) struct CorpusArgs {
     #[arg(required = true, value_name = "PATH")]
     pub(super) corpus: Vec<String>,
     /// Take only files that match one of these globs (default: markdown and text)
-    #[arg(long, value_name = "GLOB", value_delimiter = ',', help_heading = "Corpus")]
-    include: Vec<String>,
+    #[arg(long, value_name = "GLOB,…", help_heading = "Corpus")]
+    include: Vec<Globs>,
     /// Leave out files that match one of these globs
-    #[arg(long, value_name = "GLOB", value_delimiter = ',', help_heading = "Corpus")]
-    exclude: Vec<String>,
+    #[arg(long, value_name = "GLOB,…", help_heading = "Corpus")]
+    exclude: Vec<Globs>,
     /// Whether hidden files and folders count [default: true]
-    #[arg(long, value_name = "BOOL", help_heading = "Corpus")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, help_heading = "Corpus")]
     hidden: Option<bool>,
     /// Put files over this size into quarantine [default: 268435456]
     #[arg(long, value_name = "BYTES", help_heading = "Corpus")]
@@ -36,7 +36,7 @@ pub(super) struct CorpusArgs {
     #[arg(long, value_name = "PROFILE", help_heading = "Corpus")]
     security: Option<SecurityProfile>,
     /// Index them all the same, flagged `document_blocked` [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Corpus")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Corpus")]
     allow_blocked: Option<bool>,
 }
 
@@ -47,14 +47,20 @@ impl CorpusArgs {
 
     pub(super) fn options(self) -> CorpusOptions {
         CorpusOptions {
-            include: Some(Globs(self.include)).filter(|globs| !globs.0.is_empty()),
-            exclude: Some(Globs(self.exclude)).filter(|globs| !globs.0.is_empty()),
+            include: all(self.include),
+            exclude: all(self.exclude),
             hidden: self.hidden,
             max_file_size: self.max_file_size,
             security: self.security,
             allow_blocked: self.allow_blocked,
         }
     }
+}
+
+/// The globs of all uses of a flag, or nothing if it was not used.
+fn all(globs: Vec<Globs>) -> Option<Globs> {
+    let all: Vec<String> = globs.into_iter().flat_map(|globs| globs.0).collect();
+    Some(Globs(all)).filter(|globs| !globs.0.is_empty())
 }
 
 /// How they are chunked.
@@ -83,28 +89,28 @@ pub(super) struct ChunkArgs {
     #[arg(long, value_name = "N")]
     overlap: Option<usize>,
     /// Put the headings above a chunk before its text
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     parent_headers: Option<bool>,
     /// Show the model the heading path before the content
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     heading_context: Option<bool>,
     /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`)
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     respect_boundaries: Option<bool>,
     /// Keep code blocks (`semantic`, `code_aware`, `fixed`)
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     include_code: Option<bool>,
     /// Keep tables (`semantic`, `code_aware`, `fixed`)
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     include_tables: Option<bool>,
     /// Show the model a text with its white space tidied
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     normalize_whitespace: Option<bool>,
     /// Show the model a text in Unicode's composed form
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     normalize_unicode: Option<bool>,
     /// Show the model URLs without query and credentials
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     redact_urls: Option<bool>,
     /// URL of the corpus root: relative links become absolute in what the model sees
     #[arg(long, value_name = "URL")]

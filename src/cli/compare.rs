@@ -125,7 +125,8 @@ fn map(document: &Document, compared: &[Compared]) -> String {
     let _ = writeln!(map, "  line  {}", letters.trim_end());
     for (byte, signs) in rows {
         let signs = columns(signs);
-        let line = document.text[byte..].lines().next().unwrap_or_default();
+        // Lines can be very long, and rows as many.
+        let line: String = document.text[byte..].chars().take_while(|&c| c != '\n').take(200).collect();
         let text: String = line.trim().chars().take(60).collect();
         let _ = writeln!(map, "{:>6}  {signs} {text}", document.positions.line_at(byte));
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::{ChunkArgs, ModelArgs, merge};
 use super::chunk::{load_counter, model_counter};
 use super::{compare, print, warn_unused};
-use crate::chunk::{self, Chunk, Spec};
+use crate::chunk::{self, Chunk};
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
 use crate::document::Document;
@@ -22,10 +22,17 @@ pub(super) struct Args {
     chunking: ChunkArgs,
     #[command(flatten)]
     model: ModelArgs,
-    /// Show side by side where these specs cut (a preset or strategy, then key=value …); without a
-    /// value, where every preset does
-    #[arg(long, value_name = "SPEC", num_args = 0.., value_delimiter = ',')]
-    compare: Option<Vec<Spec>>,
+    /// Show side by side where these specs cut, each a preset or strategy and then key=value …;
+    /// without any, where every preset does
+    #[arg(
+        long,
+        value_name = "SPEC,…",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["preset", "strategy", "unit", "min", "target", "max", "overlap"]
+    )]
+    compare: Option<String>,
     /// Print one JSON object per chunk or, with --compare, per spec
     #[arg(long)]
     json: bool,
@@ -59,7 +66,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     warn_unused(&config);
     let document = read(&args.file, &config)?;
     if let Some(specs) = args.compare {
-        let specs = if specs.is_empty() { compare::every_preset() } else { specs };
+        let specs = match specs.as_str() {
+            "" => compare::every_preset(),
+            specs => specs.split(',').map(str::parse).collect::<Result<_, Error>>()?,
+        };
         let needed = specs.iter().any(|spec| spec.unit() == Unit::Model);
         let counter = needed.then(|| load_counter(&config)).transpose()?;
         compare::run(&document, &specs, counter.as_deref(), args.json)?;

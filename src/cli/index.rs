@@ -16,6 +16,7 @@ use crate::config::{self, EmbeddingOptions, Options};
 use crate::embed;
 use crate::error::exit;
 use crate::index::{self, Job, Report};
+use crate::options::switch;
 use crate::store::Counts;
 
 #[derive(clap::Args)]
@@ -33,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", help_heading = "Embedding")]
     batch_tokens: Option<NonZeroUsize>,
     /// Fail if a chunk is longer than the model reads
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
     deny_truncation: Option<bool>,
     #[command(flatten)]
     output: OutputArgs,

@@ -162,11 +162,12 @@ impl Catalog {
         let (path, fragment) = target::path(&link.target);
         let to = if path.is_empty() && !link.target.is_empty() { from } else { self.at_path(from, path)? };
         let fragment = fragment.map(target::decode).filter(|fragment| !fragment.is_empty());
-        let found = |fragment: &str| to.anchor(fragment).or_else(|| to.anchor(&fold(fragment)));
+        let found = |fragment: &str| {
+            let fragment = fragment.strip_prefix("user-content-").unwrap_or(fragment);
+            to.anchor(fragment).or_else(|| to.anchor(&fold(fragment)))
+        };
         Some(match to.lead(fragment.as_deref(), found) {
-            Lead::NoSuchPlace(doc) if fragment.is_some_and(|name| name.eq_ignore_ascii_case("top")) => {
-                Lead::Document(doc)
-            }
+            Lead::NoSuchPlace(doc) if fragment.is_some_and(|name| is_built_in(&name)) => Lead::Document(doc),
             lead => lead,
         })
     }
@@ -209,7 +210,7 @@ impl Catalog {
         let as_file = || find(&path).or_else(|| extended(&path));
         let as_html = || extended(path.strip_suffix(".html").or_else(|| path.strip_suffix(".htm"))?);
         let as_folder = || self.page_of(from.collection(), &path);
-        if is_folder { as_folder() } else { as_file().or_else(as_folder).or_else(as_html) }
+        if is_folder { as_folder().or_else(|| extended(&path)) } else { as_file().or_else(as_folder).or_else(as_html) }
     }
 
     /// The page that stands for a folder.
@@ -252,6 +253,15 @@ impl Catalog {
     fn at(&self, number: u32) -> Option<&Entry> {
         self.entries.get(usize::try_from(number).ok()?)
     }
+}
+
+/// Whether a fragment is one that every page has: its top, or lines of a source file such as `L3-L7`.
+fn is_built_in(fragment: &str) -> bool {
+    let is_line = |line: &str| {
+        let number = line.strip_prefix('L').unwrap_or(line);
+        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    fragment.eq_ignore_ascii_case("top") || (fragment.starts_with('L') && fragment.splitn(2, '-').all(is_line))
 }
 
 /// The keys equal to one.

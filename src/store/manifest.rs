@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
-use crate::document::{Admission, LinkKind, PARSER_VERSION};
+use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
 use crate::embed::ModelInfo;
 use crate::embed::model::plain;
 use crate::error::{Error, Result};
@@ -107,6 +107,7 @@ pub struct Counts {
 
 /// Edges by kind of link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EdgeKinds {
     /// `[text](target)`.
     pub link: EdgeCount,
@@ -118,6 +119,7 @@ pub struct EdgeKinds {
 
 /// How many edges of a kind there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EdgeCount {
     /// All of them.
     pub edges: u64,
@@ -247,13 +249,18 @@ struct Wire {
     format_version: u32,
     tool_version: String,
     parser_version: u32,
-    #[serde(default)]
+    #[serde(default = "everything")]
     admission: Admission,
     spec: SpecRecord,
     model: WireModel,
     output: Output,
     counts: Counts,
     files: Vec<FileEntry>,
+}
+
+/// What version 1 let in.
+fn everything() -> Admission {
+    Admission { profile: SecurityProfile::Permissive, allow_blocked: false }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -79,7 +79,8 @@ impl Records {
         let read = self.file.read_exact(&mut len).and_then(|()| {
             // A length that is wrong would be the disk's fault; it must not become an allocation.
             let len = u64::from_le_bytes(len).min(self.end);
-            self.file.by_ref().take(len).read_to_end(&mut record)
+            let read = self.file.by_ref().take(len).read_to_end(&mut record)? as u64;
+            if read == len { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
         });
         read.map_err(Error::io("read", &self.path))?;
         self.at += size_of::<u64>() as u64 + record.len() as u64;
