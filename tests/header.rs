@@ -118,6 +118,14 @@ fn a_large_section_is_split_at_blank_lines_below_the_maximum() {
 }
 
 #[test]
+fn a_heading_that_must_be_parted_from_others_keeps_its_text() {
+    // Both sections fit alone, but not together.
+    let text = format!("# Title\n\n## A\n{}", "word ".repeat(36));
+    let cut = cut("ragdocs max=190 min=100 overlap=0", &text);
+    assert_eq!(cut.contents(), ["# Title", format!("## A\n{}", "word ".repeat(36).trim_end()).as_str()]);
+}
+
+#[test]
 fn pieces_are_numbered_below_their_chunk() {
     let text = format!("# One\n\n{}\n\n# Two\n\n{}", paragraphs(4, 300), "y".repeat(250));
     let cut = cut("ragdocs max=700", &text);

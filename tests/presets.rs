@@ -118,6 +118,13 @@ mod formats {
     }
 
     #[test]
+    fn the_end_of_one_item_does_not_take_the_next() {
+        let text = "class Foo:\n    \"\"\"Doc.\"\"\"\n\n    def bar(self):\n        \"\"\"Doc.\"\"\"\n        return 1\n\n\ndef top():\n    \"\"\"Doc.\"\"\"\n    return 2\n";
+        let cut = cut_as("a.py", "sections", text);
+        assert!(!cut.contents().iter().any(|content| content.contains("return 1") && content.contains("def top")));
+    }
+
+    #[test]
     fn documentation_comments_and_code_are_chunks_of_their_own() {
         for (path, text, expected) in [
             (
@@ -263,6 +270,54 @@ mod semantic {
     }
 
     #[test]
+    fn fixed_windows_hold_code_and_tables_whole() {
+        let code = format!("```\n{}```", "let x = some_call(1);\n".repeat(20));
+        let table = format!("| a | b |\n|---|---|\n{}", "| cell | cell |\n".repeat(40));
+        let text = format!("{}\n\n{code}\n\n{}\n\n{table}\nend\n", "word ".repeat(360), "word ".repeat(300));
+        for unit in ["estimate", "tokens", "chars max=1500 target=900 min=10", "words"] {
+            let cut = cut(&format!("fixed unit={unit}"), &text);
+            let holding =
+                |part: &str| cut.chunks.iter().filter(|c| cut.document.text[c.range.clone()].contains(part)).count();
+            assert_eq!((holding(&code), holding(table.trim_end())), (1, 1), "{unit}");
+            assert!(cut.chunks.len() >= 3 && cut.chunks.iter().all(|chunk| chunk.flags.is_empty()), "{unit}");
+        }
+        let large =
+            format!("before\n\n```\n{}```\n\nafter {}", "let x = some_call(1);\n".repeat(200), "w ".repeat(500));
+        let cut = cut("fixed", &large);
+        assert!(cut.chunks.iter().any(|chunk| chunk.flags == ["oversized_code_block"]));
+        assert!(cut.chunks.iter().all(|chunk| chunk.prefix.chars().count() < 600), "a block is no overlap");
+    }
+
+    #[test]
+    fn overlap_from_code_is_counted_as_code() {
+        let text =
+            format!("```\n{0}\n{0}\n```\n\nafter one.\n\n{1}", "x".repeat(6000), "some words here\n\n".repeat(300));
+        for chunk in &cut("docs", &text).chunks {
+            assert!(chunk.prefix.chars().count() <= 60 * 4 + 2, "{}", chunk.prefix.len());
+        }
+    }
+
+    #[test]
+    fn a_heading_left_without_its_code_is_text() {
+        let text = format!("## A\n\nfirst\n\n## B\n\n```\n{}```\n", "let x = 1;\n".repeat(400));
+        let cut = cut("code", &text);
+        assert_eq!(kinds(&cut), ["text", "text", "code"]);
+        assert_eq!(cut.contents()[1], "## B");
+    }
+
+    #[test]
+    fn ids_of_footnotes_are_unique_whatever_their_labels() {
+        let long = "word ".repeat(1200);
+        let text = format!(
+            "x[^1] y[^1_1] z[^1_sub_0]\n\n[^1]: {long}\n\n    {long}\n\n[^1]: second\n\n[^1_1]: third\n\n[^1_sub_0]: fourth\n"
+        );
+        let cut = cut("docs", &text);
+        let unique: std::collections::HashSet<&str> = cut.ids().into_iter().collect();
+        assert_eq!(unique.len(), cut.chunks.len(), "{:?}", cut.ids());
+        assert!(unique.contains("doc.md_footnote_1_sub_0") && unique.contains("doc.md_footnote_1_sub_1"));
+    }
+
+    #[test]
     fn fixed_windows_respect_sections_unless_told_otherwise() {
         let text: String = (0..4).map(|i| format!("# S{i}\n\n{}\n\n", "w ".repeat(300))).collect();
         assert_eq!(cut("fixed", &text).chunks.len(), 4);
@@ -287,6 +342,12 @@ mod lines {
         assert_eq!(short.chunks.len(), 1);
         let long = cut("line-threshold", &format!("intro\n\n## A\n\n{}", "line\n".repeat(500)));
         assert_eq!(kinds(&long), ["text", "text"]);
+    }
+
+    #[test]
+    fn the_lines_of_the_whole_file_count() {
+        let text = format!("---\n{}---\n## A\n\n{}\n## B\n\nb\n", "key: value\n".repeat(3), long(3));
+        assert_eq!(cut("line-threshold min=15 max=20", &text).paths(), ["## A", "## B"]);
     }
 
     #[test]

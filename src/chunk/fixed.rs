@@ -13,20 +13,24 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts =
-        if packer.spec.is_on(Switch::RespectBoundaries) { merge_forward(packer, parts)? } else { join_prose(parts) };
+        if packer.spec.is_on(Switch::RespectBoundaries) { merge_small(packer, parts)? } else { join_prose(parts) };
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 
-/// Prose under the minimum takes the prose that follows it, if both fit a chunk.
-fn merge_forward(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+/// Prose under the minimum, and headings without text, take the prose that follows, and what is left
+/// under the minimum goes to the prose before it, if both fit a chunk.
+fn merge_small(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+    let is_small = |part: &Part| -> Result<bool> { Ok(packer.ruler.size(part.range.clone())? < packer.spec.min()) };
     let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
+        let follows = parts.peek().is_some_and(|next| next.kind == Some(Kind::Text));
         match merged.last_mut() {
             Some(last)
                 if last.kind == Some(Kind::Text)
                     && part.kind == last.kind
-                    && packer.ruler.size(last.range.clone())? < packer.spec.min()
-                    && packer.fits("", last.range.start..part.range.end)? =>
+                    && packer.fits("", last.range.start..part.range.end)?
+                    && (is_small(last)? || last.is_bare(packer.document) || (!follows && is_small(&part)?)) =>
             {
                 last.range.end = part.range.end;
             }

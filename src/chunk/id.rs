@@ -1,6 +1,6 @@
 //! Chunk ids, as each design writes them: unique in the corpus, the same for the same input and spec.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Strategy;
 
@@ -9,12 +9,14 @@ pub(super) struct Ids<'a> {
     strategy: Strategy,
     doc_id: &'a str,
     /// How often each label was defined so far.
-    footnotes: HashMap<String, usize>,
+    labels: HashMap<String, usize>,
+    /// Ids of footnotes that were given.
+    given: HashSet<String>,
 }
 
 impl<'a> Ids<'a> {
     pub(super) fn new(strategy: Strategy, doc_id: &'a str) -> Self {
-        Self { strategy, doc_id, footnotes: HashMap::new() }
+        Self { strategy, doc_id, labels: HashMap::new(), given: HashSet::new() }
     }
 
     pub(super) fn text(&self, index: usize, section: usize, sub: Option<usize>) -> String {
@@ -33,12 +35,23 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// The stem of the ids of a footnote's chunks. A label that was defined before gets a number.
-    pub(super) fn footnote(&mut self, label: &str) -> String {
-        let before = self.footnotes.entry(label.to_owned()).or_insert(0);
-        let number = if *before == 0 { String::new() } else { format!("_{before}") };
-        *before += 1;
-        format!("{}_footnote_{label}{number}", self.doc_id)
+    /// The ids of a footnote's chunks: of one, or of the pieces it was split into. A label that was
+    /// defined before gets a number, and so does one whose ids another footnote has.
+    pub(super) fn footnote(&mut self, label: &str, pieces: Option<usize>) -> Vec<String> {
+        let number = self.labels.entry(label.to_owned()).or_insert(0);
+        loop {
+            let stem = if *number == 0 { label.to_owned() } else { format!("{label}_{number}") };
+            let stem = format!("{}_footnote_{stem}", self.doc_id);
+            let ids: Vec<String> = match pieces {
+                None => vec![stem],
+                Some(pieces) => (0..pieces).map(|sub| format!("{stem}_sub_{sub}")).collect(),
+            };
+            *number += 1;
+            if ids.iter().all(|id| !self.given.contains(id)) {
+                self.given.extend(ids.iter().cloned());
+                return ids;
+            }
+        }
     }
 }
 

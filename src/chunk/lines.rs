@@ -19,16 +19,13 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     if whole.is_empty() {
         return Ok(Vec::new());
     }
-    if !is_cut(packer, whole.clone())? {
+    // The whole file counts, its front matter too.
+    let size = packer.ruler.size(0..document.text.len())?;
+    if size <= packer.spec.min() {
         return Ok(vec![Group::whole(Piece::plain(whole, Boundary::Start)).of(Kind::Document)]);
     }
     let kept = cuts(document).into_iter().filter(|(_, range)| !is_empty(document, range));
     kept.map(|(boundary, range)| packer.whole_or_filled(trim(&document.text, range), boundary)).collect()
-}
-
-/// Whether a document with this text is over the threshold.
-fn is_cut(packer: &Packer<'_>, whole: Range<usize>) -> Result<bool> {
-    Ok(packer.ruler.size(whole)? > packer.spec.min())
 }
 
 /// The document between its headings of level 2 and 3.

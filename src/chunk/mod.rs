@@ -46,7 +46,7 @@ use std::ops::Range;
 pub use normalize::Normalizer;
 pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
 
-use crate::document::{DOCUMENT_BLOCKED, Document};
+use crate::document::{BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;
 use crate::tokens::Sizer;
 use id::Ids;
@@ -202,22 +202,22 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 
 fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> {
     let mut chunks = Vec::with_capacity(groups.len());
+    let mut signals = Signals { document, next: 0, open: Vec::new() };
     let mut ids = Ids::new(spec.strategy(), &document.source.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
         let n_in_section = group.pieces.len();
         let footnote = (group.kind == Kind::Footnote).then(|| {
             let start = group.pieces.first().map_or(0, |piece| piece.range.start);
-            ids.footnote(label(document, start))
+            ids.footnote(label(document, start), group.split.then_some(n_in_section))
         });
         for (sub, piece) in group.pieces.into_iter().enumerate() {
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
             let section = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
             let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
-            let id = match (&footnote, sub_index) {
-                (Some(stem), Some(sub)) => format!("{stem}_sub_{sub}"),
-                (Some(stem), None) => stem.clone(),
-                (None, _) => ids.text(index, section_index, sub_index),
+            let id = match &footnote {
+                Some(ids) => ids[sub].clone(),
+                None => ids.text(index, section_index, sub_index),
             };
             chunks.push(Chunk {
                 id,
@@ -225,13 +225,13 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 section_index,
                 sub_index,
                 n_in_section,
-                kind: group.kind,
+                kind: kind(document, group.kind, &piece),
                 header_path: match section {
                     Some(section) if spec.strategy() == Strategy::Lines => lines::header_path(document, section),
                     _ => heading_path.join(" > "),
                 },
                 heading_path,
-                flags: flags(document, &piece),
+                flags: flags(document, &mut signals, &piece),
                 prefix: piece.prefix,
                 has_overlap: piece.has_overlap,
                 range: piece.range,
@@ -249,19 +249,47 @@ fn label(document: &Document, start: usize) -> &str {
     after.checked_sub(1).map_or("", |at| &footnotes[at].label)
 }
 
+/// What a piece holds: where a group of code had to be split, a heading may be left without it.
+fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
+    let first = document.blocks.partition_point(|block| block.range.end <= piece.range.start);
+    let mut inside = document.blocks[first..].iter().take_while(|block| block.range.start < piece.range.end);
+    if kind == Kind::Code && inside.all(|block| block.kind != BlockKind::Code) { Kind::Text } else { kind }
+}
+
 /// The piece's own flags and those it inherits: the signals of its text, overlap included, and that
 /// its document would be blocked.
-fn flags(document: &Document, piece: &Piece) -> Vec<&'static str> {
+fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
     // Overlap is text that ends where the piece starts, or a little before.
     let start =
         if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
-    let before_end = document.signals.partition_point(|signal| signal.range.start < piece.range.end);
-    for signal in document.signals[..before_end].iter().filter(|signal| signal.range.end > start) {
-        if !flags.contains(&signal.kind.name()) {
-            flags.push(signal.kind.name());
+    for name in signals.within(start..piece.range.end) {
+        if !flags.contains(&name) {
+            flags.push(name);
         }
     }
     flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));
     flags
+}
+
+/// Goes through a document's signals as its pieces go on.
+struct Signals<'d> {
+    document: &'d Document,
+    /// The first signal that starts after all pieces so far.
+    next: usize,
+    /// Signals before it that may reach into the next piece or its overlap.
+    open: Vec<&'d Signal>,
+}
+
+impl Signals<'_> {
+    /// Names of the signals that touch a range. The ends of the ranges that are asked for ascend.
+    fn within(&mut self, range: Range<usize>) -> impl Iterator<Item = &'static str> {
+        let signals = &self.document.signals;
+        while let Some(signal) = signals.get(self.next).filter(|signal| signal.range.start < range.end) {
+            self.open.push(signal);
+            self.next += 1;
+        }
+        self.open.retain(|signal| signal.range.end > range.start);
+        self.open.iter().map(|signal| signal.kind.name())
+    }
 }

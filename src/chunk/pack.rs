@@ -40,6 +40,11 @@ impl Group {
         Self { pieces, split: true, kind: Kind::Text }
     }
 
+    /// The pieces of a document that is cut without regard to sections.
+    pub(super) fn document(pieces: Vec<Piece>) -> Vec<Self> {
+        if pieces.is_empty() { Vec::new() } else { vec![Self { split: pieces.len() > 1, pieces, kind: Kind::Text }] }
+    }
+
     /// The same with another kind.
     pub(super) fn of(self, kind: Kind) -> Self {
         Self { kind, ..self }
@@ -286,9 +291,17 @@ impl Packer<'_> {
             }
         }
         while index < unit.blocks.end {
-            let Block { range, next, .. } = &blocks[index];
-            units.push(Unit::block(range.clone(), index..*next, Boundary::Block));
-            index = *next;
+            // A heading stays with the block after it, unless these two are all there is.
+            let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
+            let mut next = blocks[index].next;
+            let after = blocks[..unit.blocks.end].get(next).filter(|after| !is_heading(after));
+            if let Some(after) =
+                after.filter(|after| siblings && is_heading(&blocks[index]) && (index..after.next) != unit.blocks)
+            {
+                next = after.next;
+            }
+            units.push(Unit::block(blocks[index].range.clone(), index..next, Boundary::Block));
+            index = next;
         }
         if units.is_empty() && self.spec.strategy() == Strategy::Section && blocks[outer].kind == BlockKind::Paragraph {
             units = self.sentences(unit);
@@ -326,11 +339,15 @@ impl Packer<'_> {
     }
 
     /// Cuts a range into windows of exactly the target that overlap by exactly the overlap. What
-    /// is left at the end is one window if it is within the maximum.
+    /// is left at the end is one window if it is within the maximum. With `fixed`, a code block or
+    /// table counts as one atom: no window ends inside, and one over the maximum is flagged.
     pub(super) fn windows(&self, range: &Range<usize>, boundary: Boundary) -> Result<Vec<Piece>> {
         let text = &self.document.text;
         let (target, max) = (self.spec.target(), self.spec.max());
-        let ends = self.ruler.atoms(range)?;
+        let mut ends = self.ruler.atoms(range)?;
+        let whole = if self.spec.strategy() == Strategy::Fixed { self.uncuttable(range) } else { Vec::new() };
+        let block_before = |at: usize| whole[..whole.partition_point(|(block, _)| block.start < at)].last();
+        ends.retain(|&end| end == range.end || block_before(end).is_none_or(|(block, _)| end >= block.end));
         let width = self.ruler.most_atoms_in(target).max(1);
         let overlap = self.ruler.atoms_in(self.spec.overlap()).min(width - 1);
         let at = |atom: usize| if atom == 0 { range.start } else { ends[atom - 1] };
@@ -353,7 +370,8 @@ impl Packer<'_> {
             if self.ruler.size(start..at(last))? > max {
                 start = at(done);
                 if self.ruler.size(start..at(last))? > max {
-                    flags.push("oversized_character");
+                    let block = block_before(at(last)).filter(|(block, _)| start < block.end);
+                    flags.push(block.map_or("oversized_character", |(_, kind)| kind.oversized()));
                 }
             }
             let core = at(done)..at(last);
@@ -372,8 +390,23 @@ impl Packer<'_> {
             }
             done = last;
             first = last.saturating_sub(overlap);
+            // A block in the overlap can be larger than all of it should be.
+            while !whole.is_empty() && first < last && self.ruler.size(at(first)..at(last))? > self.spec.overlap() {
+                first += 1;
+            }
         }
         Ok(pieces)
+    }
+
+    /// The code blocks and tables at the top level of a range, without white space at their ends.
+    fn uncuttable(&self, range: &Range<usize>) -> Vec<(Range<usize>, BlockKind)> {
+        let blocks = &self.document.blocks;
+        let first = blocks.partition_point(|block| block.range.start < range.start);
+        let first = self.document.top_level_block_before(first + 1).unwrap_or(first);
+        let next = |block: &&Block| blocks.get(block.next);
+        let inside = std::iter::successors(blocks.get(first), next).take_while(|block| block.range.start < range.end);
+        let whole = inside.filter(|block| matches!(block.kind, BlockKind::Code | BlockKind::Table));
+        whole.map(|block| (trim(&self.document.text, block.range.clone()), block.kind)).collect()
     }
 }
 

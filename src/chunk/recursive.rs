@@ -22,7 +22,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let body = packer.document.body.clone();
     let mut splitter = Splitter { packer, pieces: Vec::new(), done: body.start };
     splitter.split(&body, &SEPARATORS)?;
-    Ok(if splitter.pieces.is_empty() { Vec::new() } else { vec![Group::split(splitter.pieces)] })
+    Ok(Group::document(splitter.pieces))
 }
 
 struct Splitter<'a> {

@@ -7,7 +7,7 @@
 //! the one before. A paragraph over the maximum is cut between sentences.
 //!
 //! Other formats have sections too: the top-level keys of YAML and JSON, the items of source code.
-//! In source code, documentation comments and code never share a chunk.
+//! In source code, documentation comments and code never share a chunk, and only siblings merge.
 
 use super::Kind;
 use super::pack::{Group, Packer};
@@ -19,8 +19,10 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let document = packer.document;
     let mut merged: Vec<Part> = Vec::new();
     for part in parts(document, |block| treatment(document, block)) {
+        let parent = |part: &Part| document.sections[part.section].parent;
         if let Some(last) = merged.last_mut()
             && last.kind == part.kind
+            && (!is_source(document) || parent(last) == parent(&part))
             && document.sections[last.section].level >= document.sections[part.section].level
             && packer.ruler.size(last.range.clone())? < packer.spec.min()
         {
@@ -33,6 +35,10 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
 }
 
 fn treatment(document: &Document, block: &Block) -> Treatment {
-    let source = !matches!(document.format, Format::Markdown | Format::Text);
-    if source && block.kind == BlockKind::Code { Treatment::Apart(Kind::Code) } else { Treatment::Prose }
+    if is_source(document) && block.kind == BlockKind::Code { Treatment::Apart(Kind::Code) } else { Treatment::Prose }
+}
+
+/// Source code, where levels are those of items and the end of one does not belong to the next.
+fn is_source(document: &Document) -> bool {
+    matches!(document.format, Format::Code(_))
 }

@@ -569,7 +569,9 @@ impl Spec {
             ("overlap", settings.overlap.is_some() && !reads.max),
         ];
         let switches = Switch::ALL.into_iter();
-        let switches = switches.map(|s| (s.name(), s.of(settings) == Some(true) && !self.strategy.reads(s)));
+        // What a switch asks for that is off by itself: these two ask for something when they are off.
+        let asks = |switch| !matches!(switch, Switch::IncludeCode | Switch::IncludeTables);
+        let switches = switches.map(|s| (s.name(), s.of(settings) == Some(asks(s)) && !self.strategy.reads(s)));
         limits.into_iter().chain(switches).filter_map(|(name, unused)| unused.then_some(name)).collect()
     }
 

@@ -10,5 +10,5 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     if range.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(vec![Group::split(packer.windows(&range, Boundary::Start)?)])
+    Ok(Group::document(packer.windows(&range, Boundary::Start)?))
 }

@@ -12,7 +12,7 @@ use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
 use crate::document::Document;
 use crate::error::{Error, exit};
-use crate::tokens::{Sizer, Unit};
+use crate::tokens::{Ruler, Sizer, Unit};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -78,9 +78,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let chunks = chunk::chunk(&document, &config.spec, sizer)?;
+    let ruler = sizer.measure(&document)?;
     let explained: Vec<Explained<'_>> = chunks
         .iter()
-        .map(|chunk| explain(&document, chunk, sizer, config.spec.unit().name()))
+        .map(|chunk| explain(&document, chunk, &ruler, config.spec.unit().name()))
         .collect::<Result<_, _>>()?;
     if args.json {
         for chunk in &explained {
@@ -132,7 +133,7 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
 fn explain<'a>(
     document: &Document,
     chunk: &'a Chunk,
-    sizer: Sizer<'_>,
+    ruler: &Ruler<'_>,
     unit: &'static str,
 ) -> crate::error::Result<Explained<'a>> {
     let (start_line, end_line) = document.positions.lines_of(&chunk.range);
@@ -143,7 +144,7 @@ fn explain<'a>(
         end_line,
         start_byte: chunk.range.start,
         end_byte: chunk.range.end,
-        size: sizer.size(&chunk.content(document))?,
+        size: ruler.size_after(&chunk.prefix, chunk.range.clone())?,
         unit,
         starts_at: chunk.boundary.to_string(),
         sections: chunk.sections(document),

@@ -116,7 +116,8 @@ impl<'a> Sizer<'a> {
         })
     }
 
-    /// Size of a text that is not part of a document. Without blocks there is no code in it.
+    /// Size of a text that is not part of a document. What in it is code is not known, so an estimate
+    /// is the larger of that as prose and that as code.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -124,7 +125,11 @@ impl<'a> Sizer<'a> {
         Ok(match self {
             Self::Chars => text.chars().count(),
             Self::Tokens => cl100k().count(text)?,
-            Self::Words | Self::Estimate => words_to_size(text.split_whitespace().count()),
+            Self::Words => words_to_size(text.split_whitespace().count()),
+            Self::Estimate => {
+                let words = words_to_size(text.split_whitespace().count());
+                words.max(text.chars().count() / CHARS_PER_TOKEN)
+            }
             Self::Model(counter) => counter.count(text)?,
             Self::Lines => text.split_inclusive('\n').count(),
         })
@@ -146,7 +151,12 @@ impl<'a> Sizer<'a> {
         let start = match *self {
             Self::Chars => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
             Self::Lines => text.split_inclusive('\n').rev().nth(last).map_or(0, |line| offset_in(text, line)),
-            Self::Words | Self::Estimate => match words_in(size).checked_sub(1) {
+            Self::Estimate => {
+                let prose = Self::Words.suffix(text, size)?;
+                let code = Self::Chars.suffix(text, size.saturating_mul(CHARS_PER_TOKEN))?;
+                text.len() - prose.len().min(code.len())
+            }
+            Self::Words => match words_in(size).checked_sub(1) {
                 Some(last) => text.split_whitespace().rev().nth(last).map_or(0, |word| offset_in(text, word)),
                 None => text.len(),
             },
@@ -230,15 +240,10 @@ impl Ruler<'_> {
         if prefix.is_empty() {
             return self.size(range);
         }
-        let text = &self.document.text;
-        if let Index::Words { ends, code } = &self.index {
-            let joined = prefix.ends_with(|c: char| !c.is_whitespace())
-                && text[range.clone()].starts_with(|c: char| !c.is_whitespace())
-                && !code.holds(range.start);
-            let words = prefix.split_whitespace().count() + self.words(ends, code, &range) - usize::from(joined);
-            return Ok(words_to_size(words) + code.chars(&self.document.positions, &range) / CHARS_PER_TOKEN);
+        if matches!(self.sizer, Sizer::Estimate) {
+            return Ok(self.sizer.size(prefix)? + self.size(range)?);
         }
-        self.sizer.size(&format!("{prefix}{}", &text[range]))
+        self.sizer.size(&format!("{prefix}{}", &self.document.text[range]))
     }
 
     /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
