@@ -7,7 +7,8 @@
 //! is split between paragraphs, which are never cut. A heading with nothing under it goes with
 //! what follows.
 //!
-//! Footnotes are chunks of their own; with `code_aware`, code blocks are too. With
+//! Overlap joins what one section had to be split into, and nothing else: other neighbours are
+//! different topics. Footnotes are chunks of their own; with `code_aware`, code blocks are too. With
 //! `respect_boundaries` off, sections count for nothing and paragraphs are packed to the target.
 
 use super::pack::{Group, Packer};
