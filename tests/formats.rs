@@ -285,6 +285,18 @@ fn macros_hide_no_items() {
 }
 
 #[test]
+fn a_function_of_c_ends_with_its_brace_whatever_its_type() {
+    let text = "const char *a(void) {\n  x();\n}\nstatic const T *b(int c) { return 0; }\nint c(void) {}\nconst int d[] = { 1 };\n";
+    let expected = "§ a\n= const char *a(void) {|  x();|}\n§ b\n= static const T *b(int c) { return 0; }\n\
+§ c\n= int c(void) {}\n§ \n= const int d[] = { 1 };\n";
+    assert_eq!(outline("a.c", text), expected);
+    let text = "class A {\n  const T& get() const { return t; }\n  int size() { return 1; }\n  const T t = {1};\n};\n";
+    let expected = "§ A\n= class A {\n§ A > get\n=   const T& get() const { return t; }\n\
+§ A > size\n=   int size() { return 1; }\n§ A\n=   const T t = {1};|};\n";
+    assert_eq!(outline("a.cpp", text), expected);
+}
+
+#[test]
 fn a_long_function_can_be_cut_at_its_blank_lines() {
     let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
     let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));

@@ -116,9 +116,11 @@ impl<'t> Header<'t> {
     pub(super) fn ends_with_brace(&self) -> bool {
         let first = self.bare.first().map_or("", |first| self.text(first));
         let open = matches!(first, "use" | "let" | "const" | "var" | "type" | "typedef" | "import");
+        // In C these words begin the type of what a function gives: `const char *name(void) {`.
+        let typed = matches!(self.language, Language::C | Language::Cpp) && self.callable().is_some();
         let fixed = self.language == Language::Rust && first == "static";
         let line = self.language == Language::Go && first != "func";
-        !open && !fixed && !line && self.assignment().is_none()
+        (typed || !open) && !fixed && !line && self.assignment().is_none()
     }
 
     /// Whether a comment above is about what begins here, though it is no item.
