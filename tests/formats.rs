@@ -297,6 +297,48 @@ fn a_function_of_c_ends_with_its_brace_whatever_its_type() {
 }
 
 #[test]
+fn a_brace_in_the_type_of_a_function_is_not_its_body() {
+    for (path, functions) in [
+        (
+            "a.go",
+            [
+                "func (c *T) first() <-chan struct{} {\n\treturn nil\n}",
+                "func (c *T) second() interface{} {\n\treturn nil\n}",
+                "func (c *T) third() map[string]interface{} {\n\treturn nil\n}",
+            ],
+        ),
+        (
+            "a.ts",
+            [
+                "function first(a: X): { ok: boolean } {\n  return a\n}",
+                "function second(): Promise<{ ok: boolean }> {\n  return a\n}",
+                "const third = (a): X | { ok: boolean } => {\n  return a\n}",
+            ],
+        ),
+        (
+            "a.rs",
+            [
+                "fn first() -> Foo<{ N + 1 }> {\n    a\n}",
+                "const fn second<F: Fn() -> u8>() -> u8 {\n    1\n}",
+                "fn third(a: A<{ N }>) {}",
+            ],
+        ),
+    ] {
+        let class = if path == "a.go" { "T." } else { "" };
+        let expected: String = ["first", "second", "third"]
+            .iter()
+            .zip(functions)
+            .map(|(name, text)| format!("§ {class}{name}\n= {}\n", text.replace('\n', "|")))
+            .collect();
+        assert_eq!(outline(path, &functions.join("\n")), expected);
+    }
+    let text = "class A extends B<{ c: 1 }> {\n  x: { a: number } = y\n  load(): { a: number } {\n    return z\n  }\n}\n";
+    let expected = "§ A\n= class A extends B<{ c: 1 }> {|  x: { a: number } = y\n\
+§ A > load\n=   load(): { a: number } {|    return z|  }|}\n";
+    assert_eq!(outline("a.ts", text), expected);
+}
+
+#[test]
 fn a_long_function_can_be_cut_at_its_blank_lines() {
     let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
     let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));

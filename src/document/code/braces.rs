@@ -142,7 +142,8 @@ impl Reader<'_> {
             let header = Header::new(self.text, self.language, &self.header);
             let inside = self.scopes.len() > 1;
             let start = self.header.first().map_or(token.start, |first| first.start);
-            if self.language == Language::Cpp && Header::new(self.text, self.language, before).initializes() {
+            let before = Header::new(self.text, self.language, before);
+            if before.brace_is_no_body() {
                 self.nest(bracket);
                 return;
             }

@@ -123,6 +123,18 @@ impl<'t> Header<'t> {
         (typed || !open) && !fixed && !line && self.assignment().is_none()
     }
 
+    /// Whether a brace that comes now is part of a type or of a value, and the body comes later.
+    pub(super) fn brace_is_no_body(&self) -> bool {
+        let Some(last) = self.tokens.last() else { return false };
+        match self.language {
+            Language::Cpp => self.initializes(),
+            Language::Go => self.word(0) == "func" && matches!(self.text(last), "struct" | "interface"),
+            Language::TypeScript => matches!(last.kind, Kind::Mark(b':' | b'|' | b'&')) || self.angle_is_open(),
+            Language::Rust => self.angle_is_open(),
+            _ => false,
+        }
+    }
+
     /// Whether a comment above is about what begins here, though it is no item.
     pub(super) fn declares(&self) -> bool {
         let first = self.bare.first().map_or("", |first| self.text(first));
