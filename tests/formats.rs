@@ -332,10 +332,38 @@ fn a_brace_in_the_type_of_a_function_is_not_its_body() {
             .collect();
         assert_eq!(outline(path, &functions.join("\n")), expected);
     }
-    let text = "class A extends B<{ c: 1 }> {\n  x: { a: number } = y\n  load(): { a: number } {\n    return z\n  }\n}\n";
+    let text =
+        "class A extends B<{ c: 1 }> {\n  x: { a: number } = y\n  load(): { a: number } {\n    return z\n  }\n}\n";
     let expected = "§ A\n= class A extends B<{ c: 1 }> {|  x: { a: number } = y\n\
 § A > load\n=   load(): { a: number } {|    return z|  }|}\n";
     assert_eq!(outline("a.ts", text), expected);
+}
+
+#[test]
+fn branches_of_the_preprocessor_each_open_a_brace() {
+    let text = "int a(int x) {\n#ifdef A\n  if (x) {\n#elif B\n  if (x && f(1) {\n#else\n  if (!x) {\n#endif\n    y();\n  }\n}\n\
+#if A\nint b(int x)\n{\n#else\nint b(void)\n{\n#endif\n  return 1;\n}\n// A brace is lost.\nint c(void) {\n  if (x) {\n}\nint d(void) {}\n";
+    let expected = "§ a\n= int a(int x) {|#ifdef A|  if (x) {|#elif B|  if (x && f(1) {|#else|  if (!x) {|#endif|    y();|  }|}\n\
+§ b\n= #if A|int b(int x)|{\n§ b\n= #else|int b(void)|{|#endif|  return 1;|}\n\
+§ c\n# // A brace is lost.\n= int c(void) {|  if (x) {|}\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+    let text = "#ifdef A\nclass X : Y {\n#else\nclass X {\n#endif\n  int m();\n};\nint d(void) {}\n";
+    let expected = "§ X\n= #ifdef A|class X : Y {\n§ X\n= #else|class X {\n§ X > m\n= #endif|  int m();|};\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.cc", text), expected);
+    // Code that is not indented at all is no sign of lost brackets.
+    let text = "int a(void) {\nif (x) {\ny();\n}\nreturn 1;\n}\nint d(void) {}\n";
+    let expected = "§ a\n= int a(void) {|if (x) {|y();|}|return 1;|}\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+}
+
+#[test]
+fn a_list_that_a_macro_ends_swallows_nothing() {
+    let text = "ASN1_SEQUENCE(X) = {\n  ASN1_SIMPLE(X, a),\n} ASN1_SEQUENCE_END(X)\n\nIMPLEMENT(X)\n\n\
+A(Y) = {\n  1\n} A_END(Y)\n\n/* Gets. */\nconst X *get(X *x) {\n  return x;\n}\nint t[] = {\n  1\n}\n, u;\n";
+    let expected = "§ ASN1_SEQUENCE\n= ASN1_SEQUENCE(X) = {|  ASN1_SIMPLE(X, a),|} ASN1_SEQUENCE_END(X)\n\
+§ \n= IMPLEMENT(X)\n§ A\n= A(Y) = {|  1|} A_END(Y)\n\
+§ get\n# /* Gets. */\n= const X *get(X *x) {|  return x;|}\n§ \n= int t[] = {|  1|}|, u;\n";
+    assert_eq!(outline("a.c", text), expected);
 }
 
 #[test]
@@ -427,6 +455,11 @@ fn hostile_input_costs_linear_time_and_bounded_stack() {
         "//! a\n",
         "if {",
         "a = (b) => {\n",
+        "{\n#if\n",
+        "#if\n{\n#else\n",
+        "{\n#if\n  {\n#else\n#endif\n",
+        "a = {} b()\n",
+        " {\n}\n",
     ];
     for path in PATHS {
         for unit in units {
