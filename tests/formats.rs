@@ -367,6 +367,47 @@ A(Y) = {\n  1\n} A_END(Y)\n\n/* Gets. */\nconst X *get(X *x) {\n  return x;\n}\n
 }
 
 #[test]
+fn quotes_in_the_text_of_jsx_start_no_string() {
+    for line in [
+        "<p>Don't {a && (<b/>)}</p>",
+        "<p>the users' {a && (",
+        "<p>6\" {a && (",
+        "<p>a\" b\\\" 'c' {f('{', \"{\", '\\'') && (",
+    ] {
+        let end = if line.ends_with('(') { "\n    <b/>)}</p>" } else { "" };
+        let text = format!("function A() {{\n  return {line}{end}\n}}\nfunction B() {{}}\n");
+        let expected =
+            format!("§ A\n= function A() {{|  return {line}{}|}}\n§ B\n= function B() {{}}\n", end.replace('\n', "|"));
+        assert_eq!(outline("a.tsx", &text), expected);
+    }
+    let text = "import{a}from'//a{';export default{};function f(){return'{'}function g(){switch(a){case'}':b()}}\nfunction h() {}\n";
+    let expected = "§ \n= import{a}from'//a{';export default{};\n§ f\n= function f(){return'{'}\n\
+§ g\n= function g(){switch(a){case'}':b()}}\n§ h\n= function h() {}\n";
+    assert_eq!(outline("a.js", text), expected);
+}
+
+#[test]
+fn titles_keep_groups_and_raw_names() {
+    for (text, title) in [
+        ("impl<A> Trait for (A, B) {}", "Trait for (A, B)"),
+        ("impl Trait for [u8; 3] where u8: A {}", "Trait for [u8; 3]"),
+        ("impl Trait for &'_ [T] {}", "Trait for &'_ [T]"),
+        ("fn r#type() {}", "r#type"),
+        ("struct r#fn { a: u8 }", "r#fn"),
+        ("fn r() { r#\"}\"# }", "r"),
+    ] {
+        assert_eq!(outline("a.rs", text), format!("§ {title}\n= {text}\n"));
+    }
+}
+
+#[test]
+fn a_comment_behind_a_directive_may_take_many_lines() {
+    let text = "#define A 1 /* Don't {\n  * (see */\n#define B \"a\" // of b/*\nint a(void) {}\n";
+    let expected = "§ \n= #define A 1 /* Don't {|  * (see */|#define B \"a\" // of b/*\n§ a\n= int a(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+}
+
+#[test]
 fn a_long_function_can_be_cut_at_its_blank_lines() {
     let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
     let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));
@@ -460,6 +501,12 @@ fn hostile_input_costs_linear_time_and_bounded_stack() {
         "{\n#if\n  {\n#else\n#endif\n",
         "a = {} b()\n",
         " {\n}\n",
+        "\\\"",
+        "\"\\\"'",
+        "a'",
+        "#/*\n",
+        "#/*",
+        "r#",
     ];
     for path in PATHS {
         for unit in units {

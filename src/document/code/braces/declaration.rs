@@ -188,7 +188,9 @@ impl<'t> Header<'t> {
         let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
-        let title = &self.text[first.start..last.end];
+        // An opening bracket stands for all up to the next token: `for [u8; 3]`.
+        let group = end.filter(|_| matches!(last.kind, Kind::Open(_))).map_or(last.end, |end| rest[end].start);
+        let title = self.text[first.start..group].trim_end();
         // The type alone, so that a member is `Type > member`; a trait is said with its type.
         let inherent = !named.iter().any(|token| self.text(token) == "for");
         let bare = title.split('<').next().filter(|bare| inherent && !bare.is_empty());
