@@ -359,9 +359,9 @@ fn branches_of_the_preprocessor_each_open_a_brace() {
 #[test]
 fn a_list_that_a_macro_ends_swallows_nothing() {
     let text = "ASN1_SEQUENCE(X) = {\n  ASN1_SIMPLE(X, a),\n} ASN1_SEQUENCE_END(X)\n\nIMPLEMENT(X)\n\n\
-A(Y) = {\n  1\n} A_END(Y)\n\n/* Gets. */\nconst X *get(X *x) {\n  return x;\n}\nint t[] = {\n  1\n}\n, u;\n";
+A(Y) = {\n  1\n} A_END(Y)\n\nB(Y) = C(\n  1)\nB_END(Y)\n\n/* Gets. */\nconst X *get(X *x) {\n  return x;\n}\nint t[] = {\n  1\n}\n, u;\n";
     let expected = "§ ASN1_SEQUENCE\n= ASN1_SEQUENCE(X) = {|  ASN1_SIMPLE(X, a),|} ASN1_SEQUENCE_END(X)\n\
-§ \n= IMPLEMENT(X)\n§ A\n= A(Y) = {|  1|} A_END(Y)\n\
+§ \n= IMPLEMENT(X)\n§ A\n= A(Y) = {|  1|} A_END(Y)\n§ \n= B(Y) = C(|  1)|B_END(Y)\n\
 § get\n# /* Gets. */\n= const X *get(X *x) {|  return x;|}\n§ \n= int t[] = {|  1|}|, u;\n";
     assert_eq!(outline("a.c", text), expected);
 }
@@ -402,8 +402,9 @@ fn titles_keep_groups_and_raw_names() {
 
 #[test]
 fn a_comment_behind_a_directive_may_take_many_lines() {
-    let text = "#define A 1 /* Don't {\n  * (see */\n#define B \"a\" // of b/*\nint a(void) {}\n";
-    let expected = "§ \n= #define A 1 /* Don't {|  * (see */|#define B \"a\" // of b/*\n§ a\n= int a(void) {}\n";
+    let text = "#define A 1 /* Don't {\n  * (see */\n#define B \"a\" // of b/*\n#define C \"/*\"\nint a(void) {}\n";
+    let expected =
+        "§ \n= #define A 1 /* Don't {|  * (see */|#define B \"a\" // of b/*|#define C \"/*\"\n§ a\n= int a(void) {}\n";
     assert_eq!(outline("a.c", text), expected);
 }
 
@@ -556,7 +557,7 @@ fn every_strategy_chunks_every_format_without_loss() {
 }
 
 /// Sources that are right, to be broken.
-const VALID: [&str; 10] = [
+const VALID: [&str; 11] = [
     "# c\n\n---\na: &x 1\nb:\n  - {k: [1, 'two']}\n  # c\n  - |\n    t\n...\n---\n? q\n: !t \"é\"\n",
     "// c\n{\"a\": [1, {\"b\": \"\\\"}\"}], /* c */\n \"日本\": null,}\n{\"x\": 1}\n",
     "//! m\n/// d\n#[a]\npub fn f<'a>() -> &'a str { r#\"}\"# }\nimpl A for B<C> { /** d */ const X: u8 = b'}'; }\nenum E { /// v\n A, B }\n",
@@ -565,7 +566,8 @@ const VALID: [&str; 10] = [
     "// p\npackage p\n// T is\ntype T[K any] struct { a int }\nfunc (t *T) M() { _ = `}` }\nvar x = '}'\n",
     "/** l */\n@A(\"}\")\nclass A { enum E { X(1) { void f() {} }; E() {} } String s = \"\"\"\n}\"\"\"; }\n",
     "#define A(x) \\\n {\n/// d\ntemplate <class T> struct S : B<T> { S() : a{1} {} operator int(); };\nnamespace n { enum { A, B }; } // é\n",
-    "typedef struct s { int a; } *s_t;\nint f(a, b) char *a; { return '\\''; }\n#if X\n{\n#endif\n",
+    "typedef struct s { int a; } *s_t;\nint f(a, b) char *a; { return '\\''; }\n#if X\nint g() {\n#else\nint h() {\n#endif\n}\nA = {}\nB\n",
+    "const A = () => <p a={{b: \"c\"}}>don't {x && (<b>6\" 'é'</b>)}</p>\nfunction f(): A<{ a: 1 }> | { b: 2 } { }\n",
     "\u{feff}a: 1\r\n# é\r\nb:\r\n- 👩‍👩‍👧\r\n-\r\n",
 ];
 

@@ -314,18 +314,18 @@ impl Reader<'_> {
             }
     }
 
-    /// Whether a macro without a semicolon ends the statement: `X = { … } END(X)`.
-    fn is_macro_behind_braces(&self, next: Token) -> bool {
+    /// Whether a macro without a semicolon has ended the statement: `X = { … } END(X)`.
+    fn is_ended_by_macro(&self, next: Token) -> bool {
         self.last.is_some_and(|last| matches!(last.kind, Kind::Close(_)))
             && matches!(next.kind, Kind::Word | Kind::Comment)
-            && self.header.iter().any(|token| token.kind == Kind::Open(b'{'))
+            && Header::new(self.text, self.language, &self.header).assignment().is_some()
     }
 
     /// Whether a statement ends before this token, because it starts a new line.
     fn ends_before(&self, token: Token) -> bool {
         if matches!(self.language, Language::C | Language::Cpp) {
             return token.first
-                && (self.is_macro_line() || (at_margin(self.text, token) && self.is_macro_behind_braces(token)));
+                && (self.is_macro_line() || (at_margin(self.text, token) && self.is_ended_by_macro(token)));
         }
         let by_line = matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Go);
         let Some(last) = self.last.filter(|_| by_line && token.first && self.state != State::Between) else {

@@ -1,6 +1,7 @@
 //! Source text to tokens: just enough of each language to tell strings, comments and brackets from
 //! the rest, so that a brace in a string is none. Linear, without a stack, and any bytes will do:
-//! a string that is never closed ends with its line, or where its language says so with the text.
+//! a string that is never closed ends with its line, or where its language says so with the text;
+//! in JavaScript, where it may be an apostrophe in JSX, it is none.
 
 use std::ops::Range;
 
@@ -140,15 +141,11 @@ impl<'t> Lexer<'t> {
         }
         // A comment may go on behind the line.
         let line = &self.bytes[self.at..end];
-        match memchr::memmem::rfind(line, b"/*") {
-            Some(open)
-                if memchr::memmem::find(&line[open + 2..], b"*/").is_none()
-                    && memchr::memmem::find(&line[..open], b"//").is_none() =>
-            {
-                self.behind(self.at + open + 2, "*/")
-            }
-            _ => end,
-        }
+        let Some(open) = memchr::memmem::rfind(line, b"/*") else { return end };
+        let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
+        let in_comment = memchr::memmem::find(&line[..open], b"//").is_some();
+        let in_string = memchr::memchr_iter(b'"', &line[..open]).count() % 2 == 1;
+        if closed || in_comment || in_string { end } else { self.behind(self.at + open + 2, "*/") }
     }
 
     fn comment_block(&self) -> usize {

@@ -44,7 +44,7 @@ pub(super) const BEHIND: [&str; 10] =
 
 impl Header<'_> {
     /// Index of a `=` that assigns, outside `<…>`.
-    pub(super) fn assignment(&self) -> Option<usize> {
+    pub(in crate::document::code::braces) fn assignment(&self) -> Option<usize> {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| self.tokens[before]);
