@@ -285,6 +285,130 @@ fn macros_hide_no_items() {
 }
 
 #[test]
+fn a_function_of_c_ends_with_its_brace_whatever_its_type() {
+    let text = "const char *a(void) {\n  x();\n}\nstatic const T *b(int c) { return 0; }\nint c(void) {}\nconst int d[] = { 1 };\n";
+    let expected = "§ a\n= const char *a(void) {|  x();|}\n§ b\n= static const T *b(int c) { return 0; }\n\
+§ c\n= int c(void) {}\n§ \n= const int d[] = { 1 };\n";
+    assert_eq!(outline("a.c", text), expected);
+    let text = "class A {\n  const T& get() const { return t; }\n  int size() { return 1; }\n  const T t = {1};\n};\n";
+    let expected = "§ A\n= class A {\n§ A > get\n=   const T& get() const { return t; }\n\
+§ A > size\n=   int size() { return 1; }\n§ A\n=   const T t = {1};|};\n";
+    assert_eq!(outline("a.cpp", text), expected);
+}
+
+#[test]
+fn a_brace_in_the_type_of_a_function_is_not_its_body() {
+    for (path, functions) in [
+        (
+            "a.go",
+            [
+                "func (c *T) first() <-chan struct{} {\n\treturn nil\n}",
+                "func (c *T) second() interface{} {\n\treturn nil\n}",
+                "func (c *T) third() map[string]interface{} {\n\treturn nil\n}",
+            ],
+        ),
+        (
+            "a.ts",
+            [
+                "function first(a: X): { ok: boolean } {\n  return a\n}",
+                "function second(): Promise<{ ok: boolean }> {\n  return a\n}",
+                "const third = (a): X | { ok: boolean } => {\n  return a\n}",
+            ],
+        ),
+        (
+            "a.rs",
+            [
+                "fn first() -> Foo<{ N + 1 }> {\n    a\n}",
+                "const fn second<F: Fn() -> u8>() -> u8 {\n    1\n}",
+                "fn third(a: A<{ N }>) {}",
+            ],
+        ),
+    ] {
+        let class = if path == "a.go" { "T." } else { "" };
+        let expected: String = ["first", "second", "third"]
+            .iter()
+            .zip(functions)
+            .map(|(name, text)| format!("§ {class}{name}\n= {}\n", text.replace('\n', "|")))
+            .collect();
+        assert_eq!(outline(path, &functions.join("\n")), expected);
+    }
+    let text =
+        "class A extends B<{ c: 1 }> {\n  x: { a: number } = y\n  load(): { a: number } {\n    return z\n  }\n}\n";
+    let expected = "§ A\n= class A extends B<{ c: 1 }> {|  x: { a: number } = y\n\
+§ A > load\n=   load(): { a: number } {|    return z|  }|}\n";
+    assert_eq!(outline("a.ts", text), expected);
+}
+
+#[test]
+fn branches_of_the_preprocessor_each_open_a_brace() {
+    let text = "int a(int x) {\n#ifdef A\n  if (x) {\n#elif B\n  if (x && f(1) {\n#else\n  if (!x) {\n#endif\n    y();\n  }\n}\n\
+#if A\nint b(int x)\n{\n#else\nint b(void)\n{\n#endif\n  return 1;\n}\n// A brace is lost.\nint c(void) {\n  if (x) {\n}\nint d(void) {}\n";
+    let expected = "§ a\n= int a(int x) {|#ifdef A|  if (x) {|#elif B|  if (x && f(1) {|#else|  if (!x) {|#endif|    y();|  }|}\n\
+§ b\n= #if A|int b(int x)|{\n§ b\n= #else|int b(void)|{|#endif|  return 1;|}\n\
+§ c\n# // A brace is lost.\n= int c(void) {|  if (x) {|}\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+    let text = "#ifdef A\nclass X : Y {\n#else\nclass X {\n#endif\n  int m();\n};\nint d(void) {}\n";
+    let expected = "§ X\n= #ifdef A|class X : Y {\n§ X\n= #else|class X {\n§ X > m\n= #endif|  int m();|};\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.cc", text), expected);
+    // Code that is not indented at all is no sign of lost brackets.
+    let text = "int a(void) {\nif (x) {\ny();\n}\nreturn 1;\n}\nint d(void) {}\n";
+    let expected = "§ a\n= int a(void) {|if (x) {|y();|}|return 1;|}\n§ d\n= int d(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+}
+
+#[test]
+fn a_list_that_a_macro_ends_swallows_nothing() {
+    let text = "ASN1_SEQUENCE(X) = {\n  ASN1_SIMPLE(X, a),\n} ASN1_SEQUENCE_END(X)\n\nIMPLEMENT(X)\n\n\
+A(Y) = {\n  1\n} A_END(Y)\n\nB(Y) = C(\n  1)\nB_END(Y)\n\n/* Gets. */\nconst X *get(X *x) {\n  return x;\n}\nint t[] = {\n  1\n}\n, u;\n";
+    let expected = "§ ASN1_SEQUENCE\n= ASN1_SEQUENCE(X) = {|  ASN1_SIMPLE(X, a),|} ASN1_SEQUENCE_END(X)\n\
+§ \n= IMPLEMENT(X)\n§ A\n= A(Y) = {|  1|} A_END(Y)\n§ \n= B(Y) = C(|  1)|B_END(Y)\n\
+§ get\n# /* Gets. */\n= const X *get(X *x) {|  return x;|}\n§ \n= int t[] = {|  1|}|, u;\n";
+    assert_eq!(outline("a.c", text), expected);
+}
+
+#[test]
+fn quotes_in_the_text_of_jsx_start_no_string() {
+    for line in [
+        "<p>Don't {a && (<b/>)}</p>",
+        "<p>the users' {a && (",
+        "<p>6\" {a && (",
+        "<p>a\" b\\\" 'c' {f('{', \"{\", '\\'') && (",
+    ] {
+        let end = if line.ends_with('(') { "\n    <b/>)}</p>" } else { "" };
+        let text = format!("function A() {{\n  return {line}{end}\n}}\nfunction B() {{}}\n");
+        let expected =
+            format!("§ A\n= function A() {{|  return {line}{}|}}\n§ B\n= function B() {{}}\n", end.replace('\n', "|"));
+        assert_eq!(outline("a.tsx", &text), expected);
+    }
+    let text = "import{a}from'//a{';export default{};function f(){return'{'}function g(){switch(a){case'}':b()}}\nfunction h() {}\n";
+    let expected = "§ \n= import{a}from'//a{';export default{};\n§ f\n= function f(){return'{'}\n\
+§ g\n= function g(){switch(a){case'}':b()}}\n§ h\n= function h() {}\n";
+    assert_eq!(outline("a.js", text), expected);
+}
+
+#[test]
+fn titles_keep_groups_and_raw_names() {
+    for (text, title) in [
+        ("impl<A> Trait for (A, B) {}", "Trait for (A, B)"),
+        ("impl Trait for [u8; 3] where u8: A {}", "Trait for [u8; 3]"),
+        ("impl Trait for &'_ [T] {}", "Trait for &'_ [T]"),
+        ("fn r#type() {}", "r#type"),
+        ("struct r#fn { a: u8 }", "r#fn"),
+        ("fn r() { r#\"}\"# }", "r"),
+    ] {
+        assert_eq!(outline("a.rs", text), format!("§ {title}\n= {text}\n"));
+    }
+}
+
+#[test]
+fn a_comment_behind_a_directive_may_take_many_lines() {
+    let text = "#define A 1 /* Don't {\n  * (see */\n#define B \"a\" // of b/*\n#define C \"/*\"\nint a(void) {}\n";
+    let expected =
+        "§ \n= #define A 1 /* Don't {|  * (see */|#define B \"a\" // of b/*|#define C \"/*\"\n§ a\n= int a(void) {}\n";
+    assert_eq!(outline("a.c", text), expected);
+}
+
+#[test]
 fn a_long_function_can_be_cut_at_its_blank_lines() {
     let body: String = (0..50).map(|i| format!("    let a{i} = {i};\n    use_it(a{i});\n\n")).collect();
     let document = Document::from_text("a.rs", format!("fn long() {{\n{body}}}\n"));
@@ -373,6 +497,17 @@ fn hostile_input_costs_linear_time_and_bounded_stack() {
         "//! a\n",
         "if {",
         "a = (b) => {\n",
+        "{\n#if\n",
+        "#if\n{\n#else\n",
+        "{\n#if\n  {\n#else\n#endif\n",
+        "a = {} b()\n",
+        " {\n}\n",
+        "\\\"",
+        "\"\\\"'",
+        "a'",
+        "#/*\n",
+        "#/*",
+        "r#",
     ];
     for path in PATHS {
         for unit in units {
@@ -422,7 +557,7 @@ fn every_strategy_chunks_every_format_without_loss() {
 }
 
 /// Sources that are right, to be broken.
-const VALID: [&str; 10] = [
+const VALID: [&str; 11] = [
     "# c\n\n---\na: &x 1\nb:\n  - {k: [1, 'two']}\n  # c\n  - |\n    t\n...\n---\n? q\n: !t \"é\"\n",
     "// c\n{\"a\": [1, {\"b\": \"\\\"}\"}], /* c */\n \"日本\": null,}\n{\"x\": 1}\n",
     "//! m\n/// d\n#[a]\npub fn f<'a>() -> &'a str { r#\"}\"# }\nimpl A for B<C> { /** d */ const X: u8 = b'}'; }\nenum E { /// v\n A, B }\n",
@@ -431,7 +566,8 @@ const VALID: [&str; 10] = [
     "// p\npackage p\n// T is\ntype T[K any] struct { a int }\nfunc (t *T) M() { _ = `}` }\nvar x = '}'\n",
     "/** l */\n@A(\"}\")\nclass A { enum E { X(1) { void f() {} }; E() {} } String s = \"\"\"\n}\"\"\"; }\n",
     "#define A(x) \\\n {\n/// d\ntemplate <class T> struct S : B<T> { S() : a{1} {} operator int(); };\nnamespace n { enum { A, B }; } // é\n",
-    "typedef struct s { int a; } *s_t;\nint f(a, b) char *a; { return '\\''; }\n#if X\n{\n#endif\n",
+    "typedef struct s { int a; } *s_t;\nint f(a, b) char *a; { return '\\''; }\n#if X\nint g() {\n#else\nint h() {\n#endif\n}\nA = {}\nB\n",
+    "const A = () => <p a={{b: \"c\"}}>don't {x && (<b>6\" 'é'</b>)}</p>\nfunction f(): A<{ a: 1 }> | { b: 2 } { }\n",
     "\u{feff}a: 1\r\n# é\r\nb:\r\n- 👩‍👩‍👧\r\n-\r\n",
 ];
 

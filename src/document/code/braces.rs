@@ -7,8 +7,10 @@ use super::outline::{Cut, Outline, Scope};
 use crate::document::Language;
 
 mod declaration;
+mod nest;
 
 use declaration::{Declaration, Header, prefix};
+use nest::{Nest, at_margin};
 
 /// Tokens of a declaration that are looked at; what follows cannot change what it is.
 const MAX_HEADER: usize = 128;
@@ -20,8 +22,9 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language) -> Vec<Cu
         outline: Outline::new(text, language),
         scopes: vec![Level { scope: Outline::root(), fields: false, tail: None }],
         header: Vec::new(),
-        nest: Vec::new(),
-        braces: 0,
+        nest: Nest::default(),
+        margin: true,
+        conditions: Vec::new(),
         state: State::Between,
         last: None,
         typedef: None,
@@ -54,6 +57,13 @@ enum State {
     Known { braced: bool },
 }
 
+/// What was open at an `#if`: each of its branches starts from there.
+struct Condition {
+    scopes: usize,
+    nest: usize,
+    between: bool,
+}
+
 struct Reader<'t> {
     text: &'t str,
     language: Language,
@@ -62,9 +72,11 @@ struct Reader<'t> {
     /// Tokens of the statement outside brackets, an opening bracket for each group.
     header: Vec<Token>,
     /// Brackets open in the statement.
-    nest: Vec<u8>,
-    /// How many of them are braces.
-    braces: usize,
+    nest: Nest,
+    /// Whether this line is not indented.
+    margin: bool,
+    /// The conditions of the preprocessor that are open.
+    conditions: Vec<Condition>,
     state: State,
     /// The last token of the statement outside brackets, with closing ones.
     last: Option<Token>,
@@ -89,8 +101,9 @@ impl Reader<'_> {
                 return;
             }
             Kind::Directive => {
+                let word = self.text[token.start + 1..token.end].trim_start();
+                self.condition(word);
                 if self.state == State::Between && self.nest.is_empty() {
-                    let word = self.text[token.start + 1..token.end].trim_start();
                     if word.starts_with("define") || word.starts_with("include") {
                         let scope = self.scope();
                         self.outline.other(token.start, &scope, word.starts_with("define"));
@@ -102,6 +115,9 @@ impl Reader<'_> {
                 return;
             }
             _ => {}
+        }
+        if token.first {
+            self.margin = at_margin(self.text, token);
         }
         if !self.nest.is_empty() {
             self.nested(token);
@@ -142,8 +158,9 @@ impl Reader<'_> {
             let header = Header::new(self.text, self.language, &self.header);
             let inside = self.scopes.len() > 1;
             let start = self.header.first().map_or(token.start, |first| first.start);
-            if self.language == Language::Cpp && Header::new(self.text, self.language, before).initializes() {
-                self.nest(bracket);
+            let before = Header::new(self.text, self.language, before);
+            if before.brace_is_no_body() {
+                self.nest.push(bracket, self.margin);
                 return;
             }
             let scope = self.scope();
@@ -174,18 +191,30 @@ impl Reader<'_> {
                 }
             }
         }
-        self.nest(bracket);
+        self.nest.push(bracket, self.margin);
     }
 
-    fn nest(&mut self, bracket: u8) {
-        self.nest.push(bracket);
-        self.braces += usize::from(bracket == b'{');
-    }
-
-    fn unnest(&mut self) -> Option<u8> {
-        let bracket = self.nest.pop()?;
-        self.braces -= usize::from(bracket == b'{');
-        Some(bracket)
+    /// At the start of a branch, what an earlier branch of the same condition opened is forgotten.
+    fn condition(&mut self, directive: &str) {
+        if directive.starts_with("if") {
+            let between = self.state == State::Between;
+            self.conditions.push(Condition { scopes: self.scopes.len(), nest: self.nest.len(), between });
+        } else if directive.starts_with("endif") {
+            self.conditions.pop();
+        } else if directive.starts_with("el")
+            && let Some(condition) = self.conditions.last()
+        {
+            self.nest.truncate(condition.nest);
+            let (scopes, between) = (condition.scopes, condition.between);
+            if between {
+                self.end_statement();
+            }
+            while self.scopes.len() > scopes {
+                let scope = self.scope();
+                self.outline.flush(&scope);
+                self.scopes.pop();
+            }
+        }
     }
 
     fn enter(&mut self, level: Level) {
@@ -198,14 +227,13 @@ impl Reader<'_> {
     /// A token inside the brackets of a statement.
     fn nested(&mut self, token: Token) {
         match token.kind {
-            Kind::Open(bracket) => self.nest(bracket),
+            Kind::Open(bracket) => self.nest.push(bracket, self.margin),
             Kind::Close(bracket) => {
-                let opening = opening(bracket);
-                // A bracket that does not fit is passed over, unless a brace closes what was left open.
-                if self.nest.last() == Some(&opening) {
-                    self.unnest();
-                } else if bracket == b'}' && self.braces > 0 {
-                    while self.unnest().is_some_and(|open| open != b'{') {}
+                let fits = self.nest.close(bracket);
+                // Brackets were lost if what was indented closes here: the item ends all the same.
+                let c = matches!(self.language, Language::C | Language::Cpp);
+                if c && !fits && bracket == b'}' && at_margin(self.text, token) {
+                    self.nest.truncate(0);
                 }
                 if self.nest.is_empty() {
                     self.last = Some(token);
@@ -267,8 +295,7 @@ impl Reader<'_> {
 
     fn reset(&mut self) {
         self.header.clear();
-        self.nest.clear();
-        self.braces = 0;
+        self.nest.truncate(0);
         self.state = State::Between;
         self.last = None;
     }
@@ -287,10 +314,18 @@ impl Reader<'_> {
             }
     }
 
+    /// Whether a macro without a semicolon has ended the statement: `X = { … } END(X)`.
+    fn is_ended_by_macro(&self, next: Token) -> bool {
+        self.last.is_some_and(|last| matches!(last.kind, Kind::Close(_)))
+            && matches!(next.kind, Kind::Word | Kind::Comment)
+            && Header::new(self.text, self.language, &self.header).assignment().is_some()
+    }
+
     /// Whether a statement ends before this token, because it starts a new line.
     fn ends_before(&self, token: Token) -> bool {
         if matches!(self.language, Language::C | Language::Cpp) {
-            return token.first && self.is_macro_line();
+            return token.first
+                && (self.is_macro_line() || (at_margin(self.text, token) && self.is_ended_by_macro(token)));
         }
         let by_line = matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Go);
         let Some(last) = self.last.filter(|_| by_line && token.first && self.state != State::Between) else {
@@ -330,13 +365,5 @@ impl Reader<'_> {
             _ => false,
         };
         !goes_on && !joins
-    }
-}
-
-fn opening(bracket: u8) -> u8 {
-    match bracket {
-        b')' => b'(',
-        b']' => b'[',
-        _ => b'{',
     }
 }

@@ -1,6 +1,7 @@
 //! Source text to tokens: just enough of each language to tell strings, comments and brackets from
 //! the rest, so that a brace in a string is none. Linear, without a stack, and any bytes will do:
-//! a string that is never closed ends with its line, or where its language says so with the text.
+//! a string that is never closed ends with its line, or where its language says so with the text;
+//! in JavaScript, where it may be an apostrophe in JSX, it is none.
 
 use std::ops::Range;
 
@@ -52,6 +53,8 @@ pub(super) struct Lexer<'t> {
     first: bool,
     /// Whether a `/` here would start a regular expression.
     operand: bool,
+    /// For `'` and `"`, the end of the line up to which none of them closes a string.
+    unclosed: [usize; 2],
 }
 
 impl<'t> Lexer<'t> {
@@ -63,6 +66,7 @@ impl<'t> Lexer<'t> {
             end: body.end,
             first: true,
             operand: true,
+            unclosed: [0; 2],
         }
     }
 
@@ -86,7 +90,11 @@ impl<'t> Lexer<'t> {
         memchr::memmem::find(rest, needle.as_bytes()).map_or(self.end, |at| from + at + needle.len())
     }
 
-    fn read(&self) -> (Kind, usize) {
+    fn is_script(&self) -> bool {
+        matches!(self.language, Language::JavaScript | Language::TypeScript)
+    }
+
+    fn read(&mut self) -> (Kind, usize) {
         let byte = self.peek(0);
         let c_like = self.language != Language::Python;
         if c_like && self.starts("//") {
@@ -100,8 +108,9 @@ impl<'t> Lexer<'t> {
             b'#' if self.first && matches!(self.language, Language::C | Language::Cpp) => {
                 (Kind::Directive, self.directive())
             }
+            b'"' | b'\'' if self.is_script() => self.script_string(byte),
             b'"' | b'\'' | b'`' => self.quote(byte),
-            b'/' if self.operand && matches!(self.language, Language::JavaScript | Language::TypeScript) => {
+            b'/' if self.operand && self.is_script() => {
                 self.regex().map_or((Kind::Mark(b'/'), self.at + 1), |end| (Kind::Text, end))
             }
             b'(' | b'[' | b'{' => (Kind::Open(byte), self.at + 1),
@@ -130,7 +139,13 @@ impl<'t> Lexer<'t> {
         while end < self.end && self.continued(end) {
             end = self.line_end(end + 1);
         }
-        end
+        // A comment may go on behind the line.
+        let line = &self.bytes[self.at..end];
+        let Some(open) = memchr::memmem::rfind(line, b"/*") else { return end };
+        let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
+        let in_comment = memchr::memmem::find(&line[..open], b"//").is_some();
+        let in_string = memchr::memchr_iter(b'"', &line[..open]).count() % 2 == 1;
+        if closed || in_comment || in_string { end } else { self.behind(self.at + open + 2, "*/") }
     }
 
     fn comment_block(&self) -> usize {
@@ -187,6 +202,34 @@ impl<'t> Lexer<'t> {
             }
         }
         self.end
+    }
+
+    /// A string of JavaScript, unless it is an apostrophe or an inch in the text of JSX. Quotes that
+    /// nothing closes are looked at once: `unclosed` keeps how far they were searched.
+    fn script_string(&mut self, quote: u8) -> (Kind, usize) {
+        let mark = (Kind::Mark(quote), self.at + 1);
+        let unclosed = usize::from(quote == b'"');
+        if self.at < self.unclosed[unclosed] || (quote == b'\'' && self.apostrophe()) {
+            return mark;
+        }
+        let end = self.string(quote, false);
+        let inside = &self.bytes[self.at + 1..end];
+        let escapes = |text: &[u8]| text.iter().rev().take_while(|byte| **byte == b'\\').count();
+        if let Some(text) = inside.strip_suffix(&[quote])
+            && escapes(text) % 2 == 0
+        {
+            return (Kind::Text, end);
+        }
+        self.unclosed[unclosed] = end;
+        mark
+    }
+
+    /// Whether the quote here stands in a word, as in `don't`.
+    fn apostrophe(&self) -> bool {
+        let before = &self.bytes[..self.at];
+        // `from'a'` and `return'a'` are found in code without spaces.
+        let keyword = self.operand || before.ends_with(b"from") || before.ends_with(b"import");
+        !keyword && before.last().is_some_and(|byte| is_word(*byte)) && is_word(self.peek(1))
     }
 
     /// A string between two `quotes` of three characters.
@@ -300,6 +343,11 @@ impl<'t> Lexer<'t> {
                 if self.bytes.get(end + hashes) == Some(&b'"') {
                     let close = format!("\"{}", "#".repeat(hashes));
                     return (Kind::Text, self.behind(end + hashes + 1, &close));
+                }
+                // A name that would be a keyword: r#type.
+                if word == b"r" && hashes == 1 {
+                    let name = self.bytes[end + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
+                    end += if name > 0 { 1 + name } else { 0 };
                 }
             }
             Language::Rust if matches!(word, b"b" | b"c") && quote == b'"' => {

@@ -23,58 +23,16 @@ enum Expect {
 
 /// The entries of `text[body]`; `None` if the syntax is broken.
 pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
-    let lines = several(text, body.clone());
-    let mut scanner = Scanner {
-        text,
-        at: body.start,
-        end: body.end,
-        tree: Tree::new(text, &body),
-        open: Vec::new(),
-        expect: Expect::Element,
-        lines,
-        prose: true,
-    };
+    let mut scanner = Scanner::new(text, &body, false);
     while scanner.space()? {
+        if scanner.whole && !scanner.lines {
+            // A second value: as in JSON lines, each is an entry.
+            scanner = Scanner::new(text, &body, true);
+            continue;
+        }
         scanner.step()?;
     }
     (scanner.open.is_empty()).then(|| if scanner.prose { Tree::new(text, &body) } else { scanner.tree })
-}
-
-/// Whether more than one value stands at the top level, as in JSON lines.
-fn several(text: &str, body: Range<usize>) -> bool {
-    let mut scanner = Scanner {
-        text,
-        at: body.start,
-        end: body.end,
-        tree: Tree::new(text, &body),
-        open: Vec::new(),
-        expect: Expect::Element,
-        lines: false,
-        prose: true,
-    };
-    let mut depth = 0_usize;
-    while scanner.space() == Some(true) {
-        match text.as_bytes()[scanner.at] {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    scanner.at += 1;
-                    return scanner.space() == Some(true);
-                }
-            }
-            b'"' => {
-                if scanner.string().is_none() {
-                    return false;
-                }
-                continue;
-            }
-            _ if depth == 0 => return true,
-            _ => {}
-        }
-        scanner.at += 1;
-    }
-    false
 }
 
 struct Scanner<'t> {
@@ -88,9 +46,25 @@ struct Scanner<'t> {
     lines: bool,
     /// Whether no object or array was seen.
     prose: bool,
+    /// Whether a value at the top level is complete.
+    whole: bool,
 }
 
-impl Scanner<'_> {
+impl<'t> Scanner<'t> {
+    fn new(text: &'t str, body: &Range<usize>, lines: bool) -> Self {
+        Self {
+            text,
+            at: body.start,
+            end: body.end,
+            tree: Tree::new(text, body),
+            open: Vec::new(),
+            expect: Expect::Element,
+            lines,
+            prose: true,
+            whole: false,
+        }
+    }
+
     /// Moves over white space and comments; whether anything is left. `None` if a comment is open.
     fn space(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
@@ -217,6 +191,7 @@ impl Scanner<'_> {
             if self.lines {
                 self.tree.leave();
             }
+            self.whole = true;
             self.expect = Expect::Element;
         } else {
             self.tree.leave();

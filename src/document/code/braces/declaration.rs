@@ -116,9 +116,23 @@ impl<'t> Header<'t> {
     pub(super) fn ends_with_brace(&self) -> bool {
         let first = self.bare.first().map_or("", |first| self.text(first));
         let open = matches!(first, "use" | "let" | "const" | "var" | "type" | "typedef" | "import");
+        // In C these words begin the type of what a function gives: `const char *name(void) {`.
+        let typed = matches!(self.language, Language::C | Language::Cpp) && self.callable().is_some();
         let fixed = self.language == Language::Rust && first == "static";
         let line = self.language == Language::Go && first != "func";
-        !open && !fixed && !line && self.assignment().is_none()
+        (typed || !open) && !fixed && !line && self.assignment().is_none()
+    }
+
+    /// Whether a brace that comes now is part of a type or of a value, and the body comes later.
+    pub(super) fn brace_is_no_body(&self) -> bool {
+        let Some(last) = self.tokens.last() else { return false };
+        match self.language {
+            Language::Cpp => self.initializes(),
+            Language::Go => self.word(0) == "func" && matches!(self.text(last), "struct" | "interface"),
+            Language::TypeScript => matches!(last.kind, Kind::Mark(b':' | b'|' | b'&')) || self.angle_is_open(),
+            Language::Rust => self.angle_is_open(),
+            _ => false,
+        }
     }
 
     /// Whether a comment above is about what begins here, though it is no item.
@@ -174,7 +188,9 @@ impl<'t> Header<'t> {
         let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
-        let title = &self.text[first.start..last.end];
+        // An opening bracket stands for all up to the next token: `for [u8; 3]`.
+        let group = end.filter(|_| matches!(last.kind, Kind::Open(_))).map_or(last.end, |end| rest[end].start);
+        let title = self.text[first.start..group].trim_end();
         // The type alone, so that a member is `Type > member`; a trait is said with its type.
         let inherent = !named.iter().any(|token| self.text(token) == "for");
         let bare = title.split('<').next().filter(|bare| inherent && !bare.is_empty());

@@ -7,7 +7,7 @@ use crate::document::code::lex::{Kind, Token};
 
 impl Header<'_> {
     /// Whether a brace that comes now is a value in the initializers of a C++ constructor.
-    pub(in crate::document::code::braces) fn initializes(&self) -> bool {
+    pub(super) fn initializes(&self) -> bool {
         let Some((_, name)) = self.callable() else { return false };
         let word = |token: &Token| token.kind == Kind::Word && !BEHIND.contains(&self.text(token));
         let lone = |three: &[Token]| three[1].is(b':') && !three[0].is(b':') && !three[2].is(b':');

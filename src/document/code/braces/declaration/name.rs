@@ -44,7 +44,7 @@ pub(super) const BEHIND: [&str; 10] =
 
 impl Header<'_> {
     /// Index of a `=` that assigns, outside `<…>`.
-    pub(super) fn assignment(&self) -> Option<usize> {
+    pub(in crate::document::code::braces) fn assignment(&self) -> Option<usize> {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| self.tokens[before]);
@@ -62,6 +62,20 @@ impl Header<'_> {
             }
         }
         None
+    }
+
+    /// Whether a `<` still waits for its `>`.
+    pub(super) fn angle_is_open(&self) -> bool {
+        let mut depth = 0_usize;
+        for (at, token) in self.tokens.iter().enumerate() {
+            let arrow = at > 0 && (self.tokens[at - 1].is(b'-') || self.tokens[at - 1].is(b'='));
+            match token.kind {
+                Kind::Mark(b'<') => depth += 1,
+                Kind::Mark(b'>') if !arrow => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        depth > 0
     }
 
     /// The name before the parameters of a function, and the index of its first token.
