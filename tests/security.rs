@@ -88,6 +88,8 @@ fn targets_that_run_code() {
             ("<a href=' &#106;ava&#x73;cript&colon;alert(1)'>a</a>\n", " &#106;ava&#x73;cript&colon;alert(1)"),
             ("<form action=javascript:x>\n</form>\n", "javascript:x"),
             ("[[javascript:alert(1)]]\n", "javascript:alert(1)"),
+            ("[[click]](javascript:alert(1))\n", "javascript:alert(1)"),
+            ("![[x|y]](&#106;avascript:x)\n", "![[x|y]](&#106;avascript:x)"),
             // The definition is elsewhere: the use of it is the signal.
             ("[a][r]\n\n[r]: javascript:alert(1)\n", "[a][r]"),
             ("[a](&#106;avascript:x)\n", "[a](&#106;avascript:x)"),
@@ -401,6 +403,8 @@ fn hostile_markup_costs_bounded_time() {
         "a <!--".repeat(200_000),
         "<div\n".repeat(200_000),
         "![".repeat(100_000) + &"](javascript:x)".repeat(100_000),
+        "[[a]](".repeat(100_000),
+        "[[a]](b".repeat(100_000) + &")".repeat(100_000),
         "ignore ".repeat(200_000),
         "ignore all previous ".repeat(100_000),
         "ignore".to_owned() + &" ".repeat(1 << 20),
