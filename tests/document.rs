@@ -183,7 +183,7 @@ fn links_images_and_wikilinks_keep_target_text_and_range() {
 
 #[test]
 fn brackets_in_the_text_of_a_link_make_no_wikilink() {
-    let text = "[[a]](to.md 'title') ![[b]](i.png)\n[[c|d]](<x y.md>) [[e]](f(g)\\).md) [[h]](\n) [[k]](m) ![[n]] [[o]](\n\n[[p]](unclosed";
+    let text = "[[a]](to.md 'title') ![[b]](i.png)\n[[c|d]](<x y.md>) [[e]](f(g)\\).md) [[h]](\n) [[k]](m) ![[n]] [[o]](\n\n[[p]](unclosed [[Q r]] [[q|r]]\n\n[q  R]: s.md\n[q]: t.md\n";
     let document = parse(text);
     let found: Vec<_> = document
         .links
@@ -203,6 +203,8 @@ fn brackets_in_the_text_of_a_link_make_no_wikilink() {
             (Image, true, "n", "n", "![[n]]"),
             (Wikilink, true, "o", "o", "[[o]]"),
             (Wikilink, true, "p", "p", "[[p]]"),
+            (Link, false, "s.md", "Q r", "[[Q r]]"),
+            (Wikilink, true, "q", "r", "[[q|r]]"),
         ]
     );
 }

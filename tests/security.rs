@@ -92,6 +92,7 @@ fn targets_that_run_code() {
             ("<form action=javascript:x>\n</form>\n", "javascript:x"),
             ("[[javascript:alert(1)]]\n", "javascript:alert(1)"),
             ("[[click]](javascript:alert(1))\n", "javascript:alert(1)"),
+            ("[[x]]\n\n[x]: javascript:alert(1)\n", "[[x]]"),
             ("![[x|y]](&#106;avascript:x)\n", "![[x|y]](&#106;avascript:x)"),
             // The definition is elsewhere: the use of it is the signal.
             ("[a][r]\n\n[r]: javascript:alert(1)\n", "[a][r]"),

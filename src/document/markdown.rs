@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
 use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
@@ -38,8 +38,9 @@ pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>, 
     if let Some(range) = kept {
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
-    let events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
-    for (event, range) in events {
+    let mut events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
+    while let Some((event, range)) = events.next() {
+        let event = by_definition(event, events.reference_definitions());
         state.event(event, range.start + body.start..range.end + body.start);
     }
     state.end_run();
@@ -306,6 +307,17 @@ impl State<'_> {
         self.line = (at, start);
         start
     }
+}
+
+/// `[[1]]` is a reference in brackets, and no wikilink, where `[1]` is defined.
+fn by_definition<'e>(mut event: Event<'e>, definitions: &RefDefs<'e>) -> Event<'e> {
+    if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) = &mut event
+        && matches!(link_type, LinkType::WikiLink { has_pothole: false })
+        && let Some(definition) = definitions.get(dest_url)
+    {
+        (*link_type, *dest_url) = (LinkType::Shortcut, definition.dest.clone());
+    }
+    event
 }
 
 /// The destination in parentheses that a text starts with, and its length with them. To GitHub and
