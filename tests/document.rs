@@ -182,6 +182,34 @@ fn links_images_and_wikilinks_keep_target_text_and_range() {
 }
 
 #[test]
+fn brackets_in_the_text_of_a_link_make_no_wikilink() {
+    let text = "[[a]](to.md 'title') ![[b]](i.png)\n[[c|d]](<x y.md>) [[e]](f(g)\\).md) [[h]](\n) [[k]](m) ![[n]] [[o]](\n\n[[p]](unclosed [[Q r]] [[q|r]]\n\n[q  R]: s.md\n[q]: t.md\n";
+    let document = parse(text);
+    let found: Vec<_> = document
+        .links
+        .iter()
+        .map(|l| (l.kind, l.named, l.target.as_str(), l.text.as_str(), &text[l.range.clone()]))
+        .collect();
+    use chunkmill::document::LinkKind::{Image, Link, Wikilink};
+    assert_eq!(
+        found,
+        [
+            (Link, false, "to.md", "a", "[[a]](to.md 'title')"),
+            (Image, false, "i.png", "b", "![[b]](i.png)"),
+            (Link, false, "x y.md", "d", "[[c|d]](<x y.md>)"),
+            (Link, false, "f(g)).md", "e", "[[e]](f(g)\\).md)"),
+            (Wikilink, true, "h", "h", "[[h]]"),
+            (Link, false, "m", "k", "[[k]](m)"),
+            (Image, true, "n", "n", "![[n]]"),
+            (Wikilink, true, "o", "o", "[[o]]"),
+            (Wikilink, true, "p", "p", "[[p]]"),
+            (Link, false, "s.md", "Q r", "[[Q r]]"),
+            (Wikilink, true, "q", "r", "[[q|r]]"),
+        ]
+    );
+}
+
+#[test]
 fn positions_are_exact_with_all_line_ends_and_scripts() {
     let text = "\u{feff}a\r\nb\tc\n日本\r\n👩‍👩‍👧\ne\u{301}\rsame line\n\nlast";
     let positions = parse(text).positions;

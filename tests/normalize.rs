@@ -61,6 +61,11 @@ fn code_keeps_its_white_space_but_not_its_carriage_returns() {
             ("> ```\n> x   y\n> ```\n> a   b", "> ```\n> x   y\n> ```\n> a b"),
             ("<pre>\nx   y\n</pre>\n\na   b", "<pre>\nx   y\n</pre>\n\na b"),
             ("<PRE class=a>x   y</pre>\n\na   b", "<PRE class=a>x   y</pre>\n\na b"),
+            (
+                "<div  a>\n<pre>\nx   y\n</pre>\n<b>a   b</b>\n<STYLE>a   {\n}</STYLE >\n</div>",
+                "<div a>\n<pre>\nx   y\n</pre>\n<b>a b</b>\n<STYLE>a   {\n}</STYLE >\n</div>",
+            ),
+            ("<div>\n<prefix>x   y\n<textarea>x   </text>  y", "<div>\n<prefix>x y\n<textarea>x   </text>  y"),
             ("`x   y` is inline", "`x y` is inline"),
             ("```\nnever closed   \n\n\n", "```\nnever closed   "),
         ],
@@ -68,9 +73,11 @@ fn code_keeps_its_white_space_but_not_its_carriage_returns() {
 }
 
 #[test]
-fn plain_text_has_no_structure_to_keep() {
+fn plain_text_has_no_structure_but_indentation() {
     let text = "   Chapter   I\n\n\n\n-   one\n    > two\n```\nx   y\n```\n";
-    assert_eq!(whole(&WHITESPACE, "a.txt", text), " Chapter I\n\n- one\n > two\n```\nx y\n```");
+    assert_eq!(whole(&WHITESPACE, "a.txt", text), "   Chapter I\n\n- one\n    > two\n```\nx y\n```");
+    let script = "if x\n\tthen  {\n\t\ty   \n\n\n    }";
+    assert_eq!(whole(&WHITESPACE, "a.sh", script), "if x\n\tthen {\n\t\ty\n\n    }", "an unknown format");
 }
 
 #[test]
@@ -112,6 +119,10 @@ fn urls_lose_query_and_user_wherever_they_stand() {
             ("`wss://x.org/?key=s`", "`wss://x.org/`"),
             ("    let url = \"https://x.org/?a=b\\n\";", "    let url = \"https://x.org/\\n\";"),
             ("postgres://u:p@ss@db/name ftp://u@h/f", "postgres://db/name ftp://h/f"),
+            ("https://user:pa#ss@host/ mysql://u:p?w@h/x?y", "https://host/ mysql://h/x"),
+            ("https://user:p@ss/w@rd@host.com/x", "https://host.com/x"),
+            ("[a](https://u:/p@host/x) (https://u:p#(w)@h)", "[a](https://host/x) (https://h)"),
+            ("http://localhost:8080/@me http://[::1]/@me", "http://localhost:8080/@me http://[::1]/@me"),
             ("https://medium.com/@someone u@x.org", "https://medium.com/@someone u@x.org"),
             ("| a |\n|---|\n|https://x.org?a=b|c|", "| a |\n|---|\n|https://x.org|c|"),
             ("https://x.org?titles=A|B&token=s end", "https://x.org end"),
@@ -178,6 +189,8 @@ fn a_link_has_an_absolute_url() {
     assert_eq!(absolute(false, "https://y.org?token=s").unwrap(), "https://y.org?token=s");
     assert_eq!(absolute(true, "mailto:a@b.c?subject=s").unwrap(), "mailto:a@b.c?subject=s");
     assert_eq!(absolute(true, "https://[bad"), None);
+    assert_eq!(absolute(true, "https://u:p@ss/w@rd@y.org/x").unwrap(), "https://y.org/x");
+    assert_eq!(absolute(true, "https://u:p?w@y.org/x?z").unwrap(), "https://y.org/x");
     assert_eq!(REDACT.absolute(&document, "e.md"), None);
     let no_folder = Url::parse("mailto:a@b.c").unwrap();
     assert_eq!(Normalizer { base_url: Some(&no_folder), ..OFF }.absolute(&document, "e.md"), None);
@@ -197,6 +210,8 @@ fn prefix_and_source_are_one_text() {
     assert_eq!(part(&WHITESPACE, text, "on", "e   two"), "one two", "a window cut inside a word");
     assert_eq!(part(&WHITESPACE, text, "zero  ", "  two   three"), "zero two three");
     assert_eq!(part(&WHITESPACE, text, "x  y\n", "z  w"), "x  y\nz  w", "code before code is known as such");
+    let html = "<div>\n<pre>\nx  y\nz  w\n</pre>\n</div>\n";
+    assert_eq!(part(&WHITESPACE, html, "", "z  w"), "z  w", "the chunk starts inside the element");
     assert_eq!(part(&WHITESPACE, text, "other  text ", "z  w"), "other text z  w");
     assert_eq!(part(&WHITESPACE, "x\nb", "a\r", "\nb"), "a\nb", "a line end half in each");
     assert_eq!(part(&UNICODE, "\u{301}x", "e", "\u{301}x"), "\u{e9}x");
@@ -220,9 +235,15 @@ fn a_secret_that_a_chunk_border_cuts_does_not_leak() {
 #[test]
 fn long_lines_cost_linear_time() {
     let unit = "https://u@x.org/(?a](b?c [x](y?z) \\";
-    for text in
-        [unit.repeat(20_000), "a:".repeat(200_000), "](".repeat(200_000), "://".repeat(200_000), "[".repeat(50_000)]
-    {
+    let html = "<div><pre>a   ";
+    for text in [
+        unit.repeat(20_000),
+        html.repeat(20_000),
+        "a:".repeat(200_000),
+        "](".repeat(200_000),
+        "://".repeat(200_000),
+        "[".repeat(50_000),
+    ] {
         let document = Document::from_text("a.md", text.as_str());
         let base = Url::parse("https://x.org/").unwrap();
         let normalizer = Normalizer { base_url: Some(&base), ..ALL };
@@ -260,7 +281,7 @@ fn markdown() -> impl Strategy<Value = String> {
         3 => format!("12.  {}\n\n     ~~~\n     x   y\n     ~~~", a.replace('\n', " ")),
         4 => format!("| {} |  b |\n|---|:-----|\n|  c | {} |", a.replace('\n', " "), b.replace('\n', " ")),
         5 => format!(">   {}\n>\n>     code  x\n> - {}", a.replace('\n', " "), b.replace('\n', " ")),
-        6 => format!("<div>\n   {a}</div>"),
+        6 => format!("<div>\n   {a}<pre>x   y</pre></div>"),
         7 => format!("<pre>\n{a}\n\n\n{b}</pre>"),
         8 => "    code  x\n\n\n    y".to_owned(),
         9 => "[a]:   b.md?c   'title'".to_owned(),

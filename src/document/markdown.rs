@@ -5,13 +5,16 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
 use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
 
 /// How many links and images around a text get it as theirs.
 const MAX_NESTED_TEXT: usize = 8;
+
+/// How deep parentheses nest in the destination of a link: as deep as the parser lets them.
+const MAX_PARENTHESES: usize = 32;
 
 fn options() -> Options {
     Options::ENABLE_TABLES
@@ -35,8 +38,9 @@ pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>, 
     if let Some(range) = kept {
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
-    let events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
-    for (event, range) in events {
+    let mut events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
+    while let Some((event, range)) = events.next() {
+        let event = by_definition(event, events.reference_definitions());
         state.event(event, range.start + body.start..range.end + body.start);
     }
     state.end_run();
@@ -160,16 +164,8 @@ impl State<'_> {
                     self.parsed.footnotes.push(Footnote { label: label.into_string(), block });
                 }
             }
-            Tag::Link { link_type, dest_url, .. } => {
-                let kind =
-                    if matches!(link_type, LinkType::WikiLink { .. }) { LinkKind::Wikilink } else { LinkKind::Link };
-                let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
-                self.links.push(Link { kind, target: format!("{scheme}{dest_url}"), text: String::new(), range });
-            }
-            Tag::Image { dest_url, .. } => {
-                let link = Link { kind: LinkKind::Image, target: dest_url.into_string(), text: String::new(), range };
-                self.links.push(link);
-            }
+            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, link_type, &dest_url, range),
+            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, link_type, &dest_url, range),
             _ => {}
         }
     }
@@ -213,6 +209,19 @@ impl State<'_> {
             }
             _ => {}
         }
+    }
+
+    fn link(&mut self, kind: LinkKind, written: LinkType, target: &str, range: Range<usize>) {
+        let brackets = matches!(written, LinkType::WikiLink { .. });
+        let text = String::new();
+        if brackets && let Some((target, len)) = destination(&self.text[range.end..self.body.end]) {
+            let range = range.start..range.end + len;
+            self.links.push(Link { kind, named: false, target, text, range });
+            return;
+        }
+        let kind = if brackets && kind == LinkKind::Link { LinkKind::Wikilink } else { kind };
+        let scheme = if written == LinkType::Email { "mailto:" } else { "" };
+        self.links.push(Link { kind, named: brackets, target: format!("{scheme}{target}"), text, range });
     }
 
     fn inline(&mut self, text: &str, content: Paragraph) {
@@ -298,4 +307,44 @@ impl State<'_> {
         self.line = (at, start);
         start
     }
+}
+
+/// `[[1]]` is a reference in brackets, and no wikilink, where `[1]` is defined.
+fn by_definition<'e>(mut event: Event<'e>, definitions: &RefDefs<'e>) -> Event<'e> {
+    if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) = &mut event
+        && matches!(link_type, LinkType::WikiLink { has_pothole: false })
+        && let Some(definition) = definitions.get(dest_url)
+    {
+        (*link_type, *dest_url) = (LinkType::Shortcut, definition.dest.clone());
+    }
+    event
+}
+
+/// The destination in parentheses that a text starts with, and its length with them. To GitHub and
+/// other renderers without wikilinks, `[[text]](destination)` is a link whose text is `[text]`.
+fn destination(text: &str) -> Option<(String, usize)> {
+    if !text.starts_with('(') {
+        return None;
+    }
+    let mut depth = 0;
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'\n' | b'\r' => return None,
+            b'(' if !escaped => depth += 1,
+            b')' if !escaped => depth -= 1,
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+        if depth == 0 || depth > MAX_PARENTHESES {
+            let link = format!("[]{}", text.get(..=at).filter(|_| depth == 0)?);
+            return Parser::new(&link).into_offset_iter().find_map(|(event, range)| match event {
+                Event::Start(Tag::Link { dest_url, .. }) if range.end == link.len() => {
+                    Some((dest_url.into_string(), at + 1))
+                }
+                _ => None,
+            });
+        }
+    }
+    None
 }

@@ -32,7 +32,7 @@ use crate::named::named;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 2;
+pub const PARSER_VERSION: u32 = 3;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -202,6 +202,8 @@ named!(LinkKind, "a kind of link");
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
+    /// Whether its target is a name, as in `[[name]]` and `![[name]]`, and not a path.
+    pub named: bool,
     /// Its target, with references resolved inside the document.
     pub target: String,
     /// Its text or, for an image, its alternative text.

@@ -2,7 +2,7 @@
 
 use super::{hash, target};
 use crate::chunk::Chunk;
-use crate::document::{Document, LinkKind};
+use crate::document::{Document, Link, LinkKind};
 
 /// What links need to know of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,10 +66,9 @@ fn outgoing(document: &Document, chunks: &[Chunk]) -> Vec<Outgoing> {
     for (chunk, range) in chunks.iter().map(|chunk| &chunk.range).enumerate() {
         let first = document.links.partition_point(|link| link.range.start < range.start);
         for link in document.links[first..].iter().take_while(|link| link.range.start < range.end) {
-            let embeds = document.text.get(link.range.clone()).is_some_and(|source| source.starts_with("![["));
-            let named = link.kind == LinkKind::Wikilink || embeds;
+            let Link { kind, named, .. } = *link;
             if !target::is_external(&link.target, named) {
-                found.push(Outgoing { chunk, kind: link.kind, named, target: link.target.clone() });
+                found.push(Outgoing { chunk, kind, named, target: link.target.clone() });
             }
         }
     }

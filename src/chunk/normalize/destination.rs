@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::blocks_in;
-use crate::document::{BlockKind, Document, LinkKind};
+use crate::document::{BlockKind, Document};
 
 /// The destination of a link, image or reference definition.
 pub(super) struct Destination {
@@ -26,7 +26,7 @@ fn inline<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Ite
     let Range { start, end } = *range;
     let first = document.links.partition_point(|link| link.range.start < start);
     let links = document.links[first..].iter().take_while(move |link| link.range.start < end);
-    let links = links.filter(move |link| link.range.end <= end && link.kind != LinkKind::Wikilink);
+    let links = links.filter(move |link| link.range.end <= end && !link.named);
     links.filter_map(|link| {
         let source = &document.text[link.range.clone()];
         // Only `[text](destination)` ends so; a reference or an autolink does not.

@@ -15,16 +15,25 @@ mod whitespace;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
+use regex::Regex;
 use url::{ParseError, Url};
 
 use self::destination::Destination;
 use self::whitespace::Cleaner;
 use crate::document::{Block, BlockKind, Document, Format};
 
-/// HTML elements whose white space means something, as code's does.
-const PREFORMATTED: [&str; 4] = ["<pre", "<script", "<style", "<textarea"];
+/// How far before a chunk an element may start that goes on in it. It bounds the work for each chunk.
+const LOOK_BACK: usize = 64 << 10;
+
+/// HTML elements whose white space means something, as code's does. One without an end goes on to the
+/// end of its block. It compiles to `None` only if it is wrong, which a test would show.
+static PREFORMATTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let element = |name| format!(r"<{name}[\s/>].*?(?:</{name}[\s/>]|\z)");
+    Regex::new(&format!("(?is){}", ["pre", "script", "style", "textarea"].map(element).join("|"))).ok()
+});
 
 /// What is cleaned. With every switch off, a text stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,8 +43,9 @@ pub struct Normalizer<'a> {
     /// start and the end of the text go.
     ///
     /// In Markdown, spaces and tabs at the start of a line, quote marks and list markers stay as
-    /// they are, because they nest. Code is a code block, a `<pre>`-like HTML block, and every line
-    /// of a format that is neither Markdown nor plain text. Zero-width characters are not white
+    /// they are, because they nest. In plain text, spaces and tabs there stay, because every file of
+    /// an unknown format is plain text. Code is a code block, a `<pre>`-like element of an HTML block,
+    /// and every line of a format that is neither Markdown nor plain text. Zero-width characters are not white
     /// space.
     pub whitespace: bool,
     /// Unicode is put in its composed form, NFC, in code as well.
@@ -83,10 +93,12 @@ impl Normalizer<'_> {
     /// and there is no base, or if it is no URL.
     #[must_use]
     pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
-        let url = match Url::parse(target) {
+        // What a password holds may make a URL of another host, or none.
+        let target = if self.redact_urls { redacted(target) } else { Cow::Borrowed(target) };
+        let url = match Url::parse(&target) {
             Ok(url) if self.redact_urls && url.has_authority() => url,
-            Ok(_) => return Some(target.to_owned()),
-            Err(ParseError::RelativeUrlWithoutBase) => self.document_url(document)?.join(target).ok()?,
+            Ok(_) => return Some(target.into_owned()),
+            Err(ParseError::RelativeUrlWithoutBase) => self.document_url(document)?.join(&target).ok()?,
             Err(_) => return None,
         };
         Some(self.finish(url))
@@ -211,22 +223,25 @@ fn clean(document: &Document, prefix: &str, range: &Range<usize>, edits: &[Edit]
 fn code_in<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'d> {
     let Range { start, end } = *range;
     let mut at = start;
-    let clip = move |block: &Block| {
-        let code = block.range.start.max(at)..block.range.end.min(end);
+    let clip = move |code: Range<usize>| {
+        let code = code.start.max(at)..code.end.min(end);
         at = at.max(code.end);
         code
     };
-    let code = blocks_in(document, range).iter().filter(|block| is_code(document, block));
+    let code = blocks_in(document, range).iter().flat_map(move |block| match block.kind {
+        BlockKind::Code => vec![block.range.clone()],
+        BlockKind::Html => preformatted(&document.text, block, start, end),
+        _ => Vec::new(),
+    });
     code.map(clip).filter(|code| !code.is_empty())
 }
 
-fn is_code(document: &Document, block: &Block) -> bool {
-    let starts_with = |name: &str| {
-        let text = document.text[block.range.clone()].trim_start().as_bytes();
-        text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
-    };
-    block.kind == BlockKind::Code
-        || (block.kind == BlockKind::Html && PREFORMATTED.iter().any(|name| starts_with(name)))
+/// The elements of an HTML block whose white space means something, as far as a chunk needs them.
+fn preformatted(text: &str, block: &Block, start: usize, end: usize) -> Vec<Range<usize>> {
+    let from = block.range.start.max(text.ceil_char_boundary(start.saturating_sub(LOOK_BACK)));
+    let html = text.get(from..block.range.end.min(end)).unwrap_or_default();
+    let elements = PREFORMATTED.iter().flat_map(|pattern: &Regex| pattern.find_iter(html));
+    elements.map(|element| from + element.start()..from + element.end()).collect()
 }
 
 /// The blocks that start in a range, and the innermost one that holds its start.

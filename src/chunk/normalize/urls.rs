@@ -30,14 +30,22 @@ pub(super) fn private_parts(
         let quoted = text[..scheme].ends_with('\'');
         let url = &text[start..start + length(&text[start..range.end], quoted, table(separator))];
         let authority = &url[..url.find(['/', '?', '#', '\\']).unwrap_or(url.len())];
-        if let Some(user) = authority.rfind('@') {
-            found(start..start + user + 1);
+        let user = if ends_in_password(authority) { url } else { authority }.rfind('@').map_or(0, |at| at + 1);
+        if user > 0 {
+            found(start..start + user);
         }
-        if let Some(query) = query(&url[authority.len()..]) {
-            found(start + authority.len() + query.start..start + authority.len() + query.end);
+        let rest = user.max(authority.len());
+        if let Some(query) = query(&url[rest..]) {
+            found(start + rest + query.start..start + rest + query.end);
         }
         from = start + url.len();
     }
+}
+
+/// Whether what stands after the `:` is no port, as where a password holds a `/`, `?` or `#`.
+fn ends_in_password(authority: &str) -> bool {
+    let is_port = |tail: &str| (1..=5).contains(&tail.len()) && tail.bytes().all(|b| b.is_ascii_digit());
+    !authority.starts_with('[') && authority.split_once(':').is_some_and(|(_, tail)| !is_port(tail))
 }
 
 /// The query of a URL or a relative reference, with its `?`.

@@ -15,7 +15,8 @@ pub(super) struct Cleaner {
 }
 
 impl Cleaner {
-    /// Starts a text. In Markdown, what is at the start of a line is structure and stays.
+    /// Starts a text. What is at the start of a line is structure and stays, in Markdown more than
+    /// the white space.
     pub(super) fn new(markdown: bool) -> Self {
         Self { out: String::new(), markdown, gap: false, returned: false, fixed: 0 }
     }
@@ -33,8 +34,9 @@ impl Cleaner {
 
     fn line(&mut self, line: &str, ended: bool) {
         let mut rest = line;
-        if self.markdown && (self.out.is_empty() || self.out.ends_with('\n')) {
-            let (structure, content) = line.split_at(structure(line));
+        if self.out.is_empty() || self.out.ends_with('\n') {
+            let indent = || line.len() - line.trim_start_matches([' ', '\t']).len();
+            let (structure, content) = line.split_at(if self.markdown { structure(line) } else { indent() });
             // Other white space after it would be content, and is layout.
             rest = content.trim_start();
             self.out.push_str(if ended && rest.is_empty() { structure.trim_end() } else { structure });

@@ -22,12 +22,11 @@ const MIN_WORDS: usize = 5;
 const MIN_LETTERS: usize = 12;
 
 /// First words of comments that speak to tools, and of licences.
-const DIRECTIVES: [&str; 22] = [
+const DIRECTIVES: [&str; 21] = [
     "#region",
     "#endregion",
     "[if ",
     "<![endif",
-    "@",
     "all-contributors",
     "copyright",
     "cspell:",
@@ -162,6 +161,9 @@ impl<'t> Html<'t> {
         }
         for attribute in &tag.attributes {
             self.attribute(attribute, found);
+            if tag.is(&["meta"]) && attribute.name.eq_ignore_ascii_case(b"content") {
+                self.refresh(attribute, found);
+            }
         }
         end.min(self.bytes.len())
     }
@@ -177,6 +179,18 @@ impl<'t> Html<'t> {
         {
             let start = self.base + value_start;
             found.add(kind, start..start + value.len());
+        }
+    }
+
+    /// Where a page sends its reader on to: `content="0; url=…"`.
+    fn refresh(&self, content: &Attribute<'_>, found: &mut Found) {
+        let lower = content.value.to_ascii_lowercase();
+        let Some(url) = memmem::find(&lower, b"url=") else { return };
+        let (_, value) = content.value.split_at(url + 4);
+        let Ok(value) = std::str::from_utf8(value) else { return };
+        let target = value.trim_start().trim_start_matches(['\'', '"']);
+        if let Some(kind) = target::judge(target, self.path, true) {
+            found.add(kind, self.base + content.range.start..self.base + content.range.end);
         }
     }
 
@@ -243,8 +257,9 @@ impl<'t> Html<'t> {
         let rest = &self.text.as_bytes()[self.base + tag.end..];
         let rest = &rest[..rest.len().min(MAX_ELEMENT).min(self.budget)];
         let close = memmem::find_iter(rest, b"</").find(|at| {
-            let name = rest.get(at + 2..at + 2 + tag.name.len());
-            name.is_some_and(|name| name.eq_ignore_ascii_case(tag.name))
+            let (name, after) = rest[at + 2..].split_at_checked(tag.name.len()).unwrap_or_default();
+            let ends = after.first().is_none_or(|b| b.is_ascii_whitespace() || matches!(b, b'/' | b'>'));
+            ends && name.eq_ignore_ascii_case(tag.name)
         });
         self.budget -= close.unwrap_or(rest.len());
         let close = close?;
@@ -282,18 +297,27 @@ fn is_hidden(tag: &Tag<'_>) -> bool {
     }
     let style = tag.value("style").map(<[u8]>::to_ascii_lowercase).unwrap_or_default();
     let style: Vec<u8> = style.into_iter().filter(|b| !b.is_ascii_whitespace()).collect();
-    let exactly = |rule: &[u8]| {
-        memmem::find_iter(&style, rule).any(|at| !matches!(style.get(at + rule.len()), Some(b'.' | b'1'..=b'9')))
+    let has = |rule: &[u8]| memmem::find(&style, rule).is_some();
+    let is_zero = |rule: &[u8]| {
+        memmem::find_iter(&style, rule).any(|at| {
+            let mut number =
+                style[at + rule.len()..].iter().take_while(|b| b.is_ascii_digit() || **b == b'.').peekable();
+            number.peek().is_some() && number.all(|b| matches!(b, b'0' | b'.'))
+        })
     };
-    let rules: [&[u8]; 4] = [b"display:none", b"visibility:hidden", b"opacity:0", b"font-size:0"];
+    let styled = has(b"display:none") || has(b"visibility:hidden") || is_zero(b"opacity:") || is_zero(b"font-size:");
     // `hidden="until-found"` is for collapsed text that a reader can open.
     let hidden = tag.value("hidden").is_some_and(|value| value.is_empty() || value.eq_ignore_ascii_case(b"hidden"));
-    hidden || rules.iter().any(|rule| exactly(rule))
+    hidden || styled
 }
 
 /// Whether a comment or an element's content is sentences rather than a directive or code.
 fn is_prose(content: &str) -> bool {
     let inner = content.trim_start_matches("<!--").trim_end_matches("-->").trim_matches(['-', '*', '=']).trim();
+    // The name of a command, as in `@formatter:off`.
+    let inner = inner.strip_prefix('@').map_or(inner, |command| {
+        command.trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ':'))
+    });
     let start: String = inner.chars().take(20).flat_map(char::to_lowercase).collect();
     if DIRECTIVES.iter().any(|directive| start.starts_with(directive)) {
         return false;

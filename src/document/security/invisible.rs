@@ -12,11 +12,6 @@ const BOM: char = '\u{feff}';
 /// Tags of the longest flag there is, with the one that ends it.
 const MAX_FLAG_TAGS: usize = 7;
 
-/// Whether a character is never drawn, so that words may hide it inside them.
-pub(super) fn is_invisible(c: char) -> bool {
-    is_zero_width(c) || is_tag(c)
-}
-
 fn is_zero_width(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | BOM)
 }
@@ -37,15 +32,11 @@ fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The offsets of all bytes that can begin one of these characters.
-pub(super) fn candidates(text: &str) -> impl Iterator<Item = usize> + '_ {
-    memchr::memchr3_iter(0xe2, 0xef, 0xf3, text.as_bytes())
-}
-
 /// Adds the signals of a text.
 pub(super) fn scan(text: &str, found: &mut Found) {
     let mut done = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    for at in candidates(text) {
+    // The bytes that can begin one of these characters.
+    for at in memchr::memchr3_iter(0xe2, 0xef, 0xf3, text.as_bytes()) {
         if at < done {
             continue;
         }
@@ -84,7 +75,13 @@ fn judge(text: &str, run: &Range<usize>, first: char) -> Option<SignalKind> {
         return Some(SignalKind::BidiControl);
     }
     if is_selector(first) {
-        return (!alone).then_some(SignalKind::InvisibleText);
+        let selectors = text[run.clone()].chars();
+        let count = selectors.clone().count();
+        // One of the supplement chooses the form of a Chinese character. Two of the others are an
+        // editor's mistake after an emoji.
+        let supplement = selectors.into_iter().any(|c| c >= '\u{e0100}');
+        let needed = if supplement { alone && before.is_some_and(is_han) } else { count < 3 };
+        return (!needed).then_some(SignalKind::InvisibleText);
     }
     if is_tag(first) {
         return (before != Some('\u{1f3f4}') || !is_flag(&text[run.clone()])).then_some(SignalKind::InvisibleText);
@@ -118,6 +115,10 @@ fn has_joiners(c: char) -> bool {
 fn has_no_spaces(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{1aaf}'
         | '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 fn is_emoji(c: char) -> bool {

@@ -1,7 +1,7 @@
 //! Phrases known from attempts to give a language model new instructions.
 //!
 //! They are phrases of several words, in any case, with any white space, line breaks, quote marks
-//! or emphasis between the words, and with hidden characters inside them. Words that
+//! or other markup between the words, and with hidden characters inside them. Words that
 //! documentation also uses ("system prompt", "ignore") are no signal by themselves.
 
 use std::borrow::Cow;
@@ -10,12 +10,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Found, SignalKind, invisible};
+use super::{Found, SignalKind};
 
 /// The phrases. `~` stands for what may separate two words.
 const PHRASES: &[&str] = &[
     // Set aside what the model was told before.
-    r"(?:ignore|disregard|forget|neglect|override|bypass|skip)~(?:(?:all|any|every|of|the|these|those|your|my|our|its|to)~){0,4}(?:previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned)~(?:(?:system|user|given|safety|and|or|chat|set|of)~){0,2}(?:instructions?|prompts?|guidelines|guardrails|directions)",
+    r"(?:ignore|disregard|forget|neglect)~(?:(?:all|any|every|of|the|these|those|your|my|our|its|to)~){0,4}(?:previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned)~(?:(?:system|user|given|safety|and|or|chat|set|of)~){0,2}(?:instructions?|prompts?|guidelines|guardrails|directions)",
+    r"(?:override|bypass)~(?:(?:all|any|every|of|your)~){1,3}(?:previous|prior|earlier|foregoing|former)~(?:(?:system|user|given|safety)~)?(?:instructions?|prompts?|guidelines|guardrails)",
     r"(?:ignore|disregard|forget)~(?:all|everything|anything)~(?:of~)?(?:(?:the|your|my|these)~)?(?:previous|prior|above|preceding|earlier)~(?:rules|orders|directives|commands|context|training|messages|conversations?)",
     r"(?:ignore|disregard|forget)~(?:all~)?(?:of~)?your~(?:(?:previous|prior|initial|original|earlier|system|safety)~)?(?:instructions|programming|guidelines|system~prompt|guardrails)",
     r"(?:ignore|disregard|forget)~(?:all|any|every)~(?:the~|other~)?(?:instructions?|prompts?)~(?:above|before|given|you)",
@@ -38,8 +39,9 @@ const PHRASES: &[&str] = &[
     r"(?:repeat|print|output)~(?:everything|all~the~text|the~text|the~words|all)~above(?:~this)?~(?:verbatim|starting~with|word~for~word)",
     r"what~(?:is|are|was|were)~your~(?:(?:exact|full|initial|original|hidden|secret)~){0,2}(?:system~prompt|system~instructions|initial~instructions|original~instructions)",
     r"(?:send|post|forward|upload|exfiltrate|leak|transmit|append|encode)~(?:(?:the|all|this|entire|full|whole|our|any|of|user'?s)~){0,4}(?:conversation|chat~history|chat~log|message~history|system~prompt)~(?:(?:history|log|transcript|so|far|as|a|base64)~){0,3}(?:to|at|in~the~url)~(?:this~|the~|following~|url~|address~|endpoint~)*(?:https?://|[\w.+-]+@)",
-    // Keep it from the user.
-    r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:tell|reveal~(?:this|it|that|any~of~this)~to|mention~(?:this|it|that|any~of~this|these~instructions)~to|disclose~(?:this|it|that)~to|show~(?:this|these~instructions)~to|let)~(?:the|your|this)~(?:user|human)s?(?:~know)?~?(?:about~(?:this|these|it)|that~(?:you|this)|what~you|anything|of~this|\.|,|;|!|$)",
+    // Keep it from the user. That a program does not show its user an error is no such thing.
+    r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:show|tell|reveal|mention|disclose)~(?:(?:any|all)~)?(?:of~)?(?:this|these|your|the~above)~(?:instructions?|prompts?|directives?)~to~(?:the|your|any|this)~(?:user|human)s?",
+    r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:tell|inform|let)~(?:the|your|this)~(?:user|human)s?~(?:know~)?(?:(?:about|of)~(?:(?:any|all)~)?(?:of~)?(?:this|these|your|the~above)~(?:instructions?|prompts?|directives?)|that~you~(?:are|were|have|had|did|received|read|saw|got|follow))",
     // The same in some other languages.
     r"ignorier(?:e|en~sie|t)?~(?:bitte~)?(?:alle~)?(?:deine~|ihre~|die~)?(?:vorherigen|bisherigen|vorangegangenen|vorigen|obigen|früheren)~(?:anweisungen|instruktionen|befehle|vorgaben)",
     r"(?:ignore[zr]?|oublie[zr]?)~(?:toutes~)?(?:les~|tes~|vos~)?(?:instructions|consignes|directives)~(?:précédentes|antérieures|ci-dessus)",
@@ -57,27 +59,41 @@ const MARKERS: &[&str] = &[
     r"<(?:start|end)_of_turn>",
 ];
 
-/// White space and what markup puts between words.
-const GAP: &str = r#"(?u:[ \t\r\n*_`"'>|#~\u{a0}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}\u{2018}-\u{201d}-]+)"#;
+/// White space and what markup puts between words, also the first byte of each of [`UNSEEN`].
+const GAP: &str = r#"(?u:[ \t\r\n*_`"'>|#~&<\[\]\u{a0}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}\u{2018}-\u{201d}-]+)"#;
+
+/// Characters that Unicode says to ignore where they cannot be shown.
+const IGNORED: &str = r"\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{e0000}-\u{e0fff}";
+
+/// What a reader does not see inside and between words: ignored characters, here `~`, spaces as
+/// character references, short tags and comments, and where a link in brackets leads.
+const UNSEEN: &str = concat!(
+    r"[~]+",
+    r"|&(?:nbsp|ensp|emsp|thinsp|tab|newline|#0{0,9}(?:9|10|13|32|160)|#x0{0,9}(?:9|a|d|20|a0));",
+    r"|<(?:/?[a-z][a-z0-9-]{0,20}|!--)(?:[\s/][^<>~]{0,100})?>",
+    r"|\]\([^()\s~]{0,200}\)|\]\[[^\[\]\n~]{0,80}\]",
+);
 
 /// Compiles to `None` only if a pattern above is wrong, which a test would show.
-static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let phrases = PHRASES.join("|").replace('~', GAP);
-    Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()
+    let phrases = Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()?;
+    let unseen = Regex::new(&format!("(?i){}", UNSEEN.replace('~', IGNORED))).ok()?;
+    Some((phrases, unseen))
 });
 
 /// Adds the signals of a text.
 pub(super) fn scan(text: &str, found: &mut Found) {
-    let Some(pattern) = PATTERN.as_ref() else { return };
-    let visible = Visible::new(text);
-    for range in pattern.find_iter(&visible.text) {
-        let marker = range.as_str().starts_with(['<', '[']) && !range.as_str().contains(' ');
+    let Some((phrases, unseen)) = PATTERN.as_ref() else { return };
+    let visible = Visible::new(text, unseen, phrases);
+    for range in phrases.find_iter(&visible.text) {
+        let marker = ["<", "[INST", "[/INST"].iter().any(|start| range.as_str().starts_with(start));
         let kind = if marker { SignalKind::ChatMarkup } else { SignalKind::PromptInjection };
         found.add(kind, visible.original(range.range()));
     }
 }
 
-/// A text without the characters that are never seen.
+/// A text without what is not seen of it.
 struct Visible<'t> {
     text: Cow<'t, str>,
     /// For each run that was left out: where it was, and how many bytes are left out up to there.
@@ -85,21 +101,22 @@ struct Visible<'t> {
 }
 
 impl<'t> Visible<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, unseen: &Regex, phrases: &Regex) -> Self {
         let mut kept = String::new();
         let mut removed: Vec<(usize, usize)> = Vec::new();
-        let mut done = 0;
-        for at in invisible::candidates(text) {
-            let Some(c) = text[at..].chars().next().filter(|c| invisible::is_invisible(*c)) else { continue };
-            kept.push_str(&text[done..at]);
-            done = at + c.len_utf8();
-            match removed.last_mut() {
-                Some((last, bytes)) if *last == kept.len() => *bytes += c.len_utf8(),
-                last => {
-                    let bytes = last.map_or(0, |last| last.1);
-                    removed.push((kept.len(), bytes + c.len_utf8()));
-                }
+        let (mut done, mut bytes) = (0, 0);
+        for unseen in unseen.find_iter(text) {
+            // A character goes as a whole. Of markup the first byte stays, to part words, and all of
+            // it if a phrase is in it. `<<SYS>>` is no tag.
+            let markup = unseen.as_str().is_char_boundary(1);
+            if markup && (text[..unseen.start()].ends_with('<') || phrases.is_match(unseen.as_str())) {
+                continue;
             }
+            let start = unseen.start() + usize::from(markup);
+            kept.push_str(&text[done..start]);
+            done = unseen.end();
+            bytes += done - start;
+            removed.push((kept.len(), bytes));
         }
         if removed.is_empty() {
             return Self { text: Cow::Borrowed(text), removed };

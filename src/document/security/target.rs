@@ -18,21 +18,16 @@ const IMAGES: [&str; 9] = ["png", "jpeg", "jpg", "gif", "webp", "avif", "bmp", "
 const SYSTEM: [&str; 4] = ["/etc/", "/proc/", "/root/.", "/var/log/"];
 
 /// Names of what an image's address must not carry to another host.
-const SECRETS: [&str; 14] = [
+const SECRETS: [&str; 9] = [
     "conversation",
     "history",
-    "secret",
-    "password",
-    "credential",
-    "token",
-    "api_key",
-    "apikey",
-    "prompt",
-    "message",
-    "chat",
-    "summary",
-    "context",
+    "chat_log",
     "user_input",
+    "user_message",
+    "user_query",
+    "user_prompt",
+    "system_prompt",
+    "system_message",
 ];
 
 /// Adds the signals of a link or image.
@@ -118,6 +113,7 @@ fn reference(text: &str) -> (char, usize) {
     let Some(number) = text.strip_prefix("&#") else { return ('&', 1) };
     let digits = number.strip_prefix(['x', 'X']);
     let (digits, radix) = digits.map_or((number, 10), |hex| (hex, 16));
+    let digits = digits.trim_start_matches('0');
     let len = digits.bytes().take(10).take_while(|b| char::from(*b).is_digit(radix)).count();
     let Some(c) = u32::from_str_radix(&digits[..len], radix).ok().and_then(char::from_u32) else { return ('&', 1) };
     let end = text.len() - digits.len() + len;
