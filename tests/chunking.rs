@@ -1,6 +1,6 @@
 //! Chunking: documents that break other chunkers, and costs that stay bounded.
 
-use chunkmill::chunk::{Preset, Spec, chunk};
+use chunkmill::chunk::{Preset, Spec, Strategy, chunk};
 use chunkmill::document::Document;
 use chunkmill::tokens::Unit;
 
@@ -130,4 +130,19 @@ fn a_whole_document_is_one_chunk() {
     assert_eq!(cut.contents(), ["# a\n\nb\n\n## c\n\nd"]);
     assert_eq!(cut.ids(), ["doc.md_chunk_0"]);
     assert_eq!(cut.chunks[0].kind.name(), "document");
+}
+
+#[test]
+fn a_heading_of_nothing_but_a_hard_space_loses_nothing() {
+    let document = Document::from_text("doc.md", "\u{a0}\n---\na.: a.\n---\n\n");
+    for strategy in Strategy::ALL {
+        for unit in Unit::ALL {
+            for limits in
+                ["min=0 max=1 overlap=0", "min=1 max=3 overlap=0", "min=2 max=9 overlap=2", "min=0 max=99 overlap=1"]
+            {
+                let spec: Spec = format!("{strategy} unit={unit} {limits}").parse().unwrap();
+                check(&document, &spec, &chunk(&document, &spec, sizer(&spec)).unwrap(), true);
+            }
+        }
+    }
 }

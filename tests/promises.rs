@@ -112,7 +112,7 @@ fn kept(document: &Document, spec: &Spec, range: Range<usize>) -> String {
         };
         if here.range.start >= at && dropped(here.kind) && empty {
             kept.push_str(&document.text[at..here.range.start]);
-            at = here.range.end.min(next);
+            at = here.range.end.min(next).min(range.end);
         }
         block = here.next;
     }

@@ -164,7 +164,7 @@ impl ChunkRow {
         let normalizer = spec.normalizer();
         let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.prefix, chunk.range.clone());
         let url = |link: &Link| {
-            let leads_by_path = link.kind != LinkKind::Wikilink && spec.base_url().is_some();
+            let leads_by_path = !link.named && spec.base_url().is_some();
             leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
         };
         let positions = &document.positions;
