@@ -257,7 +257,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "n_tokens") => "cl100k_base tokens of content, exactly",
         (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
         (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
-        (Table::Chunks, "flags") => "oversized_… for one block that is over the maximum",
+        (Table::Chunks, "flags") => "oversized_… for one block over the maximum or part of such a list item; risks of the text by name",
         (Table::Chunks, "links") => {
             "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"
         }
@@ -270,7 +270,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Documents, "bytes") => "size of the file",
         (Table::Documents, "lines") => "number of lines",
         (Table::Documents, "content_hash") => "BLAKE3 of the file",
-        (Table::Documents, "format") => "markdown or text",
+        (Table::Documents, "format") => "markdown, text, yaml, json, or the language of source code",
         (Table::Documents, "is_chunked") => "whether it has more than one chunk",
         (Table::Documents, "chunk_count") => "number of its chunks",
         (Table::Documents, "flags") => "what is odd about it",
