@@ -257,7 +257,9 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "n_tokens") => "cl100k_base tokens of content, exactly",
         (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
         (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
-        (Table::Chunks, "flags") => "oversized_… for one block over the maximum or part of such a list item; risks of the text by name",
+        (Table::Chunks, "flags") => {
+            "oversized_… for one block over the maximum or part of such a list item; risks of the text by name"
+        }
         (Table::Chunks, "links") => {
             "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"
         }
