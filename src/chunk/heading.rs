@@ -23,10 +23,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let groups = sections.map(|section| {
         let range = trim(&document.text, section.range.clone());
         let start = if section.level == 0 { Boundary::Start } else { Boundary::Heading(section.level) };
-        if packer.ruler.size(range.clone())? <= packer.spec.max() {
-            return Ok(Group::whole(Piece::plain(range, start)));
-        }
-        Ok(Group::split(packer.windows(&range, start)?))
+        packer.whole_or_windows(range, start)
     });
     groups.collect()
 }

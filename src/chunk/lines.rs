@@ -45,13 +45,15 @@ fn cuts(document: &Document) -> Vec<(Boundary, Range<usize>)> {
 
 /// Whether a range is a heading of level 2 or 3 and nothing else.
 fn is_empty(document: &Document, range: &Range<usize>) -> bool {
-    let first = document.blocks.partition_point(|block| block.range.start < range.start);
-    document.blocks[first..].iter().take_while(|block| block.range.start < range.end).enumerate().all(|(at, block)| {
-        at == 0
-            && matches!(block.kind, BlockKind::Heading(2 | 3))
-            && is_blank(&document.text[range.start..block.range.start])
-            && is_blank(&document.text[block.range.end..range.end])
-    })
+    match document.blocks_in(range) {
+        [] => true,
+        [heading] => {
+            matches!(heading.kind, BlockKind::Heading(2 | 3))
+                && is_blank(&document.text[range.start..heading.range.start])
+                && is_blank(&document.text[heading.range.end..range.end])
+        }
+        _ => false,
+    }
 }
 
 /// The headings of level 2 and 3 that a section stands under, written as in the source.

@@ -251,9 +251,8 @@ fn label(document: &Document, start: usize) -> &str {
 
 /// What a piece holds: where a group of code had to be split, a heading may be left without it.
 fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
-    let first = document.blocks.partition_point(|block| block.range.end <= piece.range.start);
-    let mut inside = document.blocks[first..].iter().take_while(|block| block.range.start < piece.range.end);
-    if kind == Kind::Code && inside.all(|block| block.kind != BlockKind::Code) { Kind::Text } else { kind }
+    let has_code = || document.blocks_in(&piece.range).iter().any(|block| block.kind == BlockKind::Code);
+    if kind == Kind::Code && !has_code() { Kind::Text } else { kind }
 }
 
 /// The piece's own flags and those it inherits: the signals of its text, overlap included, and that

@@ -114,6 +114,14 @@ impl Packer<'_> {
         Ok(Group::split(self.fill(&range, boundary, &|_| String::new())?))
     }
 
+    /// A range as one chunk if it fits, else cut by [`windows`](Self::windows).
+    pub(super) fn whole_or_windows(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
+        if self.fits("", range.clone())? {
+            return Ok(Group::whole(Piece::plain(range, boundary)));
+        }
+        Ok(Group::split(self.windows(&range, boundary)?))
+    }
+
     /// Packs a range into pieces of whole blocks, each as full as the target allows.
     ///
     /// Cuts are made between paragraphs that a blank line separates; where such a paragraph is over

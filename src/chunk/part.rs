@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Packer};
 use super::{Boundary, Kind};
 use crate::document::{Block, BlockKind, Document, is_blank, trim};
 use crate::error::Result;
@@ -64,11 +64,10 @@ pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment
 impl Part {
     /// Whether it is one heading or several, and nothing else.
     pub(super) fn is_bare(&self, document: &Document) -> bool {
-        let first = document.blocks.partition_point(|block| block.range.start < self.range.start);
-        let inside = || document.blocks[first..].iter().take_while(|block| block.range.start < self.range.end);
+        let inside = document.blocks_in(&self.range);
         self.kind == Some(Kind::Text)
-            && inside().next().is_some_and(|block| block.range.start <= self.range.start)
-            && inside().all(|block| matches!(block.kind, BlockKind::Heading(_)))
+            && inside.first().is_some_and(|block| block.range.start == self.range.start)
+            && inside.iter().all(|block| matches!(block.kind, BlockKind::Heading(_)))
     }
 
     /// Why a chunk starts here.
@@ -94,11 +93,8 @@ impl Part {
     /// Its chunks as windows.
     pub(super) fn windows(&self, packer: &Packer<'_>) -> Result<Option<Group>> {
         let Some(kind) = self.kind else { return Ok(None) };
-        let boundary = self.boundary(packer.document);
-        if packer.fits("", self.range.clone())? {
-            return Ok(Some(Group::whole(Piece::plain(self.range.clone(), boundary)).of(kind)));
-        }
-        Ok(Some(Group::split(packer.windows(&self.range, boundary)?).of(kind)))
+        let group = packer.whole_or_windows(self.range.clone(), self.boundary(packer.document))?;
+        Ok(Some(group.of(kind)))
     }
 }
 

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 pub use anchor::slug;
 pub use format::{Format, Language};
 pub use position::Positions;
+pub(crate) use security::after_scheme;
 pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
@@ -393,6 +394,13 @@ impl Document {
             modified_micros: None,
         };
         Self::parse(source, Content { text, hash, bytes })
+    }
+
+    /// The blocks that start in a range.
+    #[must_use]
+    pub fn blocks_in(&self, range: &Range<usize>) -> &[Block] {
+        let before = |byte: usize| self.blocks.partition_point(|block| block.range.start < byte);
+        &self.blocks[before(range.start)..before(range.end)]
     }
 
     /// The last block before `index` that no other contains.

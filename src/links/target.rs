@@ -1,5 +1,6 @@
 //! A link's target as its author wrote it, taken apart.
 
+use crate::document::after_scheme;
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
@@ -10,10 +11,7 @@ pub(super) fn is_external(target: &str, named: bool) -> bool {
     if target.starts_with("//") {
         return true;
     }
-    let Some((scheme, rest)) = target.split_once(':') else { return false };
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    is_scheme && (!named || rest.starts_with("//"))
+    after_scheme(target).is_some_and(|rest| !named || rest.starts_with("//"))
 }
 
 /// The path and fragment of a link, without its query. Both are still percent-encoded.

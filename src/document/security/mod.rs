@@ -13,6 +13,8 @@ mod target;
 
 use std::ops::Range;
 
+pub(crate) use target::after_scheme;
+
 use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENT_BLOCKED, Document, Parsed};

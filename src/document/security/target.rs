@@ -141,7 +141,7 @@ fn climbs(target: &str, path: &str) -> bool {
     if !target.contains("..") && !target.contains('%') {
         return false;
     }
-    let absolute = target.starts_with("//") || has_scheme(target);
+    let absolute = target.starts_with("//") || after_scheme(target).is_some();
     let mut depth = if target.starts_with('/') { 0 } else { path.matches('/').count() };
     let mut above = 0;
     for segment in target.split(['/', '\\']) {
@@ -160,11 +160,12 @@ fn climbs(target: &str, path: &str) -> bool {
     above > MAX_ABOVE
 }
 
-fn has_scheme(target: &str) -> bool {
-    target.split_once(':').is_some_and(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-    })
+/// What follows the scheme and colon of a target that has them (RFC 3986, section 3.1).
+pub(crate) fn after_scheme(target: &str) -> Option<&str> {
+    let (scheme, rest) = target.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    is_scheme.then_some(rest)
 }
 
 /// Whether a path segment is `..` in percent-encoding, alone or before an encoded slash.
