@@ -1,0 +1,160 @@
+//! AVX2 and FMA: eight lanes, what nearly every x86-64 processor since 2013 has.
+
+use core::arch::x86_64::*;
+
+use super::simd::{Simd, floats};
+
+/// AVX2 and FMA. `VNNI` says whether AVX-VNNI may be used too.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2<const VNNI: bool>;
+
+impl<const VNNI: bool> Simd for Avx2<VNNI> {
+    const VECTORS: usize = 2;
+    const LANES: usize = 8;
+    type F = __m256;
+    type I = __m256i;
+
+    floats! {
+        add(a, b) = _mm256_add_ps;
+        sub(a, b) = _mm256_sub_ps;
+        mul(a, b) = _mm256_mul_ps;
+        div(a, b) = _mm256_div_ps;
+        fma(a, b, c) = _mm256_fmadd_ps;
+        max(a, b) = _mm256_max_ps;
+        min(a, b) = _mm256_min_ps;
+    }
+
+    // SAFETY (all of this block): the trait's callers guarantee the processor's instructions and the
+    // pointers; every load and store below is the unaligned one, of exactly the stated width.
+
+    #[inline(always)]
+    unsafe fn load(self, from: *const f32) -> __m256 {
+        unsafe { _mm256_loadu_ps(from) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32, x: __m256) {
+        unsafe { _mm256_storeu_ps(to, x) }
+    }
+    #[inline(always)]
+    unsafe fn splat(self, x: f32) -> __m256 {
+        unsafe { _mm256_set1_ps(x) }
+    }
+    #[inline(always)]
+    unsafe fn abs(self, a: __m256) -> __m256 {
+        unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), a) }
+    }
+    #[inline(always)]
+    unsafe fn round(self, a: __m256) -> __m256 {
+        unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a) }
+    }
+    #[inline(always)]
+    unsafe fn scale(self, a: __m256, n: __m256) -> __m256 {
+        unsafe {
+            let exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+            _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32::<23>(exponent)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn sum(self, a: __m256) -> f32 {
+        unsafe {
+            let four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn greatest(self, a: __m256) -> f32 {
+        unsafe {
+            let four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps::<1>(a));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_words(self, from: *const u32) -> __m256i {
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn store_words(self, to: *mut u32, x: __m256i) {
+        unsafe { _mm256_storeu_si256(to.cast(), x) }
+    }
+    #[inline(always)]
+    unsafe fn splat_word(self, from: *const u32) -> __m256i {
+        unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
+    }
+    #[inline(always)]
+    unsafe fn as_floats(self, a: __m256i) -> __m256 {
+        unsafe { _mm256_castsi256_ps(a) }
+    }
+    #[inline(always)]
+    unsafe fn as_words(self, a: __m256) -> __m256i {
+        unsafe { _mm256_castps_si256(a) }
+    }
+    #[inline(always)]
+    unsafe fn to_floats(self, a: __m256i) -> __m256 {
+        unsafe { _mm256_cvtepi32_ps(a) }
+    }
+    #[inline(always)]
+    unsafe fn sub_words(self, a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_sub_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn dot_bf16(self, sum: __m256, a: __m256i, b: __m256i) -> __m256 {
+        unsafe {
+            let high = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
+            let (first_a, first_b) = (_mm256_slli_epi32::<16>(a), _mm256_slli_epi32::<16>(b));
+            let (second_a, second_b) = (_mm256_and_si256(a, high), _mm256_and_si256(b, high));
+            let sum = _mm256_fmadd_ps(_mm256_castsi256_ps(first_a), _mm256_castsi256_ps(first_b), sum);
+            _mm256_fmadd_ps(_mm256_castsi256_ps(second_a), _mm256_castsi256_ps(second_b), sum)
+        }
+    }
+    #[inline(always)]
+    unsafe fn dot_bytes(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        unsafe {
+            if VNNI {
+                _mm256_dpbusd_avx_epi32(sum, a, b)
+            } else {
+                // `vpmaddubsw` would saturate; bytes widened to 16 bits cannot.
+                let low = _mm256_set1_epi16(0xff);
+                let even = _mm256_madd_epi16(_mm256_and_si256(a, low), _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(b)));
+                let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(a), _mm256_srai_epi16::<8>(b));
+                _mm256_add_epi32(sum, _mm256_add_epi32(even, odd))
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pair_bf16(self, first: __m256, second: __m256) -> __m256i {
+        unsafe {
+            let (one, half) = (_mm256_set1_epi32(1), _mm256_set1_epi32(0x7fff));
+            let (first, second) = (_mm256_castps_si256(first), _mm256_castps_si256(second));
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(first), one);
+            let first = _mm256_add_epi32(first, _mm256_add_epi32(odd, half));
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(second), one);
+            let second = _mm256_add_epi32(second, _mm256_add_epi32(odd, half));
+            let high = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
+            _mm256_or_si256(_mm256_srli_epi32::<16>(first), _mm256_and_si256(second, high))
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_bf16(self, to: *mut u16, x: __m256) {
+        unsafe {
+            let bits = _mm256_castps_si256(x);
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+            let rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+            let halves = _mm256_srli_epi32::<16>(rounded);
+            let packed = _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+            _mm_storeu_si128(to.cast(), packed);
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_bytes(self, to: *mut u8, x: __m256) {
+        unsafe {
+            let words = _mm256_cvtps_epi32(x);
+            let halves = _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+            _mm_storel_epi64(to.cast(), _mm_packus_epi16(halves, halves));
+        }
+    }
+}

@@ -1,0 +1,583 @@
+//! The arithmetic of the encoder: linear layers with what follows them, layer normalisation, attention.
+//!
+//! Kernels are written once over [`simd::Simd`] and compiled for every instruction set; [`Kernel`]
+//! holds the set chosen at run time and is the only way in. Its methods are safe: they check the
+//! lengths of what they are given, and the rest follows. All `unsafe` code of chunkmill's encoder is in
+//! this folder.
+//!
+//! Widths (of hidden states, heads, layers) are padded with zeros to multiples of [`PAD`] numbers, so
+//! that no kernel has a ragged edge; zeros add nothing to a sum.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod buffer;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod ops;
+mod portable;
+mod simd;
+
+use crate::named::named;
+pub use buffer::{Floats, Scratch};
+use buffer::Words;
+
+/// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
+pub const PAD: usize = 64;
+
+/// Rows of an operand are made up to a multiple of this, so that register tiles of any height fit.
+const ROW_PAD: usize = 96;
+
+/// What the encoder's linear layers are computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// 32-bit floats, as the model was trained.
+    F32,
+    /// bfloat16 factors, f32 sums.
+    Bf16,
+    /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
+    Int8,
+}
+
+impl Precision {
+    /// Every precision.
+    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
+
+    /// The name used in settings and datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
+        }
+    }
+
+    /// Numbers in a 32-bit word.
+    fn group(self) -> usize {
+        match self {
+            Self::F32 => 1,
+            Self::Bf16 => 2,
+            Self::Int8 => 4,
+        }
+    }
+}
+
+named!(Precision, "a precision");
+
+/// A set of instructions that kernels are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// Any processor.
+    Portable,
+    /// 64-bit ARM.
+    Neon,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-VNNI besides: products of bytes.
+    Avx2Vnni,
+    /// AVX-512 F, BW, DQ, VL.
+    Avx512,
+    /// AVX-512 VNNI besides: products of bytes.
+    Avx512Vnni,
+    /// AVX-512 BF16 besides: products of bf16.
+    Avx512Bf16,
+}
+
+impl Isa {
+    /// Every set, the best last.
+    pub const ALL: [Self; 7] = [
+        Self::Portable,
+        Self::Neon,
+        Self::Avx2,
+        Self::Avx2Vnni,
+        Self::Avx512,
+        Self::Avx512Vnni,
+        Self::Avx512Bf16,
+    ];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx2Vnni => "avx2-vnni",
+            Self::Avx512 => "avx512",
+            Self::Avx512Vnni => "avx512-vnni",
+            Self::Avx512Bf16 => "avx512-bf16",
+        }
+    }
+
+    /// Whether this processor has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            let vnni = avx512 && is_x86_feature_detected!("avx512vnni");
+            match self {
+                Self::Portable => true,
+                Self::Neon => false,
+                Self::Avx2 => avx2,
+                Self::Avx2Vnni => avx2 && is_x86_feature_detected!("avxvnni"),
+                Self::Avx512 => avx512,
+                Self::Avx512Vnni => vnni,
+                Self::Avx512Bf16 => vnni && is_x86_feature_detected!("avx512bf16"),
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            matches!(self, Self::Portable | Self::Neon)
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            self == Self::Portable
+        }
+    }
+}
+
+named!(Isa, "an instruction set");
+
+/// What is done to a product before it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    Store,
+    /// The activation GELU, with the exact normal distribution.
+    Gelu,
+    /// It is added to what is there.
+    Add,
+}
+
+/// The weights of a linear layer as a kernel reads them.
+#[derive(Debug)]
+pub struct Matrix {
+    /// Panels of columns, each row by row.
+    words: Words,
+    /// Words in a row of the other factor.
+    depth: usize,
+    /// Outputs, padded.
+    columns: usize,
+    /// Added to each output.
+    bias: Floats,
+    /// Of bytes: numbers of an input that share a scale.
+    block: usize,
+    /// Of bytes: for each block, what each output's sum is multiplied by.
+    scales: Floats,
+    /// Of bytes: for each block, what each output's sum is for a row of zeros.
+    zeros: Vec<i32>,
+    /// Of bytes: panels of the weights of outliers, as bf16.
+    extra: Words,
+}
+
+/// What is known of the numbers that a linear layer reads, for holding them as bytes.
+///
+/// A few inputs of such networks are many times as large as the others. They would coarsen the
+/// scale of all, so they are held apart (Dettmers et al. 2022), and the rest share a scale per block.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Positions of outliers, [`OUTLIERS`] at most.
+    outliers: Vec<usize>,
+    /// The least value, if it is known; otherwise values are taken to lie about zero.
+    floor: Option<f32>,
+    /// Numbers that share a scale; divides the width.
+    block: usize,
+}
+
+/// The least value of GELU.
+pub const GELU_FLOOR: f32 = -0.17;
+
+/// Most numbers that share a scale. Smaller blocks are more exact and slower: of all-MiniLM-L6-v2, blocks
+/// of 192 keep every vector within a cosine of .999 and blocks of 384 do not.
+const LARGEST_BLOCK: usize = 192;
+
+/// Inputs that are held apart from bytes.
+pub const OUTLIERS: usize = 8;
+
+impl Input {
+    /// Nothing is known.
+    #[must_use]
+    pub fn unknown(width: usize) -> Self {
+        Self { outliers: Vec::new(), floor: None, block: width.next_multiple_of(PAD) }
+    }
+
+    /// What was seen: `sizes` holds, for each input, how much it can add to an output.
+    #[must_use]
+    pub fn observed(sizes: &[f32], floor: Option<f32>) -> Self {
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]).then(a.cmp(&b)));
+        order.truncate(OUTLIERS);
+        order.sort_unstable();
+        let width = sizes.len().next_multiple_of(PAD);
+        let block = (1..=LARGEST_BLOCK / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap_or(PAD);
+        Self { outliers: order, floor, block }
+    }
+}
+
+impl Matrix {
+    fn words(&self) -> *const u32 {
+        self.words.as_ptr()
+    }
+}
+
+/// Rows of numbers as a kernel reads them.
+#[derive(Debug, Default)]
+pub struct Operand {
+    words: Words,
+    extra: Words,
+    scales: Vec<f32>,
+    depth: usize,
+    rows: usize,
+}
+
+impl Operand {
+    fn words(&self) -> *const u32 {
+        self.words.as_ptr()
+    }
+
+    fn words_mut(&mut self) -> *mut u32 {
+        self.words.as_mut_ptr()
+    }
+}
+
+/// One head of one text.
+#[derive(Debug)]
+pub struct Attention<'a> {
+    /// First query, the others `stride` floats apart.
+    pub queries: &'a [f32],
+    /// First key.
+    pub keys: &'a [f32],
+    /// First value.
+    pub values: &'a [f32],
+    /// Floats from one token to the next.
+    pub stride: usize,
+    /// Tokens.
+    pub len: usize,
+    /// Width of the head, padded to a multiple of 16.
+    pub width: usize,
+    /// What scores are multiplied by.
+    pub scale: f32,
+    out: *mut f32,
+    out_stride: usize,
+}
+
+impl<'a> Attention<'a> {
+    /// Attention of `len` tokens of one head over themselves: first query, key and value, each followed
+    /// by the next `stride` floats on.
+    #[must_use]
+    pub fn new([queries, keys, values]: [&'a [f32]; 3], stride: usize, len: usize, width: usize, scale: f32) -> Self {
+        Self { queries, keys, values, stride, len, width, scale, out: std::ptr::null_mut(), out_stride: 0 }
+    }
+}
+
+type Multiply = unsafe fn(&Operand, &Matrix, Then, *mut f32, usize);
+type Hold = unsafe fn(*mut f32, usize, &Input, &mut Operand);
+type LayerNorm = unsafe fn(&mut [f32], usize, usize, *const f32, *const f32, f32);
+type Attend = unsafe fn(&Attention<'_>, &mut Scratch);
+
+/// The kernels of one instruction set and precision.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel {
+    isa: Isa,
+    precision: Precision,
+    panel: usize,
+    multiply: Multiply,
+    hold: Hold,
+    layer_norm: LayerNorm,
+    attend: Attend,
+}
+
+/// Compiles the kernels for an instruction set.
+macro_rules! compile {
+    ($name:ident, $simd:ty, $value:expr, $attention:ident $(, $features:literal)?) => {
+        mod $name {
+            use super::ops::{self, Bf16, Bytes, F32};
+            use super::simd::Simd;
+            use super::{Attention, Input, Isa, Kernel, Matrix, Operand, Precision, Scratch, Then};
+
+            macro_rules! product {
+                ($multiply:ident, $hold:ident, $product:ty, $held:expr) => {
+                    $(#[target_feature(enable = $features)])?
+                    unsafe fn $multiply(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
+                        unsafe { ops::multiply::<_, $product>($value, a, w, then, out, stride) }
+                    }
+                    $(#[target_feature(enable = $features)])?
+                    unsafe fn $hold(from: *mut f32, width: usize, input: &Input, to: &mut Operand) {
+                        unsafe { $held($value, from, width, input, to) }
+                    }
+                };
+            }
+            product!(multiply_f32, hold_f32, F32, ops::hold::<_, F32>);
+            product!(multiply_bf16, hold_bf16, Bf16, ops::hold::<_, Bf16>);
+            product!(multiply_bytes, hold_bytes, Bytes, ops::hold_bytes);
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn layer_norm(
+                x: &mut [f32], stride: usize, width: usize, weight: *const f32, bias: *const f32, epsilon: f32,
+            ) {
+                unsafe { ops::layer_norm($value, x, stride, width, weight, bias, epsilon) }
+            }
+            $(#[target_feature(enable = $features)])?
+            unsafe fn attend_f32(job: &Attention<'_>, scratch: &mut Scratch) {
+                unsafe { ops::attend::<_, F32>($value, job, scratch) }
+            }
+            $(#[target_feature(enable = $features)])?
+            unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
+                unsafe { ops::attend::<_, $attention>($value, job, scratch) }
+            }
+
+            pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
+                let (multiply, hold): (super::Multiply, super::Hold) = match precision {
+                    Precision::F32 => (multiply_f32, hold_f32),
+                    Precision::Bf16 => (multiply_bf16, hold_bf16),
+                    Precision::Int8 => (multiply_bytes, hold_bytes),
+                };
+                let attend: super::Attend = if precision == Precision::F32 { attend_f32 } else { attend };
+                let panel = <$simd>::VECTORS * <$simd>::LANES;
+                Kernel { isa, precision, panel, multiply, hold, layer_norm, attend }
+            }
+        }
+    };
+}
+
+compile!(portable_kernels, super::portable::Portable, super::portable::Portable, F32);
+#[cfg(target_arch = "aarch64")]
+compile!(neon_kernels, super::neon::Neon, super::neon::Neon, F32);
+#[cfg(target_arch = "x86_64")]
+compile!(avx2_kernels, super::avx2::Avx2<false>, super::avx2::Avx2::<false>, F32, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+compile!(avx2_vnni_kernels, super::avx2::Avx2<true>, super::avx2::Avx2::<true>, F32, "avx2,fma,avxvnni");
+#[cfg(target_arch = "x86_64")]
+compile!(
+    avx512_kernels,
+    super::avx512::Avx512<false, false>,
+    super::avx512::Avx512::<false, false>,
+    F32,
+    "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl"
+);
+#[cfg(target_arch = "x86_64")]
+compile!(
+    avx512_vnni_kernels,
+    super::avx512::Avx512<false, true>,
+    super::avx512::Avx512::<false, true>,
+    F32,
+    "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
+);
+#[cfg(target_arch = "x86_64")]
+compile!(
+    avx512_bf16_kernels,
+    super::avx512::Avx512<true, true>,
+    super::avx512::Avx512::<true, true>,
+    Bf16,
+    "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16"
+);
+
+impl Kernel {
+    /// The kernels for an instruction set, if this processor has it.
+    #[must_use]
+    pub fn new(isa: Isa, precision: Precision) -> Option<Self> {
+        if !isa.is_available() {
+            return None;
+        }
+        let kernel = match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2_kernels::kernel,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2Vnni => avx2_vnni_kernels::kernel,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => avx512_kernels::kernel,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Vnni => avx512_vnni_kernels::kernel,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Bf16 => avx512_bf16_kernels::kernel,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon_kernels::kernel,
+            _ => portable_kernels::kernel,
+        };
+        Some(kernel(isa, precision))
+    }
+
+    /// What the linear layers are computed in.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// The kernels of the same instruction set in [`Precision::F32`].
+    #[must_use]
+    pub fn floats(&self) -> Self {
+        Self::new(self.isa, Precision::F32).unwrap_or(*self)
+    }
+
+    /// Prepares the weights of a linear layer: `weight` has a row for each output.
+    ///
+    /// # Panics
+    /// If the lengths do not fit.
+    #[must_use]
+    pub fn matrix(&self, weight: &[f32], bias: &[f32], input: &Input) -> Matrix {
+        let inputs = weight.len() / bias.len();
+        assert_eq!(weight.len(), bias.len() * inputs, "a row of weights for each bias");
+        let depth = inputs.next_multiple_of(PAD) / self.precision.group();
+        let columns = bias.len().next_multiple_of(PAD);
+        let mut matrix = Matrix {
+            words: Words::new(depth * columns),
+            depth,
+            columns,
+            bias: Floats::new(columns),
+            block: input.block,
+            scales: Floats::default(),
+            zeros: Vec::new(),
+            extra: Words::default(),
+        };
+        matrix.bias[..bias.len()].copy_from_slice(bias);
+        let mut held = vec![0_u32; depth];
+        if self.precision == Precision::Int8 {
+            let blocks = inputs.next_multiple_of(PAD) / input.block;
+            matrix.scales.grow(blocks * columns);
+            matrix.zeros = vec![0; blocks * columns];
+            matrix.extra.grow(OUTLIERS / 2 * columns);
+        }
+        let mut row_left = vec![0.0; inputs];
+        for (column, row) in weight.chunks_exact(inputs).enumerate() {
+            match self.precision {
+                Precision::F32 => held.iter_mut().zip(row).for_each(|(word, x)| *word = x.to_bits()),
+                Precision::Bf16 => held.iter_mut().zip(row.chunks(2)).for_each(|(word, pair)| *word = bf16_pair(pair)),
+                Precision::Int8 => {
+                    row_left.copy_from_slice(row);
+                    let mut kept = [0.0; OUTLIERS];
+                    for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
+                        *kept = std::mem::take(&mut row_left[at]);
+                    }
+                    let extra: Vec<u32> = kept.chunks(2).map(bf16_pair).collect();
+                    self.place(matrix.extra.as_mut_slice(), column, &extra);
+                    for (block, (words, row)) in
+                        held.chunks_mut(input.block / 4).zip(row_left.chunks(input.block)).enumerate()
+                    {
+                        let (scale, sum) = quantize(row, words);
+                        matrix.scales[block * columns + column] = scale;
+                        match input.floor {
+                            None => matrix.zeros[block * columns + column] = 128 * sum,
+                            // The same for every row, so it goes to the bias.
+                            #[expect(clippy::cast_precision_loss, reason = "a sum of a few hundred bytes")]
+                            Some(floor) => matrix.bias[column] += floor * scale * sum as f32,
+                        }
+                    }
+                }
+            }
+            self.place(matrix.words.as_mut_slice(), column, &held);
+        }
+        matrix
+    }
+
+    /// Writes a column of a matrix into its panel.
+    fn place(&self, panels: &mut [u32], column: usize, words: &[u32]) {
+        let first = column / self.panel * self.panel * words.len() + column % self.panel;
+        for (k, &word) in words.iter().enumerate() {
+            panels[first + k * self.panel] = word;
+        }
+    }
+
+    /// Holds `rows` rows of `width` floats, one after another, as the other factor of a product. The
+    /// floats are the same afterwards.
+    ///
+    /// # Panics
+    /// If the width is not a multiple of [`PAD`], or there are fewer floats.
+    pub fn hold(&self, from: &mut [f32], width: usize, rows: usize, input: &Input, to: &mut Operand) {
+        assert!(width.is_multiple_of(PAD) && from.len() >= rows * width, "rows of padded width");
+        assert!(width.is_multiple_of(input.block) && input.block.is_multiple_of(PAD), "blocks of padded width");
+        assert!(input.outliers.iter().all(|&at| at < width), "outliers are inputs");
+        let padded = rows.next_multiple_of(ROW_PAD);
+        to.depth = width / self.precision.group();
+        to.rows = rows;
+        to.words.grow(padded * to.depth);
+        if self.precision == Precision::Int8 {
+            to.extra.grow(padded * OUTLIERS / 2);
+            let scales = padded * width / input.block;
+            if to.scales.len() < scales {
+                to.scales.resize(scales, 0.0);
+            }
+        }
+        // SAFETY: the processor has the instructions (`new`); the lengths were checked.
+        unsafe { (self.hold)(from.as_mut_ptr(), width, input, to) }
+    }
+
+    /// Computes a linear layer and what follows it. `out` has rows of the layer's padded width.
+    ///
+    /// # Panics
+    /// If the lengths do not fit.
+    pub fn multiply(&self, a: &Operand, w: &Matrix, then: Then, out: &mut [f32]) {
+        assert!(a.depth == w.depth && out.len() >= a.rows * w.columns, "factors and product fit");
+        // SAFETY: the processor has the instructions (`new`); the operand has rows for the last
+        // tile (`hold`), the matrix whole panels (`matrix`), and the product's length was checked.
+        unsafe { (self.multiply)(a, w, then, out.as_mut_ptr(), w.columns) }
+    }
+
+    /// Layer normalisation in place of rows of `width` floats padded to a multiple of [`PAD`].
+    ///
+    /// # Panics
+    /// If the lengths do not fit.
+    pub fn layer_norm(&self, x: &mut [f32], width: usize, weight: &Floats, bias: &Floats, epsilon: f32) {
+        let stride = width.next_multiple_of(PAD);
+        assert!(x.len().is_multiple_of(stride) && weight.len() >= stride && bias.len() >= stride, "rows of one width");
+        // SAFETY: the processor has the instructions (`new`); the lengths were checked.
+        unsafe { (self.layer_norm)(x, stride, width, weight.as_ptr(), bias.as_ptr(), epsilon) }
+    }
+
+    /// Computes attention; row `i` of the result starts at `out[i * out_stride]`.
+    ///
+    /// # Panics
+    /// If the lengths do not fit.
+    pub fn attend(&self, mut job: Attention<'_>, out: &mut [f32], out_stride: usize, scratch: &mut Scratch) {
+        let Attention { stride, len, width, .. } = job;
+        assert!(width.is_multiple_of(16) && (16..=ops::MAX_HEAD).contains(&width) && len > 0, "a head's width");
+        let input = (len - 1) * stride + width;
+        assert!([job.queries, job.keys, job.values].iter().all(|rows| rows.len() >= input), "a row for each token");
+        assert!(out.len() >= (len - 1) * out_stride + width, "room for the result");
+        job.out = out.as_mut_ptr();
+        job.out_stride = out_stride;
+        // SAFETY: the processor has the instructions (`new`); the lengths were checked.
+        unsafe { (self.attend)(&job, scratch) }
+    }
+}
+
+fn bf16_pair(pair: &[f32]) -> u32 {
+    let second = pair.get(1).copied().unwrap_or_default();
+    u32::from(simd::bf16(pair[0])) | u32::from(simd::bf16(second)) << 16
+}
+
+/// Holds weights as signed bytes: returns their scale and the sum of the bytes.
+///
+/// The scale is the one, of a few up to that of the largest weight, with the least squared error:
+/// often it pays to cut a large weight off.
+fn quantize(row: &[f32], words: &mut [u32]) -> (f32, i32) {
+    const SHARES: [f32; 9] = [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
+    let greatest = row.iter().fold(f32::MIN_POSITIVE, |max, x| max.max(x.abs()));
+    let byte = |x: f32, inverse: f32| (x * inverse).round_ties_even().clamp(-127.0, 127.0);
+    let error = |scale: f32| {
+        let inverse = 1.0 / scale;
+        row.iter().map(|&x| (byte(x, inverse) * scale - x).powi(2)).sum::<f32>()
+    };
+    let scales = SHARES.map(|share| share * greatest / 127.0);
+    let scale = scales.into_iter().min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(scales[0]);
+    let mut sum = 0;
+    words.fill(0);
+    for (word, four) in words.iter_mut().zip(row.chunks(4)) {
+        let mut bytes = [0; 4];
+        for (to, &x) in bytes.iter_mut().zip(four) {
+            #[expect(clippy::cast_possible_truncation, reason = "whole, and within a byte")]
+            let whole = byte(x, 1.0 / scale) as i8;
+            sum += i32::from(whole);
+            *to = whole.cast_unsigned();
+        }
+        *word = u32::from_le_bytes(bytes);
+    }
+    (scale, sum)
+}
