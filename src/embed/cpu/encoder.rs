@@ -153,7 +153,7 @@ impl Encoder {
             let mut inputs = encoder.shape.inputs();
             if observing {
                 let floats = Layer::new(&kernel.floats(), &encoder.shape, inputs, &weights);
-                inputs = floats.observe(&kernel.floats(), &encoder.shape, samples, &mut states, &mut workspace, &weights);
+                inputs = floats.observe(&kernel.floats(), &encoder.shape, samples, &mut states, &mut workspace);
             }
             encoder.layers.push(Layer::new(&kernel, &encoder.shape, inputs, &weights));
         }
@@ -330,7 +330,6 @@ impl Layer {
         texts: &[&[u32]],
         states: &mut [f32],
         workspace: &mut Workspace,
-        weights: &LayerWeights,
     ) -> [Input; 4] {
         let widths = [shape.hidden, shape.heads * shape.head_width(), shape.hidden, shape.intermediate];
         let mut sizes = widths.map(|width| vec![0.0_f32; width]);
@@ -341,20 +340,6 @@ impl Layer {
                 sizes.iter_mut().zip(row).for_each(|(size, x)| *size = size.max(x.abs()));
             }
         });
-        let output = spread(shape, &weights.output.weight);
-        let read_by: [Vec<&[f32]>; 4] = [
-            weights.attention.iter().map(|linear| linear.weight.as_slice()).collect(),
-            vec![&output],
-            vec![&weights.up.weight],
-            vec![&weights.down.weight],
-        ];
-        for (sizes, matrices) in sizes.iter_mut().zip(&read_by) {
-            let mut greatest = vec![0.0_f32; sizes.len()];
-            for row in matrices.iter().flat_map(|matrix| matrix.chunks_exact(sizes.len())) {
-                greatest.iter_mut().zip(row).for_each(|(max, x)| *max = max.max(x.abs()));
-            }
-            sizes.iter_mut().zip(&greatest).for_each(|(size, weight)| *size *= weight);
-        }
         let [attention, output, up, down] = sizes;
         [
             Input::observed(&attention, None),

@@ -168,8 +168,8 @@ pub struct Matrix {
     columns: usize,
     /// Added to each output.
     bias: Floats,
-    /// Of bytes: numbers of an input that share a scale.
-    block: usize,
+    /// Words of the depth that are multiplied together, before the next: of bytes those that share a scale.
+    chunk: usize,
     /// Of bytes: for each block, what each output's sum is multiplied by.
     scales: Floats,
     /// Of bytes: for each block, what each output's sum is for a row of zeros.
@@ -432,7 +432,7 @@ impl Kernel {
             depth,
             columns,
             bias: Floats::new(columns),
-            block: input.block,
+            chunk: if self.precision == Precision::Int8 { input.block / 4 } else { depth },
             scales: Floats::default(),
             zeros: Vec::new(),
             extra: Words::default(),

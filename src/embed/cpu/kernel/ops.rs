@@ -24,9 +24,15 @@ pub(super) trait Product<S: Simd> {
     unsafe fn dot(s: S, sum: Self::Sum, a: S::I, b: S::I) -> Self::Sum;
     /// Writes a sum.
     unsafe fn store(s: S, to: *mut u32, sum: Self::Sum);
-    /// The product of `MR` rows of `a`, from `row`, and panel `panel` of `w`, as floats without the bias:
-    /// `MR` rows of a panel's width.
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, to: *mut f32);
+    /// Reads a sum.
+    unsafe fn load(s: S, from: *const u32) -> Self::Sum;
+    /// Adds to `to`, or sets it to if `first`, the product of `MR` rows of `a` and a panel of `w` over one chunk
+    /// of their depth, as floats: `MR` rows of a panel's width.
+    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32);
+    /// Holds a vector of floats at position `at` of a row of words.
+    unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F);
+    /// Powers of two whose error is below what rounding to this kind of number costs.
+    unsafe fn exp2(s: S, x: S::F) -> S::F;
     /// Holds a row of `width` floats as words.
     unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32);
 }
@@ -55,8 +61,20 @@ impl<S: Simd> Product<S> for F32 {
         unsafe { s.store(to.cast(), sum) }
     }
     #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, to: *mut f32) {
-        unsafe { whole::<S, Self>(s, a, row, w, panel, to) }
+    unsafe fn load(s: S, from: *const u32) -> S::F {
+        unsafe { s.load(from.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
+        unsafe { floats::<S, Self>(s, a, row, w, panel, chunk, to) }
+    }
+    #[inline(always)]
+    unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
+        unsafe { s.store(row.add(at).cast(), x) }
+    }
+    #[inline(always)]
+    unsafe fn exp2(s: S, x: S::F) -> S::F {
+        unsafe { exp2(s, x) }
     }
     #[inline(always)]
     unsafe fn hold(_: S, from: *const f32, width: usize, to: *mut u32) {
@@ -81,8 +99,21 @@ impl<S: Simd> Product<S> for Bf16 {
         unsafe { s.store(to.cast(), sum) }
     }
     #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, to: *mut f32) {
-        unsafe { whole::<S, Self>(s, a, row, w, panel, to) }
+    unsafe fn load(s: S, from: *const u32) -> S::F {
+        unsafe { s.load(from.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
+        unsafe { floats::<S, Self>(s, a, row, w, panel, chunk, to) }
+    }
+    #[inline(always)]
+    unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
+        unsafe { s.store_bf16(row.cast::<u16>().add(at), x) }
+    }
+    #[inline(always)]
+    unsafe fn exp2(s: S, x: S::F) -> S::F {
+        // Minimax polynomial of degree 3: a relative error of 7.5e-5, a fortieth of a bf16's rounding.
+        unsafe { power(s, x, [0.055_171_67, 0.242_611_14, 0.693_260_97, 0.999_928_06]) }
     }
     #[inline(always)]
     unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32) {
@@ -110,34 +141,44 @@ impl<S: Simd> Product<S> for Bytes {
         unsafe { s.store_words(to, sum) }
     }
     #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, to: *mut f32) {
+    unsafe fn load(s: S, from: *const u32) -> S::I {
+        unsafe { s.load_words(from) }
+    }
+    #[inline(always)]
+    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
         let width = S::VECTORS * S::LANES;
-        let column = panel * width;
-        let depth = w.block / 4;
-        let blocks = w.depth / depth;
+        let chunks = w.depth / w.chunk;
         unsafe {
-            // What is too large for bytes first; it starts the sums.
-            let extra = w.extra.as_ptr().add(panel * EXTRA * width);
-            let rows = a.extra.as_ptr().add(row * EXTRA);
-            tiles::<S, Bf16>(s, S::VECTORS, EXTRA, rows, EXTRA, extra, width, to.cast(), width);
+            if chunk == 0 {
+                // What is too large for bytes starts the sums.
+                let extra = w.extra.as_ptr().add(panel * EXTRA * width);
+                let rows = a.extra.as_ptr().add(row * EXTRA);
+                tiles::<S, Bf16, true>(s, S::VECTORS, EXTRA, rows, EXTRA, extra, width, to.cast(), width);
+            }
             let mut sums = [0_u32; MR * PAD];
-            for block in 0..blocks {
-                let rows = a.words().add(row * a.depth + block * depth);
-                let words = w.words().add((panel * w.depth + block * depth) * width);
-                tiles::<S, Self>(s, S::VECTORS, depth, rows, a.depth, words, width, sums.as_mut_ptr(), width);
-                for v in 0..S::VECTORS {
-                    let at = block * w.columns + column + v * S::LANES;
-                    let zero = s.load_words(w.zeros.as_ptr().add(at).cast());
-                    let scale = s.load(w.scales.as_ptr().add(at));
-                    for r in 0..MR {
-                        let i = r * width + v * S::LANES;
-                        let sum = s.to_floats(s.sub_words(s.load_words(sums.as_ptr().add(i)), zero));
-                        let scale = s.mul(scale, s.splat(*a.scales.get_unchecked((row + r) * blocks + block)));
-                        s.store(to.add(i), s.fma(sum, scale, s.load(to.add(i))));
-                    }
+            let rows = a.words().add(row * a.depth + chunk * w.chunk);
+            let words = w.words().add((panel * w.depth + chunk * w.chunk) * width);
+            tiles::<S, Self, true>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, sums.as_mut_ptr(), width);
+            for v in 0..S::VECTORS {
+                let at = chunk * w.columns + panel * width + v * S::LANES;
+                let zero = s.load_words(w.zeros.as_ptr().add(at).cast());
+                let scale = s.load(w.scales.as_ptr().add(at));
+                for r in 0..MR {
+                    let i = r * width + v * S::LANES;
+                    let sum = s.to_floats(s.sub_words(s.load_words(sums.as_ptr().add(i)), zero));
+                    let scale = s.mul(scale, s.splat(*a.scales.get_unchecked((row + r) * chunks + chunk)));
+                    s.store(to.add(i), s.fma(sum, scale, s.load(to.add(i))));
                 }
             }
         }
+    }
+    #[inline(always)]
+    unsafe fn put(_: S, _: *mut u32, _: usize, _: S::F) {
+        unreachable!("attention is not computed in bytes")
+    }
+    #[inline(always)]
+    unsafe fn exp2(s: S, x: S::F) -> S::F {
+        unsafe { exp2(s, x) }
     }
     #[inline(always)]
     unsafe fn hold(_: S, _: *const f32, _: usize, _: *mut u32) {
@@ -150,20 +191,32 @@ pub(super) const EXTRA: usize = super::OUTLIERS / 2;
 
 /// [`Product::product`] of numbers that need no scales.
 #[inline(always)]
-unsafe fn whole<S: Simd, P: Product<S>>(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, to: *mut f32) {
+unsafe fn floats<S: Simd, P: Product<S>>(
+    s: S,
+    a: &Operand,
+    row: usize,
+    w: &Matrix,
+    panel: usize,
+    chunk: usize,
+    to: *mut f32,
+) {
     let width = S::VECTORS * S::LANES;
     unsafe {
-        let words = w.words().add(panel * w.depth * width);
-        let rows = a.words().add(row * a.depth);
-        tiles::<S, P>(s, S::VECTORS, a.depth, rows, a.depth, words, width, to.cast(), width);
+        let words = w.words().add((panel * w.depth + chunk * w.chunk) * width);
+        let rows = a.words().add(row * a.depth + chunk * w.chunk);
+        if chunk == 0 {
+            tiles::<S, P, true>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, to.cast(), width);
+        } else {
+            tiles::<S, P, false>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, to.cast(), width);
+        }
     }
 }
 
-/// `MR` rows of `a` by `NV` vectors of columns of `b`, over `k` words; the raw sums go to `c`.
-/// The strides `lda`, `ldb` and `ldc` are in words.
+/// `MR` rows of `a` by `NV` vectors of columns of `b`, over `k` words; the raw sums go to `c`, or
+/// are added to what is there unless `FIRST`. The strides `lda`, `ldb` and `ldc` are in words.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every matrix product")]
-unsafe fn tile<S: Simd, P: Product<S>, const NV: usize>(
+unsafe fn tile<S: Simd, P: Product<S>, const NV: usize, const FIRST: bool>(
     s: S,
     k: usize,
     a: *const u32,
@@ -175,6 +228,13 @@ unsafe fn tile<S: Simd, P: Product<S>, const NV: usize>(
 ) {
     unsafe {
         let mut sums = [[P::zero(s); NV]; MR];
+        if !FIRST {
+            for r in 0..MR {
+                for v in 0..NV {
+                    sums[r][v] = P::load(s, c.add(r * ldc + v * S::LANES));
+                }
+            }
+        }
         let mut b = b;
         for i in 0..k {
             let mut columns = [s.load_words(b); NV];
@@ -200,7 +260,7 @@ unsafe fn tile<S: Simd, P: Product<S>, const NV: usize>(
 /// [`tile`] over `vectors` (1 to [`Simd::VECTORS`]) vectors of columns.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every matrix product")]
-unsafe fn tiles<S: Simd, P: Product<S>>(
+unsafe fn tiles<S: Simd, P: Product<S>, const FIRST: bool>(
     s: S,
     vectors: usize,
     k: usize,
@@ -213,14 +273,18 @@ unsafe fn tiles<S: Simd, P: Product<S>>(
 ) {
     unsafe {
         match vectors.min(S::VECTORS) {
-            1 => tile::<S, P, 1>(s, k, a, lda, b, ldb, c, ldc),
-            2 => tile::<S, P, 2>(s, k, a, lda, b, ldb, c, ldc),
-            3 if S::VECTORS >= 3 => tile::<S, P, 3>(s, k, a, lda, b, ldb, c, ldc),
-            _ if S::VECTORS >= 4 => tile::<S, P, 4>(s, k, a, lda, b, ldb, c, ldc),
-            _ => tile::<S, P, 2>(s, k, a, lda, b, ldb, c, ldc),
+            1 => tile::<S, P, 1, FIRST>(s, k, a, lda, b, ldb, c, ldc),
+            2 => tile::<S, P, 2, FIRST>(s, k, a, lda, b, ldb, c, ldc),
+            3 if S::VECTORS >= 3 => tile::<S, P, 3, FIRST>(s, k, a, lda, b, ldb, c, ldc),
+            _ if S::VECTORS >= 4 => tile::<S, P, 4, FIRST>(s, k, a, lda, b, ldb, c, ldc),
+            _ => tile::<S, P, 2, FIRST>(s, k, a, lda, b, ldb, c, ldc),
         }
     }
 }
+
+/// Rows of an operand that are worked on together: their sums and a chunk of a panel fit in the
+/// first-level cache.
+const ROWS: usize = 8 * MR;
 
 /// `out = then(a · w + bias)`, `a.rows` rows of `out` that are `stride` floats apart.
 #[inline(always)]
@@ -232,18 +296,24 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
     out: *mut f32,
     stride: usize,
 ) {
-    let mut sums = [0.0_f32; MR * PAD];
     let width = S::VECTORS * S::LANES;
-    for (panel, column) in (0..w.columns).step_by(width).enumerate() {
-        for row in (0..a.rows).step_by(MR) {
+    let mut sums = Sums([0.0_f32; ROWS * PAD]);
+    let sums = sums.0.as_mut_ptr();
+    for first in (0..a.rows).step_by(ROWS) {
+        let rows = ROWS.min(a.rows - first);
+        for (panel, column) in (0..w.columns).step_by(width).enumerate() {
             unsafe {
-                P::product(s, a, row, w, panel, sums.as_mut_ptr());
-                for r in 0..MR.min(a.rows - row) {
+                for chunk in 0..w.depth / w.chunk {
+                    for row in (0..rows).step_by(MR) {
+                        P::product(s, a, first + row, w, panel, chunk, sums.add(row * width));
+                    }
+                }
+                for row in 0..rows {
                     for v in 0..S::VECTORS {
                         let at = column + v * S::LANES;
-                        let sum = s.load(sums.as_ptr().add(r * width + v * S::LANES));
+                        let sum = s.load(sums.add(row * width + v * S::LANES));
                         let value = s.add(sum, s.load(w.bias.as_ptr().add(at)));
-                        let to = out.add((row + r) * stride + at);
+                        let to = out.add((first + row) * stride + at);
                         match then {
                             Then::Store => s.store(to, value),
                             Then::Gelu => s.store(to, gelu(s, value)),
@@ -255,6 +325,9 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
         }
     }
 }
+
+#[repr(align(64))]
+struct Sums([f32; ROWS * PAD]);
 
 /// Rows of `width` floats held as words.
 #[inline(always)]
@@ -376,7 +449,7 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
         for first in (0..len).step_by(MR) {
             for column in (0..keys).step_by(S::VECTORS * S::LANES) {
                 let vectors = (keys - column) / S::LANES;
-                tiles::<S, P>(
+                tiles::<S, P, true>(
                     s,
                     vectors,
                     depth,
@@ -403,19 +476,18 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
                 let mut total = s.splat(0.0);
                 for i in (0..keys).step_by(S::LANES) {
                     let x = s.sub(s.mul(s.load(scores.add(i)), exponent), greatest);
-                    let weight = exp2(s, x);
+                    let weight = P::exp2(s, x);
                     total = s.add(total, weight);
-                    s.store(scores.add(i), weight);
+                    P::put(s, weights.add(r * keys / P::GROUP), i, weight);
                 }
                 *sum = s.sum(total);
-                P::hold(s, scores, keys, weights.add(r * keys / P::GROUP));
             }
             let mut products = [0_u32; MR * PAD];
             let depth = keys / P::GROUP;
             for column in (0..width).step_by(S::VECTORS * S::LANES) {
                 let vectors = ((width - column) / S::LANES).min(S::VECTORS);
                 let to = products.as_mut_ptr();
-                tiles::<S, P>(s, vectors, depth, weights, depth, v.add(column), width, to, PAD);
+                tiles::<S, P, true>(s, vectors, depth, weights, depth, v.add(column), width, to, PAD);
                 for (r, sum) in sums.iter().enumerate().take(rows) {
                     let inverse = s.splat(1.0 / sum);
                     for i in (0..vectors * S::LANES).step_by(S::LANES) {
@@ -441,7 +513,8 @@ unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usi
                 words[..depth].fill(0);
             }
             for (w, &word) in words[..depth].iter().enumerate() {
-                to.add(w * keys + at).write(word);
+                // Volatile, or the compiler makes scatter instructions of it, which are slower.
+                to.add(w * keys + at).write_volatile(word);
             }
         }
     }
@@ -472,14 +545,19 @@ unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, t
 #[inline(always)]
 unsafe fn exp2<S: Simd>(s: S, x: S::F) -> S::F {
     // Minimax polynomial of 2^f for f from -1/2 to 1/2, relative error 7.5e-8 before rounding.
-    const POWERS: [f32; 5] = [0.009_675_542, 0.055_507_13, 0.240_221_2, 0.693_146_94, 1.000_000_1];
+    unsafe { power(s, x, [0.001_327_647_2, 0.009_675_542, 0.055_507_13, 0.240_221_2, 0.693_146_94, 1.000_000_1]) }
+}
+
+/// `2^x` for `x` up to 0, by a polynomial of `2^f` for `f` from -1/2 to 1/2, highest power first.
+#[inline(always)]
+unsafe fn power<S: Simd, const N: usize>(s: S, x: S::F, polynomial: [f32; N]) -> S::F {
     unsafe {
         let x = s.max(x, s.splat(-126.0));
         let whole = s.round(x);
         let part = s.sub(x, whole);
-        let mut power = s.splat(0.001_327_647_2);
-        for coefficient in POWERS {
-            power = s.fma(power, part, s.splat(coefficient));
+        let mut power = s.splat(polynomial[0]);
+        for coefficient in &polynomial[1..] {
+            power = s.fma(power, part, s.splat(*coefficient));
         }
         s.scale(power, whole)
     }
