@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use chunkmill::embed::{Device, Engine, Role, load};
+use chunkmill::embed::{Engine, Role, load};
 use chunkmill::search;
 use chunkmill::store::Dataset;
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn scifact_gives_the_published_figures() {
         let grade: f64 = fields[2].parse().unwrap();
         judged.entry(fields[0].to_owned()).or_default().insert(fields[1].to_owned(), grade);
     }
-    let embedder = load(Engine::Candle, &model, Device::Cpu).unwrap();
+    let embedder = load(Engine::Candle, &model).unwrap();
     let dataset = Dataset::open(&home.path().join("out")).unwrap();
     let queries = json_lines(&fs::read_to_string(data.join("queries.jsonl")).unwrap());
     let (mut total_ndcg, mut total_recall, mut count) = (0.0, 0.0, 0.0);

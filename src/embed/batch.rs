@@ -1,8 +1,9 @@
 //! What is computed together: each text once (as the model reads it), sorted by length, cut by a budget of tokens.
 //!
-//! A batch holds texts of exactly one length. That wastes nothing on padding, and makes a vector a
-//! function of its text alone: the same whether its chunk was indexed alone, after an edit, or in
-//! a corpus of millions, and on any number of threads.
+//! A batch never changes a vector: the same text has the same one whether its chunk was indexed alone,
+//! after an edit, or in a corpus of millions, and on any number of threads. An embedder that computes
+//! text by text gets texts as they come, sorted by length so that all threads end together; any other
+//! gets texts of exactly one length at a time, so that there is nothing to pad.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +12,6 @@ use rayon::prelude::*;
 
 use super::{Embedder, Encoded, Role};
 use crate::error::{Error, Result};
-
-/// Tokens in a batch when nothing else is said. On a CPU small batches are fastest, because what
-/// they touch stays in the cache.
-pub const DEFAULT_BATCH_TOKENS: usize = 2048;
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
 const MEMORY: usize = 256 << 20;
@@ -41,10 +38,11 @@ pub struct Embedded {
 }
 
 impl<'a> Batcher<'a> {
-    /// A batcher that remembers nothing yet.
+    /// A batcher that remembers nothing yet. Without a budget of tokens, the embedder's own is used.
     #[must_use]
-    pub fn new(embedder: &'a dyn Embedder, batch_tokens: usize) -> Self {
+    pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
         let capacity = MEMORY / (embedder.info().dim.max(1) * size_of::<f32>());
+        let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
         Self { embedder, batch_tokens, remembered: HashMap::new(), capacity }
     }
 
@@ -94,7 +92,7 @@ impl<'a> Batcher<'a> {
             progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
             Ok(vectors)
         };
-        let computed: Vec<Vec<f32>> = if embedder.concurrent() {
+        let computed: Vec<Vec<f32>> = if embedder.batching().concurrent {
             batches.par_iter().map(run).collect::<Result<_>>()?
         } else {
             batches.iter().map(run).collect::<Result<_>>()?
@@ -124,14 +122,24 @@ impl<'a> Batcher<'a> {
         Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
     }
 
-    /// Runs of texts of one length, each at most the budget (or one text).
+    /// Runs of texts, each at most the budget (or one text), and of one length unless the embedder
+    /// takes them mixed.
     fn cut<'u>(&self, sorted: &'u [usize], encoded: &[Encoded]) -> Vec<&'u [usize]> {
-        let mut batches = Vec::new();
-        for run in sorted.chunk_by(|&a, &b| encoded[a].ids.len() == encoded[b].ids.len()) {
-            let rows = (self.batch_tokens / encoded[run[0]].ids.len().max(1)).max(1);
-            batches.extend(run.chunks(rows));
-        }
-        batches
+        let len = |index: usize| encoded[index].ids.len();
+        let mixed = self.embedder.batching().mixed;
+        let mut tokens = 0;
+        let together = |&before: &usize, &next: &usize| {
+            if tokens == 0 {
+                tokens = len(before);
+            }
+            tokens += len(next);
+            let fits = tokens <= self.batch_tokens && (mixed || len(before) == len(next));
+            if !fits {
+                tokens = 0;
+            }
+            fits
+        };
+        sorted.chunk_by(together).collect()
     }
 }
 
