@@ -315,6 +315,16 @@ def markdown(figures: list[dict[str, Any]], isa: str | None) -> str:
     return "\n".join(lines)
 
 
+def ratios(workers: list[Worker]) -> str:
+    """How many times as fast ours are as each other engine: medians over the rounds."""
+    ours = [w for w in workers if not w.peer]
+    lines = ["| times as fast as | " + " | ".join(w.name for w in ours) + " |", "| --- |" + " --- |" * len(ours)]
+    for other in [w for w in workers if w.peer or w.name == "chunkmill candle"]:
+        cells = [f"{median(o / s for o, s in zip(other.seconds, w.seconds)):.2f}" for w in ours]
+        lines.append(f"| {other.name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -413,6 +423,7 @@ def main() -> None:
         f"{sampled['share_truncated']:.0%} truncated; {a.rounds} rounds, in turn.\n"
     )
     print(markdown(figures, a.isa))
+    print("\n" + ratios(workers))
     if left_out:
         for why in dict.fromkeys(left_out.values()):
             names = ", ".join(name for name, reason in left_out.items() if reason == why)

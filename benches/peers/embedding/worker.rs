@@ -1,7 +1,7 @@
 //! chunkmill's own embedding engines behind the pipe that `worker.py` describes, so that the driver
 //! runs them in turn with everyone else's.
 //!
-//! `embedding-worker --engine candle --texts FILE [--model FOLDER|ID]`
+//! `embedding-worker --engine cpu --texts FILE [--precision bf16] [--model FOLDER|ID]`
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
 #![expect(clippy::print_stdout, reason = "standard output is the pipe")]
@@ -11,10 +11,9 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use chunkmill::embed::batch::DEFAULT_BATCH_TOKENS;
 use chunkmill::embed::hub::ModelRef;
-use chunkmill::embed::{Batcher, Device, Engine, Role, load};
-use clap::{Parser, ValueEnum};
+use chunkmill::embed::{Backend, Batcher, Device, Engine, Isa, PrecisionSetting, Role, load};
+use clap::Parser;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,28 +21,21 @@ use serde_json::json;
 struct Arguments {
     #[arg(long)]
     engine: Engine,
-    /// What the engine `cpu` computes in; candle knows f32 alone.
-    #[arg(long, default_value = "auto")]
-    precision: Precision,
+    #[arg(long, default_value_t)]
+    precision: PrecisionSetting,
+    /// The instruction set to stay within.
+    #[arg(long, env = "CHUNKMILL_CPU_ISA")]
+    cpu_isa: Option<Isa>,
     /// JSON lines with a `text` each.
     #[arg(long)]
     texts: PathBuf,
     #[arg(long, default_value_t)]
     model: ModelRef,
-    #[arg(long, default_value_t = DEFAULT_BATCH_TOKENS)]
-    batch_tokens: usize,
+    #[arg(long)]
+    batch_tokens: Option<usize>,
     /// Given by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-/// Until the library has a type of that meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Precision {
-    Auto,
-    F32,
-    Bf16,
-    Int8,
 }
 
 #[derive(Deserialize)]
@@ -65,15 +57,17 @@ fn main() {
         .lines()
         .map(|line| serde_json::from_str::<Line>(line).unwrap().text)
         .collect();
-    // The precision goes into `load` here, once it takes one.
-    assert!(matches!(arguments.precision, Precision::Auto | Precision::F32), "candle computes in f32");
-    let embedder = load(arguments.engine, &arguments.model, Device::Cpu).unwrap();
+    let Arguments { engine, precision, cpu_isa: isa, .. } = arguments;
+    let backend = Backend { engine, precision, device: Device::Cpu, isa };
+    let embedder = load(backend, &arguments.model).unwrap();
+    let batch_tokens = arguments.batch_tokens.unwrap_or(embedder.batching().tokens);
+    let isa = if engine == Engine::Cpu { isa.unwrap_or_else(Isa::best).name() } else { "its own" };
     println!(
         "{}",
         json!({
-            "ready": arguments.engine.name(),
+            "ready": engine.name(),
             "versions": { "chunkmill": env!("CARGO_PKG_VERSION") },
-            "settings": { "batch_tokens": arguments.batch_tokens },
+            "settings": { "batch_tokens": batch_tokens, "instructions": isa },
         })
     );
 
@@ -84,7 +78,7 @@ fn main() {
             Request::Run(run) => {
                 let start = Instant::now();
                 // A new one each time, so that no vector is remembered from the run before.
-                let mut batcher = Batcher::new(embedder.as_ref(), arguments.batch_tokens);
+                let mut batcher = Batcher::new(embedder.as_ref(), Some(batch_tokens));
                 vectors = batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap().vectors;
                 let seconds = start.elapsed().as_secs_f64();
                 println!("{}", json!({ "run": run, "seconds": seconds, "texts": texts.len() }));
