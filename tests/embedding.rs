@@ -231,6 +231,19 @@ fn each_text_is_embedded_once_and_batches_keep_their_budget() {
 }
 
 #[test]
+fn a_batcher_tells_queries_from_documents() {
+    let folder = TempDir::new().unwrap();
+    tiny_model(folder.path());
+    let prompts = r#"{"prompts": {"query": "a dog ", "document": "the mat "}}"#;
+    std::fs::write(folder.path().join("config_sentence_transformers.json"), prompts).unwrap();
+    let embedder = load(Engine::Cpu, &ModelRef::Folder(folder.path().to_owned())).unwrap();
+    let mut batcher = Batcher::new(embedder.as_ref(), None);
+    let texts = ["ran".to_owned()];
+    let mut embed = |role| batcher.embed(&texts, role, &AtomicBool::new(false), &|_, _| ()).unwrap().vectors;
+    assert_ne!(embed(Role::Document), embed(Role::Query));
+}
+
+#[test]
 fn embedding_stops_when_asked() {
     let fake = load(Engine::Fake, &ModelRef::default()).unwrap();
     let stop = AtomicBool::new(false);
