@@ -9,6 +9,8 @@
 //! that no kernel has a ragged edge; zeros add nothing to a sum.
 
 #[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -83,12 +85,22 @@ pub enum Isa {
     Avx512Vnni,
     /// AVX-512 BF16 besides: products of bf16.
     Avx512Bf16,
+    /// AMX-TILE, AMX-BF16 and AMX-INT8 besides: products of tiles.
+    Amx,
 }
 
 impl Isa {
     /// Every set, the best last.
-    pub const ALL: [Self; 7] =
-        [Self::Portable, Self::Neon, Self::Avx2, Self::Avx2Vnni, Self::Avx512, Self::Avx512Vnni, Self::Avx512Bf16];
+    pub const ALL: [Self; 8] = [
+        Self::Portable,
+        Self::Neon,
+        Self::Avx2,
+        Self::Avx2Vnni,
+        Self::Avx512,
+        Self::Avx512Vnni,
+        Self::Avx512Bf16,
+        Self::Amx,
+    ];
 
     /// The name used in settings.
     #[must_use]
@@ -101,6 +113,7 @@ impl Isa {
             Self::Avx512 => "avx512",
             Self::Avx512Vnni => "avx512-vnni",
             Self::Avx512Bf16 => "avx512-bf16",
+            Self::Amx => "amx",
         }
     }
 
@@ -113,7 +126,7 @@ impl Isa {
     /// Whether products of bf16 are faster than those of f32.
     #[must_use]
     pub fn multiplies_bf16(self) -> bool {
-        self == Self::Avx512Bf16
+        matches!(self, Self::Avx512Bf16 | Self::Amx)
     }
 
     /// Whether this processor has it.
@@ -128,6 +141,7 @@ impl Isa {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
             let vnni = avx512 && is_x86_feature_detected!("avx512vnni");
+            let bf16 = vnni && is_x86_feature_detected!("avx512bf16");
             match self {
                 Self::Portable => true,
                 Self::Neon => false,
@@ -135,7 +149,8 @@ impl Isa {
                 Self::Avx2Vnni => avx2 && is_x86_feature_detected!("avxvnni"),
                 Self::Avx512 => avx512,
                 Self::Avx512Vnni => vnni,
-                Self::Avx512Bf16 => vnni && is_x86_feature_detected!("avx512bf16"),
+                Self::Avx512Bf16 => bf16,
+                Self::Amx => bf16 && amx::is_permitted(),
             }
         }
         #[cfg(target_arch = "aarch64")]
@@ -297,7 +312,10 @@ type Attend = unsafe fn(&Attention<'_>, &mut Scratch);
 pub struct Kernel {
     isa: Isa,
     precision: Precision,
+    /// Columns of a matrix that lie together.
     panel: usize,
+    /// Words of the outliers' weights in a column, with zeros after the [`OUTLIERS`].
+    extra: usize,
     multiply: Multiply,
     hold: Hold,
     layer_norm: LayerNorm,
@@ -351,7 +369,7 @@ macro_rules! compile {
                 };
                 let attend: super::Attend = if precision == Precision::F32 { attend_f32 } else { attend };
                 let panel = <$simd>::VECTORS * <$simd>::LANES;
-                Kernel { isa, precision, panel, multiply, hold, layer_norm, attend }
+                Kernel { isa, precision, panel, extra: ops::EXTRA, multiply, hold, layer_norm, attend }
             }
         }
     };
@@ -407,6 +425,8 @@ impl Kernel {
             Isa::Avx512Vnni => avx512_vnni_kernels::kernel,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Bf16 => avx512_bf16_kernels::kernel,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => amx::kernel,
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => neon_kernels::kernel,
             _ => portable_kernels::kernel,
@@ -458,7 +478,7 @@ impl Kernel {
             let blocks = inputs.next_multiple_of(PAD) / input.block;
             matrix.scales.grow(blocks * columns);
             matrix.zeros = vec![0; blocks * columns];
-            matrix.extra.grow(OUTLIERS / 2 * columns);
+            matrix.extra.grow(self.extra * columns);
         }
         let mut row_left = vec![0.0; inputs];
         for (column, row) in weight.chunks_exact(inputs).enumerate() {
@@ -471,7 +491,8 @@ impl Kernel {
                     for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
                         *kept = std::mem::take(&mut row_left[at]);
                     }
-                    let extra: Vec<u32> = kept.chunks(2).map(bf16_pair).collect();
+                    let mut extra: Vec<u32> = kept.chunks(2).map(bf16_pair).collect();
+                    extra.resize(self.extra, 0);
                     self.place(matrix.extra.as_mut_slice(), column, &extra);
                     for (block, (words, row)) in
                         held.chunks_mut(input.block / 4).zip(row_left.chunks(input.block)).enumerate()
@@ -514,7 +535,7 @@ impl Kernel {
         to.rows = rows;
         to.words.grow(padded * to.depth);
         if self.precision == Precision::Int8 {
-            to.extra.grow(padded * OUTLIERS / 2);
+            to.extra.grow(padded * ops::EXTRA_ROW);
             let scales = padded * width / input.block;
             if to.scales.len() < scales {
                 to.scales.resize(scales, 0.0);

@@ -152,8 +152,8 @@ impl<S: Simd> Product<S> for Bytes {
             if chunk == 0 {
                 // What is too large for bytes starts the sums.
                 let extra = w.extra.as_ptr().add(panel * EXTRA * width);
-                let rows = a.extra.as_ptr().add(row * EXTRA);
-                tiles::<S, Bf16, true>(s, S::VECTORS, EXTRA, rows, EXTRA, extra, width, to.cast(), width);
+                let rows = a.extra.as_ptr().add(row * EXTRA_ROW);
+                tiles::<S, Bf16, true>(s, S::VECTORS, EXTRA, rows, EXTRA_ROW, extra, width, to.cast(), width);
             }
             let mut sums = [0_u32; MR * PAD];
             let rows = a.words().add(row * a.depth + chunk * w.chunk);
@@ -188,6 +188,10 @@ impl<S: Simd> Product<S> for Bytes {
 
 /// Words of numbers that are held as bf16 beside a row of bytes.
 pub(super) const EXTRA: usize = super::OUTLIERS / 2;
+
+/// Words from one such row to the next: a cache line, of which the rest stays zero, so that a row is also one
+/// of a tile of AMX.
+pub(super) const EXTRA_ROW: usize = 16;
 
 /// [`Product::product`] of numbers that need no scales.
 #[inline(always)]
@@ -308,18 +312,35 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
                         P::product(s, a, first + row, w, panel, chunk, sums.add(row * width));
                     }
                 }
-                for row in 0..rows {
-                    for v in 0..S::VECTORS {
-                        let at = column + v * S::LANES;
-                        let sum = s.load(sums.add(row * width + v * S::LANES));
-                        let value = s.add(sum, s.load(w.bias.as_ptr().add(at)));
-                        let to = out.add((first + row) * stride + at);
-                        match then {
-                            Then::Store => s.store(to, value),
-                            Then::Gelu => s.store(to, gelu(s, value)),
-                            Then::Add => s.store(to, s.add(s.load(to), value)),
-                        }
-                    }
+                let bias = w.bias.as_ptr().add(column);
+                finish(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
+            }
+        }
+    }
+}
+
+/// Writes `rows` rows of `width` sums that lie one after another to `out`, with the bias and what else is done.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "three arrays and their shape")]
+pub(super) unsafe fn finish<S: Simd>(
+    s: S,
+    rows: usize,
+    width: usize,
+    sums: *const f32,
+    bias: *const f32,
+    then: Then,
+    out: *mut f32,
+    stride: usize,
+) {
+    for row in 0..rows {
+        for at in (0..width).step_by(S::LANES) {
+            unsafe {
+                let value = s.add(s.load(sums.add(row * width + at)), s.load(bias.add(at)));
+                let to = out.add(row * stride + at);
+                match then {
+                    Then::Store => s.store(to, value),
+                    Then::Gelu => s.store(to, gelu(s, value)),
+                    Then::Add => s.store(to, s.add(s.load(to), value)),
                 }
             }
         }
@@ -349,7 +370,7 @@ pub(super) unsafe fn hold_bytes<S: Simd>(s: S, from: *mut f32, width: usize, inp
             for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
                 *kept = from.add(at).replace(0.0);
             }
-            let extra = to.extra.as_mut_ptr().add(row * EXTRA).cast::<u16>();
+            let extra = to.extra.as_mut_ptr().add(row * EXTRA_ROW).cast::<u16>();
             for (i, &x) in kept.iter().enumerate() {
                 extra.add(i).write(bf16(x));
             }
@@ -464,23 +485,8 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
             let rows = MR.min(len - first);
             let mut sums = [0.0_f32; MR];
             for (r, sum) in sums.iter_mut().enumerate().take(rows) {
-                let scores = scores.cast::<f32>().add(r * keys);
-                for at in len..keys {
-                    scores.add(at).write(f32::NEG_INFINITY);
-                }
-                let mut greatest = s.load(scores);
-                for i in (S::LANES..keys).step_by(S::LANES) {
-                    greatest = s.max(greatest, s.load(scores.add(i)));
-                }
-                let greatest = s.mul(s.splat(s.greatest(greatest)), exponent);
-                let mut total = s.splat(0.0);
-                for i in (0..keys).step_by(S::LANES) {
-                    let x = s.sub(s.mul(s.load(scores.add(i)), exponent), greatest);
-                    let weight = P::exp2(s, x);
-                    total = s.add(total, weight);
-                    P::put(s, weights.add(r * keys / P::GROUP), i, weight);
-                }
-                *sum = s.sum(total);
+                let to = weights.add(r * keys / P::GROUP);
+                *sum = weigh::<S, P>(s, scores.cast::<f32>().add(r * keys), len, keys, exponent, to);
             }
             let mut products = [0_u32; MR * PAD];
             let depth = keys / P::GROUP;
@@ -500,9 +506,40 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
     }
 }
 
+/// One query's weights for its scores, `2^(exponent · (score - greatest))`, of which `len` count of `keys`.
+/// Returns their sum.
+#[inline(always)]
+pub(super) unsafe fn weigh<S: Simd, P: Product<S>>(
+    s: S,
+    scores: *mut f32,
+    len: usize,
+    keys: usize,
+    exponent: S::F,
+    weights: *mut u32,
+) -> f32 {
+    unsafe {
+        for at in len..keys {
+            scores.add(at).write(f32::NEG_INFINITY);
+        }
+        let mut greatest = s.load(scores);
+        for i in (S::LANES..keys).step_by(S::LANES) {
+            greatest = s.max(greatest, s.load(scores.add(i)));
+        }
+        let greatest = s.mul(s.splat(s.greatest(greatest)), exponent);
+        let mut total = s.splat(0.0);
+        for i in (0..keys).step_by(S::LANES) {
+            let x = s.sub(s.mul(s.load(scores.add(i)), exponent), greatest);
+            let weight = P::exp2(s, x);
+            total = s.add(total, weight);
+            P::put(s, weights, i, weight);
+        }
+        s.sum(total)
+    }
+}
+
 /// Keys as columns: word `w` of key `j` goes to `to[w * keys + j]`.
 #[inline(always)]
-unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
+pub(super) unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
     let depth = job.width / P::GROUP;
     let mut words = [0_u32; MAX_HEAD];
     for at in 0..keys {
@@ -525,7 +562,7 @@ pub(super) const MAX_HEAD: usize = 256;
 
 /// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
 #[inline(always)]
-unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
+pub(super) unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
     let row = |at: usize| job.values.as_ptr().wrapping_add(at * job.stride);
     let zeros = [0.0_f32; MAX_HEAD];
     let row = |at: usize| if at < job.len { row(at) } else { zeros.as_ptr() };

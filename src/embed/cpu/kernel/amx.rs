@@ -1,0 +1,451 @@
+//! AMX: products of tiles of 16 rows by 64 bytes, many times as fast as those of vectors.
+//!
+//! Every product goes through one register block of 32 rows by 32 columns: four tiles of sums, two of each
+//! factor, so that a step of four tile products loads four tiles. All tiles have the same shape, and
+//! rows and columns are padded to it. What is not a product is the code of AVX-512.
+//!
+//! The compiler knows neither the instructions nor the registers yet, so blocks are inline assembly: each
+//! holds its sums from the first product to the last, and leaves nothing in tiles.
+
+use core::arch::asm;
+use core::arch::x86_64::__cpuid_count;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use super::avx512::Avx512;
+use super::buffer::Scratch;
+use super::ops::{self, Bf16, EXTRA_ROW, F32};
+use super::simd::Simd;
+use super::{Attention, Isa, Kernel, Matrix, Operand, Precision, Then};
+
+/// Rows of a tile, and 32-bit words in one of them.
+const TILE: usize = 16;
+
+/// Rows and columns of a register block, and columns of a matrix that lie together: what a step of a block
+/// reads of a matrix is then one piece of memory.
+const SIDE: usize = 2 * TILE;
+
+/// Rows that read a panel of columns together before the next panel: its weights come once for all of
+/// them, and their sums with a chunk of the panel fit in the first-level cache.
+const ROWS: usize = 4 * SIDE;
+
+/// Steps of a block, each a tile deep, after which other rows take their turn: of bf16 a chunk of a panel of 24 KiB.
+const STEPS: usize = 12;
+
+/// Whether the processor has AMX for bf16 and bytes, and the system lets this process use it.
+pub(super) fn is_permitted() -> bool {
+    static PERMITTED: OnceLock<bool> = OnceLock::new();
+    *PERMITTED.get_or_init(|| {
+        const BF16: u32 = 1 << 22;
+        const TILE: u32 = 1 << 24;
+        const INT8: u32 = 1 << 25;
+        let all = BF16 | TILE | INT8;
+        __cpuid_count(0, 0).eax >= 7 && __cpuid_count(7, 0).edx & all == all && ask()
+    })
+}
+
+/// Asks Linux for the tile registers, which it gives to the process and its later threads alike. Without its leave
+/// their first use would end the process.
+#[cfg(target_os = "linux")]
+fn ask() -> bool {
+    const ARCH_PRCTL: i64 = 158;
+    const REQUEST_PERMISSION: u64 = 0x1023;
+    const TILE_DATA: u64 = 18;
+    let result: i64;
+    // SAFETY: the call takes two numbers and touches no memory; a system that does not know it says so.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") ARCH_PRCTL => result,
+            in("rdi") REQUEST_PERMISSION,
+            in("rsi") TILE_DATA,
+            out("rcx") _,
+            out("r11") _,
+            options(nostack)
+        );
+    }
+    result == 0
+}
+
+/// Elsewhere nobody has tried how to ask.
+#[cfg(not(target_os = "linux"))]
+fn ask() -> bool {
+    false
+}
+
+/// The shapes of the eight tiles, in the form that `ldtilecfg` reads: all are whole.
+#[repr(C, align(64))]
+struct Shapes {
+    palette: u8,
+    start_row: u8,
+    reserved: [u8; 14],
+    row_bytes: [u16; 16],
+    rows: [u8; 16],
+}
+
+static SHAPES: Shapes = {
+    let (mut row_bytes, mut rows) = ([0; 16], [0; 16]);
+    let mut tile = 0;
+    while tile < 8 {
+        row_bytes[tile] = 64;
+        rows[tile] = 16;
+        tile += 1;
+    }
+    Shapes { palette: 1, start_row: 0, reserved: [0; 14], row_bytes, rows }
+};
+
+/// Gives this thread's tiles their shape. Every kernel starts with it, because other code in the
+/// process may use tiles too and owes nobody their shape.
+#[inline(always)]
+unsafe fn configure() {
+    // SAFETY: the processor has AMX and the process may use it; the instruction reads 64 bytes.
+    unsafe {
+        asm!(
+            "ldtilecfg [{shapes}]",
+            shapes = in(reg) &raw const SHAPES,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack, readonly, preserves_flags)
+        );
+    }
+}
+
+/// Where a block's factors and sums are; all strides are in bytes.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Tiles in the depth, at least one.
+    steps: usize,
+    /// Rows of the left factor that count: with [`TILE`] or fewer the lower half is left out.
+    rows: usize,
+    left: *const u32,
+    left_stride: usize,
+    /// Rows of words, [`SIDE`] columns of them.
+    right: *const u32,
+    right_stride: usize,
+    sums: *mut f32,
+    sums_stride: usize,
+}
+
+/// A function that computes a block. With `$add` it can add to the sums that are there, and with `$next`
+/// it fetches a quarter of as many bytes as it reads of the right factor from `$next` on to the second-level cache.
+macro_rules! block {
+    ($(#[$doc:meta])* $name:ident, $dot:literal $(, $add:ident, $next:ident)?) => {
+        $(#[$doc])*
+        #[inline(always)]
+        unsafe fn $name(block: Block $(, $add: bool, $next: *const u32)?) {
+            let flags = usize::from(block.rows > TILE) $(| usize::from($add) << 1)?;
+            let half = TILE * block.left_stride;
+            // SAFETY: the caller guarantees AMX, `configure`, and memory for whole tiles of both factors
+            // and the sums, or of the upper half of the rows if the lower is left out. Prefetching
+            // cannot fault. Tile registers hold nothing from one block to the next.
+            unsafe {
+                asm!(
+                    $(
+                        concat!("test {flags:e}, {", stringify!($add), "}"),
+                        "jz 3f",
+                        "tileloadd tmm0, [{c} + {ldc}]",
+                        "tileloadd tmm1, [{c} + {ldc} + 64]",
+                        "test {flags:e}, 1",
+                        "jz 2f",
+                        "tileloadd tmm2, [{d} + {ldc}]",
+                        "tileloadd tmm3, [{d} + {ldc} + 64]",
+                        "jmp 2f",
+                        "3:",
+                    )?
+                    "tilezero tmm0",
+                    "tilezero tmm1",
+                    "tilezero tmm2",
+                    "tilezero tmm3",
+                    "2:",
+                    "tileloadd tmm4, [{a} + {lda}]",
+                    "tileloadd tmm6, [{b} + {ldb}]",
+                    "tileloadd tmm7, [{b} + {ldb} + 64]",
+                    concat!($dot, " tmm0, tmm4, tmm6"),
+                    concat!($dot, " tmm1, tmm4, tmm7"),
+                    $(
+                        concat!("prefetcht1 [{", stringify!($next), "}]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 64]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 128]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 192]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 256]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 320]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 384]"),
+                        concat!("prefetcht1 [{", stringify!($next), "} + 448]"),
+                        concat!("add {", stringify!($next), "}, 512"),
+                    )?
+                    "test {flags:e}, 1",
+                    "jz 4f",
+                    "tileloadd tmm5, [{e} + {lda}]",
+                    concat!($dot, " tmm2, tmm5, tmm6"),
+                    concat!($dot, " tmm3, tmm5, tmm7"),
+                    "4:",
+                    "add {a}, 64",
+                    "add {e}, 64",
+                    "add {b}, {down}",
+                    "dec {steps}",
+                    "jnz 2b",
+                    "tilestored [{c} + {ldc}], tmm0",
+                    "tilestored [{c} + {ldc} + 64], tmm1",
+                    "test {flags:e}, 1",
+                    "jz 5f",
+                    "tilestored [{d} + {ldc}], tmm2",
+                    "tilestored [{d} + {ldc} + 64], tmm3",
+                    "5:",
+                    steps = inout(reg) block.steps => _,
+                    flags = in(reg) flags,
+                    a = inout(reg) block.left => _,
+                    e = inout(reg) block.left.wrapping_byte_add(half) => _,
+                    lda = in(reg) block.left_stride,
+                    b = inout(reg) block.right => _,
+                    ldb = in(reg) block.right_stride,
+                    down = in(reg) TILE * block.right_stride,
+                    c = in(reg) block.sums,
+                    d = in(reg) block.sums.wrapping_byte_add(TILE * block.sums_stride),
+                    ldc = in(reg) block.sums_stride,
+                    $($add = const 2, $next = inout(reg) $next => _,)?
+                    out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                    out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                    options(nostack)
+                );
+            }
+        }
+    };
+}
+
+block!(
+    /// Of bf16, in attention.
+    block_bf16,
+    "tdpbf16ps"
+);
+block!(
+    /// Of bf16, in a linear layer.
+    block_bf16_ahead,
+    "tdpbf16ps",
+    add,
+    next
+);
+block!(
+    /// Of bytes, unsigned by signed, in a linear layer; sums are integers.
+    block_bytes_ahead,
+    "tdpbusd",
+    add,
+    next
+);
+
+/// The vectors for what is not a product of tiles.
+type Vectors = Avx512<true, true>;
+const VECTORS: Vectors = Avx512::<true, true>;
+const LANES: usize = <Vectors as Simd>::LANES;
+
+/// Bytes from one row of [`SIDE`] words to the next.
+const SIDE_BYTES: usize = SIDE * 4;
+
+/// Sums of a block, a row after another; written before they are read.
+#[repr(align(64))]
+struct Sums<const ROWS: usize>(MaybeUninit<[[f32; SIDE]; ROWS]>);
+
+impl<const ROWS: usize> Sums<ROWS> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self(MaybeUninit::uninit())
+    }
+
+    #[inline(always)]
+    fn row(&mut self, row: usize) -> *mut f32 {
+        self.0.as_mut_ptr().cast::<f32>().wrapping_add(row * SIDE)
+    }
+}
+
+/// [`ops::multiply`] by tiles, `chunk` steps of a panel for up to [`ROWS`] rows at a time.
+///
+/// `product` computes the sums of a block's rows over some steps: it is given the rows' first and number, the
+/// panel, the first step and their number, where the sums are, and what to fetch for the next panel.
+#[inline(always)]
+unsafe fn multiply(
+    a: &Operand,
+    w: &Matrix,
+    then: Then,
+    out: *mut f32,
+    stride: usize,
+    chunk: usize,
+    mut product: impl FnMut(usize, usize, usize, usize, usize, *mut f32, *const u32),
+) {
+    let steps = w.depth / TILE;
+    let mut sums = Sums::<ROWS>::new();
+    // SAFETY: as the caller guarantees AMX, and the lengths as for `ops::multiply`: the operand has rows for
+    // whole blocks, the matrix whole panels.
+    unsafe {
+        configure();
+        for first in (0..a.rows).step_by(ROWS) {
+            let rows = ROWS.min(a.rows - first);
+            for panel in 0..w.columns / SIDE {
+                for step in (0..steps).step_by(chunk) {
+                    let count = chunk.min(steps - step);
+                    // Where this chunk lies in the next panel; each block fetches the next part of it.
+                    let mut next = w.words().wrapping_add(((panel + 1) * steps + step) * TILE * SIDE);
+                    for row in (0..rows).step_by(SIDE) {
+                        let left = SIDE.min(rows - row);
+                        product(first + row, left, panel, step, count, sums.row(row), next);
+                        next = next.wrapping_add(count * TILE * SIDE / 4);
+                        if step + count == steps {
+                            let column = panel * SIDE;
+                            let bias = w.bias.as_ptr().add(column);
+                            let to = out.add((first + row) * stride + column);
+                            ops::finish(VECTORS, left, SIDE, sums.row(row), bias, then, to, stride);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
+unsafe fn multiply_bf16(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
+    // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel.
+    unsafe {
+        multiply(a, w, then, out, stride, STEPS, |row, rows, panel, step, steps, sums, next| {
+            let block = Block {
+                steps,
+                rows,
+                left: a.words().add(row * a.depth + step * TILE),
+                left_stride: a.depth * 4,
+                right: w.words().add((panel * w.depth + step * TILE) * SIDE),
+                right_stride: SIDE_BYTES,
+                sums,
+                sums_stride: SIDE_BYTES,
+            };
+            block_bf16_ahead(block, step > 0, next);
+        });
+    }
+}
+
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
+unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
+    let chunk = w.chunk / TILE;
+    let chunks = w.depth / w.chunk;
+    let mut whole = Sums::<SIDE>::new();
+    let s = VECTORS;
+    // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel, and
+    // there is a scale for each row and chunk, and one and a zero for each chunk and column.
+    unsafe {
+        multiply(a, w, then, out, stride, chunk, |row, rows, panel, step, steps, sums, next| {
+            let index = step / chunk;
+            let block = Block {
+                steps,
+                rows,
+                left: a.words().add(row * a.depth + step * TILE),
+                left_stride: a.depth * 4,
+                right: w.words().add((panel * w.depth + step * TILE) * SIDE),
+                right_stride: SIDE_BYTES,
+                sums: whole.row(0),
+                sums_stride: SIDE_BYTES,
+            };
+            block_bytes_ahead(block, false, next);
+            if index == 0 {
+                // What is too large for bytes starts the sums.
+                block_bf16(Block {
+                    steps: 1,
+                    left: a.extra.as_ptr().add(row * EXTRA_ROW),
+                    left_stride: EXTRA_ROW * 4,
+                    right: w.extra.as_ptr().add(panel * EXTRA_ROW * SIDE),
+                    sums,
+                    ..block
+                });
+            }
+            let at = index * w.columns + panel * SIDE;
+            for v in (0..SIDE).step_by(LANES) {
+                let zero = s.load_words(w.zeros.as_ptr().add(at + v).cast());
+                let scale = s.load(w.scales.as_ptr().add(at + v));
+                for r in 0..rows {
+                    let sum = s.to_floats(s.sub_words(s.load_words(whole.row(r).add(v).cast()), zero));
+                    let scale = s.mul(scale, s.splat(*a.scales.get_unchecked((row + r) * chunks + index)));
+                    let to = sums.add(r * SIDE + v);
+                    s.store(to, s.fma(sum, scale, s.load(to)));
+                }
+            }
+        });
+    }
+}
+
+/// [`ops::attend`] by tiles, [`SIDE`] queries at a time. Heads that are not whole tiles wide are
+/// left to floats, since AVX-512's own product of bf16 is slower than those on processors that have AMX.
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
+unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
+    let Attention { len, width, .. } = *job;
+    let s = VECTORS;
+    if !width.is_multiple_of(SIDE) {
+        // SAFETY: as the caller guarantees.
+        return unsafe { ops::attend::<_, F32>(s, job, scratch) };
+    }
+    let keys = len.next_multiple_of(SIDE);
+    let depth = width / 2;
+    let [q, kt, v, scores, weights, products] =
+        scratch.divide([keys * depth, keys * depth, keys / 2 * width, SIDE * keys, SIDE * keys / 2, SIDE * width]);
+    let (scores, products) = (scores.cast::<f32>(), products.cast::<f32>());
+    // SAFETY: as the caller guarantees; queries, keys and weights are made up to whole blocks. What their padding holds
+    // only reaches rows of scores and products that are not read.
+    unsafe {
+        configure();
+        for at in 0..len {
+            <Bf16 as ops::Product<Vectors>>::hold(
+                s,
+                job.queries.as_ptr().add(at * job.stride),
+                width,
+                q.add(at * depth),
+            );
+        }
+        ops::transpose::<_, Bf16>(s, job, keys, kt);
+        ops::pair::<_, Bf16>(s, job, keys, v);
+        let exponent = s.splat(job.scale * std::f32::consts::LOG2_E);
+        for first in (0..len).step_by(SIDE) {
+            let rows = SIDE.min(len - first);
+            for column in (0..keys).step_by(SIDE) {
+                block_bf16(Block {
+                    steps: depth / TILE,
+                    rows,
+                    left: q.add(first * depth),
+                    left_stride: depth * 4,
+                    right: kt.add(column),
+                    right_stride: keys * 4,
+                    sums: scores.add(column),
+                    sums_stride: keys * 4,
+                });
+            }
+            let mut totals = [0.0_f32; SIDE];
+            for (r, total) in totals.iter_mut().enumerate().take(rows) {
+                *total = ops::weigh::<_, Bf16>(s, scores.add(r * keys), len, keys, exponent, weights.add(r * keys / 2));
+            }
+            for column in (0..width).step_by(SIDE) {
+                block_bf16(Block {
+                    steps: keys / SIDE,
+                    rows,
+                    left: weights,
+                    left_stride: keys * 2,
+                    right: v.add(column),
+                    right_stride: width * 4,
+                    sums: products.add(column),
+                    sums_stride: width * 4,
+                });
+            }
+            for (r, total) in totals.iter().enumerate().take(rows) {
+                let inverse = s.splat(1.0 / total);
+                for i in (0..width).step_by(LANES) {
+                    let value = s.mul(s.load(products.add(r * width + i)), inverse);
+                    s.store(job.out.add((first + r) * job.out_stride + i), value);
+                }
+            }
+        }
+    }
+}
+
+/// The kernels: those of AVX-512, but for what tiles do better.
+pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
+    let kernel = super::avx512_bf16_kernels::kernel(isa, precision);
+    let multiply: super::Multiply = match precision {
+        Precision::F32 => return kernel,
+        Precision::Bf16 => multiply_bf16,
+        Precision::Int8 => multiply_bytes,
+    };
+    Kernel { panel: SIDE, extra: EXTRA_ROW, multiply, attend, ..kernel }
+}
