@@ -180,6 +180,8 @@ pub enum Then {
 /// The weights of a linear layer as a kernel reads them.
 #[derive(Debug)]
 pub struct Matrix {
+    /// The kernel it was made for.
+    of: (Isa, Precision),
     /// Panels of columns, each row by row.
     words: Words,
     /// Words in a row of the other factor.
@@ -255,6 +257,8 @@ impl Matrix {
 /// Rows of numbers as a kernel reads them.
 #[derive(Debug, Default)]
 pub struct Operand {
+    /// The kernel it was made for.
+    of: Option<(Isa, Precision)>,
     words: Words,
     extra: Words,
     scales: Vec<f32>,
@@ -463,6 +467,7 @@ impl Kernel {
         let depth = inputs.next_multiple_of(PAD) / self.precision.group();
         let columns = bias.len().next_multiple_of(PAD);
         let mut matrix = Matrix {
+            of: (self.isa, self.precision),
             words: Words::new(depth * columns),
             depth,
             columns,
@@ -531,6 +536,7 @@ impl Kernel {
         assert!(width.is_multiple_of(input.block) && input.block.is_multiple_of(PAD), "blocks of padded width");
         assert!(input.outliers.iter().all(|&at| at < width), "outliers are inputs");
         let padded = rows.next_multiple_of(ROW_PAD);
+        to.of = Some((self.isa, self.precision));
         to.depth = width / self.precision.group();
         to.rows = rows;
         to.words.grow(padded * to.depth);
@@ -548,8 +554,10 @@ impl Kernel {
     /// Computes a linear layer and what follows it. `out` has rows of the layer's padded width.
     ///
     /// # Panics
-    /// If the lengths do not fit.
+    /// If the factors were made for another kernel, or the lengths do not fit.
     pub fn multiply(&self, a: &Operand, w: &Matrix, then: Then, out: &mut [f32]) {
+        let of = (self.isa, self.precision);
+        assert!(w.of == of && a.of == Some(of), "factors made for this kernel");
         assert!(a.depth == w.depth && out.len() >= a.rows * w.columns, "factors and product fit");
         // SAFETY: the processor has the instructions (`new`); the operand has rows for the last
         // tile (`hold`), the matrix whole panels (`matrix`), and the product's length was checked.
