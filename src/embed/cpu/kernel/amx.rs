@@ -8,7 +8,10 @@
 //! holds its sums from the first product to the last, and leaves nothing in tiles.
 
 use core::arch::asm;
-use core::arch::x86_64::__cpuid_count;
+use core::arch::x86_64::{
+    __cpuid_count, __m512i, _mm512_shuffle_i32x4, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
+};
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
@@ -354,17 +357,56 @@ unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, str
                 });
             }
             let at = index * w.columns + panel * SIDE;
-            for v in (0..SIDE).step_by(LANES) {
-                let zero = s.load_words(w.zeros.as_ptr().add(at + v).cast());
-                let scale = s.load(w.scales.as_ptr().add(at + v));
-                for r in 0..rows {
-                    let sum = s.to_floats(s.sub_words(s.load_words(whole.row(r).add(v).cast()), zero));
-                    let scale = s.mul(scale, s.splat(*a.scales.get_unchecked((row + r) * chunks + index)));
-                    let to = sums.add(r * SIDE + v);
-                    s.store(to, s.fma(sum, scale, s.load(to)));
+            let vectors: [usize; SIDE / LANES] = std::array::from_fn(|v| v * LANES);
+            let zeros = vectors.map(|v| s.load_words(w.zeros.as_ptr().add(at + v).cast()));
+            let scales = vectors.map(|v| s.load(w.scales.as_ptr().add(at + v)));
+            for r in 0..rows {
+                let row_scale = s.splat(*a.scales.get_unchecked((row + r) * chunks + index));
+                for v in 0..vectors.len() {
+                    let sum = s.load_words(whole.row(r).add(vectors[v]).cast());
+                    let sum = s.mul(s.to_floats(s.sub_words(sum, zeros[v])), scales[v]);
+                    let to = sums.add(r * SIDE + vectors[v]);
+                    s.store(to, s.fma(sum, row_scale, s.load(to)));
                 }
             }
         });
+    }
+}
+
+/// Writes [`TILE`] words of as many rows, `stride` words apart, as columns of a panel.
+#[inline(always)]
+unsafe fn transpose(rows: *const u32, stride: usize, to: *mut u32) {
+    // SAFETY: the caller guarantees AVX-512 and whole rows and columns.
+    unsafe {
+        let rows: [__m512i; TILE] = std::array::from_fn(|r| VECTORS.load_words(rows.add(r * stride)));
+        // Within quarters of a vector: pairs of rows, then fours.
+        let pairs: [__m512i; TILE] = std::array::from_fn(|i| {
+            let (a, b) = (rows[i / 2 * 2], rows[i / 2 * 2 + 1]);
+            if i % 2 == 0 { _mm512_unpacklo_epi32(a, b) } else { _mm512_unpackhi_epi32(a, b) }
+        });
+        let fours: [__m512i; TILE] = std::array::from_fn(|i| {
+            let first = i / 4 * 4 + i % 4 / 2;
+            let (a, b) = (pairs[first], pairs[first + 2]);
+            if i % 2 == 0 { _mm512_unpacklo_epi64(a, b) } else { _mm512_unpackhi_epi64(a, b) }
+        });
+        // Quarter `q` of `fours[4 * i + c]` is column `4 * q + c` of rows `4 * i` to `4 * i + 3`.
+        for c in 0..4 {
+            let (a, b) = (fours[c], fours[c + 4]);
+            let even = _mm512_shuffle_i32x4::<0x88>(a, b);
+            let odd = _mm512_shuffle_i32x4::<0xdd>(a, b);
+            let (a, b) = (fours[c + 8], fours[c + 12]);
+            let even_below = _mm512_shuffle_i32x4::<0x88>(a, b);
+            let odd_below = _mm512_shuffle_i32x4::<0xdd>(a, b);
+            let columns = [
+                _mm512_shuffle_i32x4::<0x88>(even, even_below),
+                _mm512_shuffle_i32x4::<0x88>(odd, odd_below),
+                _mm512_shuffle_i32x4::<0xdd>(even, even_below),
+                _mm512_shuffle_i32x4::<0xdd>(odd, odd_below),
+            ];
+            for (quarter, column) in columns.into_iter().enumerate() {
+                VECTORS.store_words(to.add((4 * quarter + c) * SIDE), column);
+            }
+        }
     }
 }
 
@@ -380,22 +422,27 @@ unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
     }
     let keys = len.next_multiple_of(SIDE);
     let depth = width / 2;
-    let [q, kt, v, scores, weights, products] =
-        scratch.divide([keys * depth, keys * depth, keys / 2 * width, SIDE * keys, SIDE * keys / 2, SIDE * width]);
+    let size = keys * depth;
+    let [q, k, kt, v, scores, weights, products] =
+        scratch.divide([size, size, size, size, SIDE * keys, SIDE * keys / 2, SIDE * width]);
     let (scores, products) = (scores.cast::<f32>(), products.cast::<f32>());
     // SAFETY: as the caller guarantees; queries, keys and weights are made up to whole blocks. What their padding holds
     // only reaches rows of scores and products that are not read.
     unsafe {
         configure();
         for at in 0..len {
-            <Bf16 as ops::Product<Vectors>>::hold(
-                s,
-                job.queries.as_ptr().add(at * job.stride),
-                width,
-                q.add(at * depth),
-            );
+            let hold = <Bf16 as ops::Product<Vectors>>::hold;
+            hold(s, job.queries.as_ptr().add(at * job.stride), width, q.add(at * depth));
+            hold(s, job.keys.as_ptr().add(at * job.stride), width, k.add(at * depth));
         }
-        ops::transpose::<_, Bf16>(s, job, keys, kt);
+        k.add(len * depth).write_bytes(0, (keys - len) * depth);
+        // Of every SIDE keys, a word of each after another.
+        for at in (0..keys).step_by(TILE) {
+            for word in (0..depth).step_by(TILE) {
+                let to = kt.add(at / SIDE * SIDE * depth + word * SIDE + at % SIDE);
+                transpose(k.add(at * depth + word), depth, to);
+            }
+        }
         ops::pair::<_, Bf16>(s, job, keys, v);
         let exponent = s.splat(job.scale * std::f32::consts::LOG2_E);
         for first in (0..len).step_by(SIDE) {
@@ -406,8 +453,8 @@ unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
                     rows,
                     left: q.add(first * depth),
                     left_stride: depth * 4,
-                    right: kt.add(column),
-                    right_stride: keys * 4,
+                    right: kt.add(column * depth),
+                    right_stride: SIDE_BYTES,
                     sums: scores.add(column),
                     sums_stride: keys * 4,
                 });

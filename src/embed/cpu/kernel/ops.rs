@@ -539,7 +539,7 @@ pub(super) unsafe fn weigh<S: Simd, P: Product<S>>(
 
 /// Keys as columns: word `w` of key `j` goes to `to[w * keys + j]`.
 #[inline(always)]
-pub(super) unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
+unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
     let depth = job.width / P::GROUP;
     let mut words = [0_u32; MAX_HEAD];
     for at in 0..keys {
