@@ -53,6 +53,7 @@ impl Random {
             Kind::OneHuge => self.float() * if i == huge { 1e6 } else { 0.01 },
             Kind::Negative => -self.float().abs() - 0.01,
             Kind::Denormal => self.float() * 1e-39,
+            Kind::Ties => (self.within(0, 127) * 2 + 257) as f32 / self.pick(&[256.0, -256.0]),
             Kind::Large => self.float() * 1e30,
         };
         (0..len).map(value).collect()
@@ -68,10 +69,12 @@ enum Kind {
     OneHuge,
     Negative,
     Denormal,
+    /// Halfway between two bf16.
+    Ties,
     Large,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Plain,
     Kind::Plain,
     Kind::Plain,
@@ -80,6 +83,7 @@ const KINDS: [Kind; 9] = [
     Kind::OneHuge,
     Kind::Negative,
     Kind::Denormal,
+    Kind::Ties,
     Kind::Large,
 ];
 
@@ -608,7 +612,7 @@ fn attention_of_random_shapes_is_right() {
     heads((0..cases(16) as u64).map(|seed| {
         let mut random = Random(seed + 1000);
         let most = random.pick(&[10, 60, 300]);
-        let kinds = [random.pick(&KINDS), random.pick(&KINDS[..8]), random.pick(&KINDS)];
+        let kinds = [random.pick(&KINDS), random.pick(&KINDS[..9]), random.pick(&KINDS)];
         (seed, random.within(1, most), 16 * random.within(1, 8), kinds)
     }));
 }
@@ -623,6 +627,29 @@ fn attention_at_the_edges_of_tiles_is_right() {
 #[test]
 fn attention_to_tokens_that_are_all_alike_is_their_mean() {
     heads(KINDS.into_iter().enumerate().map(|(i, kind)| (i as u64, 37, 32, [Kind::Equal, Kind::Equal, kind])));
+}
+
+#[test]
+fn attention_to_one_token_of_two_is_its_value_rounded_at_most_once() {
+    let mut random = Random(3);
+    for (isa, precision, kernel) in kernels() {
+        for chosen in [0, 1] {
+            // The other's weight is nothing beside this one's.
+            let (mut keys, mut values) = (vec![0.0; 32], random.values(Kind::Ties, 32));
+            keys[chosen * 16..][..16].fill(10.0);
+            values[chosen * 16] = 1.0;
+            let mut out = vec![f32::NAN; 32];
+            let job = Attention::new([&[1.0; 32], &keys, &values], 16, 2, 16, 1.0);
+            kernel.attend(job, &mut out, 16, &mut Scratch::default());
+            for (i, (&got, &x)) in out[..16].iter().zip(&values[chosen * 16..]).enumerate() {
+                // Whatever the power of zero is, it is the same for all.
+                let got = f64::from(got) / f64::from(out[0]);
+                let near = |x: f32| (got - f64::from(x)).abs() <= 4.0 * UNIT * f64::from(x.abs());
+                let fine = near(x) || (precision != Precision::F32 && near(bf16(x)));
+                assert!(fine, "{isa} {precision}, token {chosen}, {i}: {got} for {x}");
+            }
+        }
+    }
 }
 
 /// What a call says when it panics.
