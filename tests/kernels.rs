@@ -571,8 +571,8 @@ impl Head {
             let what = format!("{isa} {precision}, {} tokens of width {}", self.len, self.width);
             let got = self.attend(kernel, &spread, scratch);
             let wrong = |expected: &[Near]| {
-                let off = |(got, near): (&f32, &Near)| !((f64::from(*got) - near.0).abs() <= near.1);
-                got.iter().zip(expected).position(off)
+                let inside = |(got, near): (&f32, &Near)| (f64::from(*got) - near.0).abs() <= near.1;
+                got.iter().zip(expected).position(|pair| !inside(pair))
             };
             // Sets without products of bf16 compute attention in f32.
             if wrong(&exact).is_some() && (*precision == Precision::F32 || wrong(&halves).is_some()) {
