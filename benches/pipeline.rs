@@ -13,7 +13,7 @@ use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discover, read};
 use chunkmill::document::{Admission, Document};
 use chunkmill::embed::hub::ModelRef;
-use chunkmill::embed::{Batcher, Device, Engine, Role, load};
+use chunkmill::embed::{Batcher, Engine, Role, load};
 use chunkmill::index::{Job, run};
 use chunkmill::store::{EmbeddingType, FloatEncoding, Output};
 use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
@@ -93,8 +93,9 @@ fn embedding(c: &mut Criterion) {
     group.sample_size(10);
     for (name, engine) in [("fake", Engine::Fake), ("candle", Engine::Candle)] {
         // The real model is measured where `make model` has put it.
-        let Ok(embedder) = load(engine, &ModelRef::default(), Device::Cpu) else { continue };
-        let once = || Batcher::new(embedder.as_ref(), 2048).embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+        let Ok(embedder) = load(engine, &ModelRef::default()) else { continue };
+        let once =
+            || Batcher::new(embedder.as_ref(), Some(2048)).embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
         group.throughput(Throughput::Elements(once().tokens_read as u64));
         group.bench_function(name, |b| b.iter(once));
     }
@@ -103,14 +104,14 @@ fn embedding(c: &mut Criterion) {
 
 fn job(c: &mut Criterion) {
     let documents = parsed();
-    let embedder = load(Engine::Fake, &ModelRef::default(), Device::Cpu).unwrap();
+    let embedder = load(Engine::Fake, &ModelRef::default()).unwrap();
     let job = Job {
         roots: vec![root()],
         filter: filter(),
         admission: Admission::default(),
         spec: Spec::default(),
         output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
-        batch_tokens: 2048,
+        batch_tokens: Some(2048),
         deny_truncation: false,
     };
     let mut group = c.benchmark_group("job");

@@ -15,9 +15,8 @@ use serde::Deserialize;
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter};
 use crate::document::{Admission, SecurityProfile};
-use crate::embed::batch::DEFAULT_BATCH_TOKENS;
 use crate::embed::hub::ModelRef;
-use crate::embed::{Device, Engine};
+use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting};
 use crate::error::{Error, Result};
 use crate::options::{Globs, options};
 use crate::store::{EmbeddingType, FloatEncoding, Output};
@@ -71,6 +70,10 @@ options! {
         pub device: Device,
         /// What runs it.
         pub embedder: Engine,
+        /// What it is computed in.
+        pub precision: PrecisionSetting,
+        /// Which instructions of the CPU are used.
+        pub cpu_isa: Isa,
         /// Most tokens in a batch.
         pub batch_tokens: NonZeroUsize,
         /// Whether a chunk that the model would cut is an error.
@@ -103,12 +106,10 @@ pub struct Config {
     pub unused: Vec<&'static str>,
     /// The model, if one was named.
     pub model: Option<ModelRef>,
-    /// Where it runs.
-    pub device: Device,
-    /// What runs it.
-    pub engine: Engine,
-    /// Most tokens in a batch.
-    pub batch_tokens: usize,
+    /// What runs it, where, and in what.
+    pub backend: Backend,
+    /// Most tokens in a batch; `None` is the embedder's own number.
+    pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut is an error.
     pub deny_truncation: bool,
     /// How the dataset is laid out.
@@ -223,9 +224,13 @@ impl Options {
             unused: spec.unused(&self.chunking),
             spec,
             model: model.transpose()?,
-            device: self.embedding.device.unwrap_or_default(),
-            engine: self.embedding.embedder.unwrap_or_default(),
-            batch_tokens: self.embedding.batch_tokens.map_or(DEFAULT_BATCH_TOKENS, NonZeroUsize::get),
+            backend: Backend {
+                engine: self.embedding.embedder.unwrap_or_default(),
+                precision: self.embedding.precision.unwrap_or_default(),
+                device: self.embedding.device.unwrap_or_default(),
+                isa: self.embedding.cpu_isa,
+            },
+            batch_tokens: self.embedding.batch_tokens.map(NonZeroUsize::get),
             deny_truncation: self.embedding.deny_truncation.unwrap_or(false),
             output: Output {
                 files,

@@ -39,8 +39,8 @@ pub struct Job {
     pub spec: Spec,
     /// How the dataset is laid out.
     pub output: Output,
-    /// Most tokens in a batch of the model.
-    pub batch_tokens: usize,
+    /// Most tokens in a batch of the model; `None` is the embedder's own number.
+    pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut stops the job.
     pub deny_truncation: bool,
 }

@@ -9,7 +9,7 @@ use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
 use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
 use crate::corpus::Root;
 use crate::document::SecurityProfile;
-use crate::embed::{Device, Engine};
+use crate::embed::{Device, Engine, Isa, PrecisionSetting};
 use crate::options::{Globs, switch};
 use crate::store::{EmbeddingType, FloatEncoding};
 use crate::tokens::Unit;
@@ -170,9 +170,15 @@ pub(super) struct ModelArgs {
     /// Where the model runs: cpu, cuda:N, metal [default: cpu]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
-    /// What runs it: candle, or fake for a dry run without a model [default: candle]
+    /// What runs it: auto, cpu (our own encoder), candle, or fake for a dry run without a model [default: auto]
     #[arg(long, value_name = "NAME")]
     embedder: Option<Engine>,
+    /// What it is computed in: auto, f32, bf16, int8 [default: auto; to search, the dataset's own]
+    #[arg(long, value_name = "PRECISION")]
+    precision: Option<PrecisionSetting>,
+    /// Which instructions of the CPU are used, for comparisons [default: the best it has]
+    #[arg(long, value_name = "ISA", hide_short_help = true)]
+    cpu_isa: Option<Isa>,
 }
 
 impl ModelArgs {
@@ -181,6 +187,8 @@ impl ModelArgs {
             model: self.model,
             device: self.device,
             embedder: self.embedder,
+            precision: self.precision,
+            cpu_isa: self.cpu_isa,
             ..EmbeddingOptions::default()
         }
     }

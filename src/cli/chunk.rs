@@ -74,7 +74,7 @@ pub(super) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCount
 }
 
 pub(super) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
-    embed::load_counter(config.engine, &config.model.clone().unwrap_or_default())
+    embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())
 }
 
 /// Rows are written one at a time: what a document's chunks share would, written out, be large.

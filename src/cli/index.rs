@@ -30,7 +30,7 @@ pub(super) struct Args {
     chunking: ChunkArgs,
     #[command(flatten)]
     model: ModelArgs,
-    /// Most tokens in a batch of the model [default: 2048]
+    /// Most tokens in a batch of the model [default: what suits the embedder]
     #[arg(long, value_name = "N", help_heading = "Embedding")]
     batch_tokens: Option<NonZeroUsize>,
     /// Fail if a chunk is longer than the model reads
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     warn_unused(&config);
     use_threads(config.threads)?;
     let stop = stop_on_interrupt()?;
-    let embedder = embed::load(config.engine, &config.model.clone().unwrap_or_default(), config.device)?;
+    let embedder = embed::load(config.backend, &config.model.clone().unwrap_or_default())?;
     let job = Job {
         roots,
         filter: config.filter,

@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::print;
 use crate::embed::hub::{self, ModelRef};
-use crate::embed::{self, Device, Engine, Role};
+use crate::embed::{self, Backend, Device, Role};
 use crate::error::exit;
 
 #[derive(clap::Args)]
@@ -53,16 +53,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             print(format!("  {} network, {} tokens", settings.model_type, settings.tokenizer.max_tokens()))?;
         }
         Command::Check { model, device } => {
-            let embedder = embed::load(Engine::Candle, &model, device)?;
+            let embedder = embed::load(Backend { device, ..Backend::default() }, &model)?;
             let info = embedder.info();
             let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
             let vector = embedder.embed(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print(format!(
-                "{}{}\n  fingerprint {}\n  {} dimensions, {} tokens, {} pooling, norm of a vector {norm:.6}",
+                "{}{}\n  fingerprint {}\n  runs on {} in {}\n  {} dimensions, {} tokens, {} pooling, norm of a vector {norm:.6}",
                 info.id,
                 info.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default(),
                 info.fingerprint,
+                info.engine,
+                info.precision,
                 info.dim,
                 info.max_tokens,
                 info.pooling,

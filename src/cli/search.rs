@@ -6,7 +6,7 @@ use super::args::{ModelArgs, ThreadArgs, merge};
 use super::{print, use_threads};
 use crate::config::Options;
 use crate::embed::hub::ModelRef;
-use crate::embed::{self, Engine, ModelInfo, Role};
+use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
 use crate::error::{Error, exit};
 use crate::named::named;
 use crate::search;
@@ -60,12 +60,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         merge(Options { embedding: args.model.options(), threads: args.threads.threads, ..Options::default() })?;
     use_threads(config.threads)?;
     // The dataset says what made its vectors; nothing else could read them.
-    let engine = manifest.model.engine();
+    let ModelInfo { engine, precision, .. } = manifest.model;
+    let backend = Backend { engine, precision: PrecisionSetting::Fixed(precision), ..config.backend };
     let model = match config.model {
         Some(model) if named => model,
         configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
     };
-    let embedder = embed::load(engine, &model, config.device)?;
+    let embedder = embed::load(backend, &model)?;
     if embedder.info().fingerprint != manifest.model.fingerprint {
         return Err(Error::Model {
             model: embedder.info().id.clone(),
@@ -103,7 +104,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 fn recorded(model: &ModelInfo) -> crate::error::Result<ModelRef> {
     let wrong =
         |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
-    if model.engine() == Engine::Fake {
+    if model.engine == Engine::Fake {
         return Ok(ModelRef::default());
     }
     let Some(revision) = &model.revision else {

@@ -1,20 +1,21 @@
-//! What is computed together: each text once (as the model reads it), sorted by length, cut by a budget of tokens.
+//! What is computed together: each text once, sorted by length, cut by a budget of tokens.
 //!
-//! A batch holds texts of exactly one length. That wastes nothing on padding, and makes a vector a
-//! function of its text alone: the same whether its chunk was indexed alone, after an edit, or in
-//! a corpus of millions, and on any number of threads.
+//! Equal texts are tokenized once, and texts that are equal as the model reads them (cut to its
+//! limit, say) are computed once, over all calls and within a bound of memory.
+//!
+//! A batch never changes a vector: the same text has the same one whether its chunk was indexed alone,
+//! after an edit, or in a corpus of millions, and on any number of threads. An embedder that computes
+//! text by text gets texts as they come, sorted by length so that all threads end together; any other
+//! gets texts of exactly one length at a time, so that there is nothing to pad.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blake3::Hash;
 use rayon::prelude::*;
 
-use super::{Embedder, Encoded, Role};
+use super::{Embedder, Role};
 use crate::error::{Error, Result};
-
-/// Tokens in a batch when nothing else is said. On a CPU small batches are fastest, because what
-/// they touch stays in the cache.
-pub const DEFAULT_BATCH_TOKENS: usize = 2048;
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
 const MEMORY: usize = 256 << 20;
@@ -23,8 +24,18 @@ const MEMORY: usize = 256 << 20;
 pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
     batch_tokens: usize,
-    remembered: HashMap<blake3::Hash, Box<[f32]>>,
+    /// What was made of a text, by its hash.
+    tokenized: HashMap<Hash, Tokenized>,
+    /// Vectors by the hash of what the model read.
+    remembered: HashMap<Hash, Box<[f32]>>,
     capacity: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Tokenized {
+    /// Of the token ids.
+    hash: Hash,
+    n_tokens: usize,
 }
 
 /// The vectors of a list of texts.
@@ -41,11 +52,12 @@ pub struct Embedded {
 }
 
 impl<'a> Batcher<'a> {
-    /// A batcher that remembers nothing yet.
+    /// A batcher that remembers nothing yet. Without a budget of tokens, the embedder's own is used.
     #[must_use]
-    pub fn new(embedder: &'a dyn Embedder, batch_tokens: usize) -> Self {
+    pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
         let capacity = MEMORY / (embedder.info().dim.max(1) * size_of::<f32>());
-        Self { embedder, batch_tokens, remembered: HashMap::new(), capacity }
+        let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
+        Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity }
     }
 
     /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any
@@ -62,82 +74,122 @@ impl<'a> Batcher<'a> {
     ) -> Result<Embedded> {
         let embedder = self.embedder;
         let dim = embedder.info().dim;
-        let encode = |text: &String| {
-            if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { embedder.encode(text, role) }
-        };
-        let encoded = texts.par_iter().map(encode).collect::<Result<Vec<Encoded>>>()?;
-        let n_tokens = encoded.iter().map(|text| text.n_tokens).collect();
-        let hashes: Vec<blake3::Hash> = encoded.par_iter().map(hash).collect();
-
-        // The first of equal texts stands for all: equal as the model reads them, so their vectors are.
-        let mut first: HashMap<blake3::Hash, usize> = HashMap::with_capacity(texts.len());
-        let mut unique: Vec<usize> = Vec::new();
-        for (index, hash) in hashes.iter().enumerate() {
-            if !self.remembered.contains_key(hash) {
-                first.entry(*hash).or_insert_with(|| {
-                    unique.push(index);
-                    index
-                });
+        let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
+        let mut new: Vec<(Hash, &String)> = Vec::new();
+        let mut here: HashSet<Hash> = HashSet::new();
+        for (&hash, text) in hashes.iter().zip(texts) {
+            if !self.tokenized.contains_key(&hash) && here.insert(hash) {
+                new.push((hash, text));
             }
         }
-        unique.sort_by(|&a, &b| {
-            let (a, b) = (&encoded[a].ids, &encoded[b].ids);
-            b.len().cmp(&a.len()).then_with(|| a.cmp(b))
-        });
-        let batches = self.cut(&unique, &encoded);
-        let run = |batch: &&[usize]| -> Result<Vec<f32>> {
+        let encode = |&(hash, text): &(Hash, &String)| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let ids: Vec<&[u32]> = batch.iter().map(|&index| encoded[index].ids.as_slice()).collect();
+            let encoded = embedder.encode(text, role)?;
+            let tokenized = Tokenized { hash: hash_ids(&encoded.ids), n_tokens: encoded.n_tokens };
+            Ok((hash, tokenized, encoded.ids))
+        };
+        let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
+
+        // The first of equal texts stands for all: equal as the model reads them, so their vectors are.
+        let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
+        let mut place: HashMap<Hash, usize> = HashMap::new();
+        for (hash, tokenized, ids) in encoded {
+            self.tokenized.insert(hash, tokenized);
+            if !self.remembered.contains_key(&tokenized.hash) && !place.contains_key(&tokenized.hash) {
+                place.insert(tokenized.hash, 0);
+                unique.push((tokenized.hash, ids));
+            }
+        }
+        // Known texts whose vectors were not kept, because memory has a bound.
+        for (hash, text) in hashes.iter().zip(texts) {
+            let Some(tokenized) = self.tokenized.get(hash) else { continue };
+            if !self.remembered.contains_key(&tokenized.hash) && !place.contains_key(&tokenized.hash) {
+                place.insert(tokenized.hash, 0);
+                unique.push((tokenized.hash, embedder.encode(text, role)?.ids));
+            }
+        }
+        unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        let batches = self.cut(&unique);
+        let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let ids: Vec<&[u32]> = batch.iter().map(|(_, ids)| ids.as_slice()).collect();
             let vectors = embedder.embed(&ids)?;
             progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
             Ok(vectors)
         };
-        let computed: Vec<Vec<f32>> = if embedder.concurrent() {
+        let computed: Vec<Vec<f32>> = if embedder.batching().concurrent {
             batches.par_iter().map(run).collect::<Result<_>>()?
         } else {
             batches.iter().map(run).collect::<Result<_>>()?
         };
+        let computed: Vec<&[f32]> = computed.iter().flat_map(|rows| rows.chunks(dim)).collect();
+        for (index, (hash, _)) in unique.iter().enumerate() {
+            place.insert(*hash, index);
+        }
 
-        let mut vectors = vec![0.0; texts.len() * dim];
-        let tokens_read = unique.iter().map(|&index| encoded[index].ids.len()).sum();
-        for (batch, rows) in batches.iter().zip(&computed) {
-            for (&index, row) in batch.iter().zip(rows.chunks(dim)) {
-                vectors[index * dim..][..dim].copy_from_slice(row);
-            }
+        let mut result = Embedded {
+            vectors: Vec::with_capacity(texts.len() * dim),
+            n_tokens: Vec::with_capacity(texts.len()),
+            computed: unique.len(),
+            tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
+        };
+        for hash in &hashes {
+            let Tokenized { hash, n_tokens } = self.tokenized[hash];
+            let vector = match place.get(&hash) {
+                Some(&index) => computed[index],
+                None => &self.remembered[&hash],
+            };
+            result.vectors.extend_from_slice(vector);
+            result.n_tokens.push(n_tokens);
         }
-        for (index, hash) in hashes.iter().enumerate() {
-            if let Some(vector) = self.remembered.get(hash) {
-                vectors[index * dim..][..dim].copy_from_slice(vector);
-            } else if let Some(&from) = first.get(hash)
-                && from != index
-            {
-                vectors.copy_within(from * dim..from * dim + dim, index * dim);
-            }
-        }
-        for &index in &unique {
+        for ((hash, _), vector) in unique.iter().zip(&computed) {
             if self.remembered.len() < self.capacity {
-                self.remembered.insert(hashes[index], vectors[index * dim..][..dim].into());
+                self.remembered.insert(*hash, (*vector).into());
             }
         }
-        Ok(Embedded { vectors, n_tokens, computed: unique.len(), tokens_read })
+        if self.tokenized.len() > self.capacity {
+            self.tokenized.clear();
+        }
+        Ok(result)
     }
 
-    /// Runs of texts of one length, each at most the budget (or one text).
-    fn cut<'u>(&self, sorted: &'u [usize], encoded: &[Encoded]) -> Vec<&'u [usize]> {
-        let mut batches = Vec::new();
-        for run in sorted.chunk_by(|&a, &b| encoded[a].ids.len() == encoded[b].ids.len()) {
-            let rows = (self.batch_tokens / encoded[run[0]].ids.len().max(1)).max(1);
-            batches.extend(run.chunks(rows));
-        }
-        batches
+    /// Runs of texts, each at most the budget (or one text), and of one length unless the embedder
+    /// takes them mixed.
+    fn cut<'u>(&self, sorted: &'u [(Hash, Vec<u32>)]) -> Vec<&'u [(Hash, Vec<u32>)]> {
+        let len = |(_, ids): &(Hash, Vec<u32>)| ids.len();
+        let mixed = self.embedder.batching().mixed;
+        let mut tokens = 0;
+        let together = |before: &_, next: &_| {
+            if tokens == 0 {
+                tokens = len(before);
+            }
+            tokens += len(next);
+            let fits = tokens <= self.batch_tokens && (mixed || len(before) == len(next));
+            if !fits {
+                tokens = 0;
+            }
+            fits
+        };
+        sorted.chunk_by(together).collect()
     }
 }
 
-fn hash(text: &Encoded) -> blake3::Hash {
+/// A text as it is read in a role.
+fn hash_text(text: &str, role: Role) -> Hash {
+    let role: &[u8] = match role {
+        Role::Document => b"document ",
+        Role::Query => b"query ",
+    };
+    blake3::Hasher::new().update(role).update(text.as_bytes()).finalize()
+}
+
+fn hash_ids(ids: &[u32]) -> Hash {
     let mut hasher = blake3::Hasher::new();
-    for id in &text.ids {
+    for id in ids {
         hasher.update(&id.to_le_bytes());
     }
     hasher.finalize()

@@ -5,14 +5,17 @@
 //!
 //! [`batch`]: super::batch
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use candle_core::{DType, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::{BertModel, Config};
 
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
-use super::{Device, Embedder, Encoded, ModelInfo, Role, failed, normalize};
+use super::{
+    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Precision, PrecisionSetting, Role, failed,
+    normalize,
+};
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 
@@ -25,7 +28,15 @@ pub(super) struct Candle {
 }
 
 impl Candle {
-    pub(super) fn load(mut folder: Folder, settings: Settings, device: Device) -> Result<Self> {
+    pub(super) fn load(mut folder: Folder, settings: Settings, backend: Backend) -> Result<Self> {
+        let device = backend.device;
+        if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
+            return Err(Error::Setting {
+                origin: "precision".to_owned(),
+                problem: format!("candle computes this model in f32, not in {precision}"),
+                help: "use --precision auto".to_owned(),
+            });
+        }
         if settings.model_type != "bert" {
             let problem = format!("networks of type `{}` are not supported", settings.model_type);
             return Err(folder.error(problem, "use a BERT model: all-MiniLM, bge, e5, gte, mxbai-embed-large"));
@@ -38,24 +49,11 @@ impl Candle {
             gemm::set_threading_threshold(usize::MAX);
         }
         let device = open(device)?;
-        let shards = folder.weights()?;
+        let Tensors(tensors) = Tensors::read(&mut folder, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
-        let mut tensors: HashMap<String, Tensor> = HashMap::new();
-        for bytes in shards {
-            tensors.extend(candle_core::safetensors::load_buffer(&bytes, &device).map_err(damaged)?);
-        }
         let variables = VarBuilder::from_tensors(tensors, DType::F32, &device);
         let network = BertModel::load(variables, &config).map_err(damaged)?;
-        let info = ModelInfo {
-            id: folder.id.clone(),
-            revision: folder.revision.clone(),
-            files: folder.hashes().clone(),
-            dim,
-            max_tokens: settings.tokenizer.max_tokens(),
-            pooling: settings.pooling.name().to_owned(),
-            normalize: settings.normalize,
-            fingerprint: fingerprint(&folder, &settings),
-        };
+        let info = folder.info(&settings, dim, Engine::Candle, Precision::F32);
         Ok(Self { info, tokenizer: settings.tokenizer, pooling: settings.pooling, network, device })
     }
 
@@ -91,7 +89,7 @@ impl Embedder for Candle {
         let mut vectors = vec![0.0; batch.len() * dim];
         let rows = vectors.chunks_mut(dim).zip(hidden.chunks(width * dim)).zip(batch);
         for ((vector, tokens), ids) in rows {
-            pool(self.pooling, &tokens[..ids.len() * dim], vector);
+            self.pooling.pool(&tokens[..ids.len() * dim], dim, vector);
             if self.info.normalize {
                 normalize(vector);
             }
@@ -107,35 +105,31 @@ impl Embedder for Candle {
         &self.tokenizer
     }
 
-    fn concurrent(&self) -> bool {
-        self.device.is_cpu()
+    fn batching(&self) -> Batching {
+        // Small batches are fastest on a CPU, because what they touch stays in the cache.
+        Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu() }
     }
 }
 
-/// Makes one vector of a text's token vectors.
-fn pool(pooling: Pooling, tokens: &[f32], vector: &mut [f32]) {
-    let dim = vector.len();
-    let count = tokens.len() / dim;
-    match pooling {
-        Pooling::Cls => vector.copy_from_slice(&tokens[..dim]),
-        Pooling::Last => vector.copy_from_slice(&tokens[tokens.len() - dim..]),
-        Pooling::Max => {
-            vector.fill(f32::NEG_INFINITY);
-            for token in tokens.chunks(dim) {
-                vector.iter_mut().zip(token).for_each(|(max, &x)| *max = max.max(x));
-            }
+/// A model's weights by name.
+pub(super) struct Tensors(HashMap<String, Tensor>);
+
+impl Tensors {
+    /// Reads and checks them.
+    pub(super) fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<Self> {
+        let mut tensors = HashMap::new();
+        for bytes in folder.weights()? {
+            let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
+            tensors.extend(candle_core::safetensors::load_buffer(&bytes, device).map_err(damaged)?);
         }
-        Pooling::Mean | Pooling::MeanSqrtLen => {
-            for token in tokens.chunks(dim) {
-                vector.iter_mut().zip(token).for_each(|(sum, &x)| *sum += x);
-            }
-            #[expect(clippy::cast_precision_loss, reason = "a model reads far fewer than 2^24 tokens")]
-            let count = count as f32;
-            let divisor = if pooling == Pooling::Mean { count } else { count.sqrt() };
-            for sum in vector.iter_mut() {
-                *sum /= divisor;
-            }
-        }
+        Ok(Self(tensors))
+    }
+
+    /// The shape of a tensor and its values as f32, row by row.
+    pub(super) fn floats(&self, name: &str) -> Option<(Vec<usize>, Vec<f32>)> {
+        let tensor = self.0.get(name)?;
+        let values = tensor.to_dtype(DType::F32).and_then(|tensor| tensor.flatten_all()?.to_vec1());
+        Some((tensor.dims().to_vec(), values.ok()?))
     }
 }
 
@@ -150,12 +144,4 @@ fn open(device: Device) -> Result<candle_core::Device> {
         problem: format!("{device} cannot be used: {error}"),
         help: "use --device cpu, or build with the feature `cuda` or `metal`".to_owned(),
     })
-}
-
-/// Everything that decides the vectors: the files, the rules, and the fact that it is f32.
-fn fingerprint(folder: &Folder, settings: &Settings) -> String {
-    let files: BTreeSet<_> = folder.hashes().iter().collect();
-    let rules = settings.tokenizer.rules();
-    let text = format!("candle-f32-v1 {files:?} {rules} {} {}", settings.pooling.name(), settings.normalize);
-    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }

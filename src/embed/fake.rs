@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Embedder, Encoded, ModelInfo, Role, normalize};
+use super::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role, normalize};
 use crate::error::Result;
 use crate::tokens::{TokenCounter, word_ends};
 
@@ -13,7 +13,7 @@ const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
 
 /// Identifies the fake: no real model has such a fingerprint.
-pub(super) const FINGERPRINT: &str = "fake-words-64-v1";
+const FINGERPRINT: &str = "fake-words-64-v1";
 
 pub(super) struct Fake {
     info: ModelInfo,
@@ -30,6 +30,8 @@ impl Fake {
                 max_tokens: MAX_TOKENS,
                 pooling: "mean".to_owned(),
                 normalize: true,
+                engine: Engine::Fake,
+                precision: Precision::F32,
                 fingerprint: FINGERPRINT.to_owned(),
             },
         }
@@ -67,8 +69,8 @@ impl Embedder for Fake {
         &Words
     }
 
-    fn concurrent(&self) -> bool {
-        true
+    fn batching(&self) -> Batching {
+        Batching { tokens: 2048, mixed: true, concurrent: true }
     }
 }
 

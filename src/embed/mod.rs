@@ -1,11 +1,13 @@
 //! Embedding: texts become unit vectors.
 //!
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
-//! Behind it stand candle, for real models, and a fake for tests and dry runs. [`model`] reads and
-//! checks a model's folder, [`hub`] finds that folder, [`batch`] decides what is computed together.
+//! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
+//! others and for GPUs; and a fake for tests and dry runs. [`model`] reads and checks a model's
+//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together.
 
 pub mod batch;
 mod candle;
+pub mod cpu;
 mod fake;
 pub mod hub;
 pub mod model;
@@ -21,6 +23,7 @@ use crate::named::named;
 use crate::tokens::TokenCounter;
 
 pub use batch::Batcher;
+pub use cpu::kernel::{Isa, Precision};
 
 /// What a text is to the model: some read queries and documents with different prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +63,19 @@ pub trait Embedder: Send + Sync {
     /// Counts the model's own tokens.
     fn counter(&self) -> &dyn TokenCounter;
 
-    /// Whether several threads should call [`Embedder::embed`] at once: yes on a CPU, no on a GPU.
-    fn concurrent(&self) -> bool;
+    /// How texts should be given to [`Embedder::embed`].
+    fn batching(&self) -> Batching;
+}
+
+/// How an embedder wants its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batching {
+    /// Tokens in a batch when nothing else is said.
+    pub tokens: usize,
+    /// Whether texts of several lengths may share a batch: only if that changes no vector.
+    pub mixed: bool,
+    /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
+    pub concurrent: bool,
 }
 
 /// What a dataset records of the model its vectors come from.
@@ -81,6 +95,10 @@ pub struct ModelInfo {
     pub pooling: String,
     /// Whether vectors are scaled to length 1.
     pub normalize: bool,
+    /// What ran the model; never [`Engine::Auto`].
+    pub engine: Engine,
+    /// What it was computed in.
+    pub precision: Precision,
     /// Identifies the files and everything else that decides the vectors: 16 hexadecimal digits.
     pub fingerprint: String,
 }
@@ -142,8 +160,12 @@ impl FromStr for Device {
 /// Which implementation of [`Embedder`] to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// The model itself, through candle.
+    /// [`Engine::Cpu`] if it can run the model where it is to run, else [`Engine::Candle`].
     #[default]
+    Auto,
+    /// Our own encoder, on the CPU.
+    Cpu,
+    /// Candle.
     Candle,
     /// Hashed words: no model, no meaning, for tests and dry runs.
     Fake,
@@ -151,12 +173,14 @@ pub enum Engine {
 
 impl Engine {
     /// Every engine.
-    pub const ALL: [Self; 2] = [Self::Candle, Self::Fake];
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Cpu, Self::Candle, Self::Fake];
 
     /// The name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
             Self::Candle => "candle",
             Self::Fake => "fake",
         }
@@ -165,27 +189,95 @@ impl Engine {
 
 named!(Engine, "an embedder");
 
-/// Loads a model, every file checked before anything is computed.
-///
-/// # Errors
-/// [`Error::Model`] if it cannot be found, is not what its hash says, or is of an unknown kind.
-pub fn load(engine: Engine, model: &hub::ModelRef, device: Device) -> Result<Box<dyn Embedder>> {
-    match engine {
-        Engine::Fake => Ok(Box::new(fake::Fake::new())),
-        Engine::Candle => {
-            let mut folder = hub::locate(model)?;
-            let settings = model::Settings::read(&mut folder)?;
-            Ok(Box::new(candle::Candle::load(folder, settings, device)?))
+/// What a model is to be computed in. Written `auto` or as the [`Precision`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrecisionSetting {
+    /// The fastest that gives practically the vectors of f32, see [`cpu`].
+    #[default]
+    Auto,
+    /// This one.
+    Fixed(Precision),
+}
+
+impl FromStr for PrecisionSetting {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        if s == "auto" {
+            return Ok(Self::Auto);
+        }
+        s.parse().map(Self::Fixed).map_err(|problem| format!("{problem}, or auto"))
+    }
+}
+
+impl<'de> Deserialize<'de> for PrecisionSetting {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for PrecisionSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Fixed(precision) => precision.fmt(f),
         }
     }
 }
 
-impl ModelInfo {
-    /// The engine that made the vectors.
-    #[must_use]
-    pub fn engine(&self) -> Engine {
-        if self.fingerprint == fake::FINGERPRINT { Engine::Fake } else { Engine::Candle }
+impl Serialize for PrecisionSetting {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
+}
+
+/// What runs a model, where, and in what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backend {
+    /// What runs it.
+    pub engine: Engine,
+    /// What it is computed in.
+    pub precision: PrecisionSetting,
+    /// Where it runs.
+    pub device: Device,
+    /// Which instructions of a CPU our own encoder uses; `None` is the best it has.
+    pub isa: Option<Isa>,
+}
+
+impl From<Engine> for Backend {
+    fn from(engine: Engine) -> Self {
+        Self { engine, ..Self::default() }
+    }
+}
+
+/// Loads a model, every file checked before anything is computed.
+///
+/// # Errors
+/// [`Error::Model`] if it cannot be found, is not what its hash says, or is of an unknown kind;
+/// [`Error::Setting`] if the backend cannot run here.
+pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dyn Embedder>> {
+    let backend = backend.into();
+    if backend.engine == Engine::Fake {
+        return Ok(Box::new(fake::Fake::new()));
+    }
+    let mut folder = hub::locate(model)?;
+    let settings = model::Settings::read(&mut folder)?;
+    let ours = match backend.engine {
+        Engine::Auto => backend.device == Device::Cpu,
+        engine => engine == Engine::Cpu,
+    };
+    if ours {
+        match cpu::Plan::new(&settings, backend) {
+            Ok(plan) => return Ok(Box::new(cpu::Cpu::load(folder, settings, plan)?)),
+            Err(problem) if backend.engine == Engine::Cpu => {
+                return Err(
+                    folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle")
+                );
+            }
+            Err(problem) => tracing::warn!("{} runs through candle, which is slower: {problem}", folder.id),
+        }
+    }
+    Ok(Box::new(candle::Candle::load(folder, settings, backend)?))
 }
 
 /// Loads only a model's tokenizer, to count in unit `model`.
@@ -195,7 +287,9 @@ impl ModelInfo {
 pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn TokenCounter>> {
     match engine {
         Engine::Fake => Ok(Box::new(fake::Words)),
-        Engine::Candle => Ok(Box::new(model::Settings::read(&mut hub::locate(model)?)?.tokenizer)),
+        Engine::Auto | Engine::Cpu | Engine::Candle => {
+            Ok(Box::new(model::Settings::read(&mut hub::locate(model)?)?.tokenizer))
+        }
     }
 }
 

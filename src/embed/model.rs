@@ -13,7 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
-use super::{Encoded, Role, failed};
+use super::{Encoded, Engine, ModelInfo, Precision, Role, failed};
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 
@@ -100,6 +100,26 @@ impl Folder {
     #[must_use]
     pub fn hashes(&self) -> &BTreeMap<String, String> {
         &self.read
+    }
+
+    /// What is recorded of this folder's model, run in this way: everything that decides the vectors.
+    pub(super) fn info(&self, settings: &Settings, dim: usize, engine: Engine, precision: Precision) -> ModelInfo {
+        let files: BTreeSet<_> = self.read.iter().collect();
+        let Settings { pooling, normalize, tokenizer, .. } = settings;
+        let rules = tokenizer.rules();
+        let text = format!("{engine}-{precision}-v1 {files:?} {rules} {} {normalize}", pooling.name());
+        ModelInfo {
+            id: self.id.clone(),
+            revision: self.revision.clone(),
+            files: self.read.clone(),
+            dim,
+            max_tokens: tokenizer.max_tokens(),
+            pooling: pooling.name().to_owned(),
+            normalize: *normalize,
+            engine,
+            precision,
+            fingerprint: blake3::hash(text.as_bytes()).to_hex()[..16].to_owned(),
+        }
     }
 
     pub(super) fn error(&self, problem: impl Into<String>, help: &str) -> Error {
@@ -204,6 +224,32 @@ impl Pooling {
             Self::Max => "max",
             Self::MeanSqrtLen => "mean_sqrt_len",
             Self::Last => "last",
+        }
+    }
+
+    /// Makes one vector of a text's token vectors, which are `stride` floats apart.
+    pub(super) fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
+        let rows = || tokens.chunks(stride);
+        match self {
+            Self::Cls => vector.iter_mut().zip(tokens).for_each(|(to, &x)| *to = x),
+            Self::Last => vector.iter_mut().zip(rows().last().unwrap_or_default()).for_each(|(to, &x)| *to = x),
+            Self::Max => {
+                vector.fill(f32::NEG_INFINITY);
+                for token in rows() {
+                    vector.iter_mut().zip(token).for_each(|(max, &x)| *max = max.max(x));
+                }
+            }
+            Self::Mean | Self::MeanSqrtLen => {
+                for token in rows() {
+                    vector.iter_mut().zip(token).for_each(|(sum, &x)| *sum += x);
+                }
+                #[expect(clippy::cast_precision_loss, reason = "a model reads far fewer than 2^24 tokens")]
+                let count = rows().len() as f32;
+                let divisor = if self == Self::Mean { count } else { count.sqrt() };
+                for sum in vector.iter_mut() {
+                    *sum /= divisor;
+                }
+            }
         }
     }
 }

@@ -14,8 +14,8 @@ use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
-use crate::embed::ModelInfo;
 use crate::embed::model::plain;
+use crate::embed::{Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
 
 /// Version of the manifest and of the files it names.
@@ -271,21 +271,36 @@ struct WireModel {
     max_tokens: usize,
     pooling: String,
     normalize: bool,
+    /// Datasets of versions that knew only candle do not say.
+    engine: Option<Engine>,
+    precision: Option<Precision>,
     fingerprint: String,
     files: BTreeMap<String, String>,
 }
 
 impl From<&Manifest> for Wire {
     fn from(manifest: &Manifest) -> Self {
-        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint } =
+        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, engine, precision, fingerprint } =
             manifest.model.clone();
+        let (engine, precision) = (Some(engine), Some(precision));
         Self {
             format_version: manifest.format_version,
             tool_version: manifest.tool_version.clone(),
             parser_version: manifest.parser_version,
             admission: manifest.admission,
             spec: manifest.spec.clone(),
-            model: WireModel { id, revision, dim, max_tokens, pooling, normalize, fingerprint, files },
+            model: WireModel {
+                id,
+                revision,
+                dim,
+                max_tokens,
+                pooling,
+                normalize,
+                engine,
+                precision,
+                fingerprint,
+                files,
+            },
             output: manifest.output,
             counts: manifest.counts,
             files: manifest.files.clone(),
@@ -295,14 +310,28 @@ impl From<&Manifest> for Wire {
 
 impl From<Wire> for Manifest {
     fn from(wire: Wire) -> Self {
-        let WireModel { id, revision, dim, max_tokens, pooling, normalize, fingerprint, files } = wire.model;
+        let WireModel { id, revision, dim, max_tokens, pooling, normalize, engine, precision, fingerprint, files } =
+            wire.model;
+        let engine = engine.unwrap_or(if id == "fake" { Engine::Fake } else { Engine::Candle });
+        let precision = precision.unwrap_or(Precision::F32);
         Self {
             format_version: wire.format_version,
             tool_version: wire.tool_version,
             parser_version: wire.parser_version,
             admission: wire.admission,
             spec: wire.spec,
-            model: ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, fingerprint },
+            model: ModelInfo {
+                id,
+                revision,
+                files,
+                dim,
+                max_tokens,
+                pooling,
+                normalize,
+                engine,
+                precision,
+                fingerprint,
+            },
             output: wire.output,
             counts: wire.counts,
             files: wire.files,

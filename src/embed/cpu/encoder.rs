@@ -160,6 +160,18 @@ impl Encoder {
         Ok(encoder)
     }
 
+    /// What of a text the network has no parameters for, if anything.
+    #[must_use]
+    pub fn refuses(&self, ids: &[u32]) -> Option<String> {
+        let (vocabulary, size) = (self.words.len() / self.shape.hidden, self.shape.hidden);
+        let longest = (self.positions.len() / size).saturating_sub(self.shape.first_position);
+        match ids.iter().find(|&&id| id as usize >= vocabulary) {
+            Some(id) => Some(format!("token {id} is not among the {vocabulary} of the weights")),
+            None if ids.len() > longest => Some(format!("{} tokens are more than the {longest} it reads", ids.len())),
+            None => None,
+        }
+    }
+
     /// Floats from one token's hidden state to the next.
     #[must_use]
     pub fn stride(&self) -> usize {
@@ -167,6 +179,9 @@ impl Encoder {
     }
 
     /// The hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each.
+    ///
+    /// # Panics
+    /// If a text is one that [`Self::refuses`] or has no tokens.
     pub fn forward<'w>(&self, texts: &[&[u32]], workspace: &'w mut Workspace) -> &'w [f32] {
         let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
         let mut hidden = std::mem::take(&mut workspace.hidden);

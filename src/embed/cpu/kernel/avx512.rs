@@ -88,7 +88,11 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
     unsafe fn dot_bf16(self, sum: __m512, a: __m512i, b: __m512i) -> __m512 {
         unsafe {
             if BF16 {
-                _mm512_dpbf16_ps(sum, core::mem::transmute::<__m512i, __m512bh>(a), core::mem::transmute::<__m512i, __m512bh>(b))
+                _mm512_dpbf16_ps(
+                    sum,
+                    core::mem::transmute::<__m512i, __m512bh>(a),
+                    core::mem::transmute::<__m512i, __m512bh>(b),
+                )
             } else {
                 let high = _mm512_set1_epi32(0xffff_0000_u32.cast_signed());
                 let (first_a, first_b) = (_mm512_slli_epi32::<16>(a), _mm512_slli_epi32::<16>(b));
@@ -105,7 +109,8 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
                 _mm512_dpbusd_epi32(sum, a, b)
             } else {
                 let low = _mm512_set1_epi16(0xff);
-                let even = _mm512_madd_epi16(_mm512_and_si512(a, low), _mm512_srai_epi16::<8>(_mm512_slli_epi16::<8>(b)));
+                let even =
+                    _mm512_madd_epi16(_mm512_and_si512(a, low), _mm512_srai_epi16::<8>(_mm512_slli_epi16::<8>(b)));
                 let odd = _mm512_madd_epi16(_mm512_srli_epi16::<8>(a), _mm512_srai_epi16::<8>(b));
                 _mm512_add_epi32(sum, _mm512_add_epi32(even, odd))
             }

@@ -20,8 +20,8 @@ mod portable;
 mod simd;
 
 use crate::named::named;
-pub use buffer::{Floats, Scratch};
 use buffer::Words;
+pub use buffer::{Floats, Scratch};
 
 /// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
 pub const PAD: usize = 64;
@@ -87,15 +87,8 @@ pub enum Isa {
 
 impl Isa {
     /// Every set, the best last.
-    pub const ALL: [Self; 7] = [
-        Self::Portable,
-        Self::Neon,
-        Self::Avx2,
-        Self::Avx2Vnni,
-        Self::Avx512,
-        Self::Avx512Vnni,
-        Self::Avx512Bf16,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Portable, Self::Neon, Self::Avx2, Self::Avx2Vnni, Self::Avx512, Self::Avx512Vnni, Self::Avx512Bf16];
 
     /// The name used in settings.
     #[must_use]
@@ -109,6 +102,18 @@ impl Isa {
             Self::Avx512Vnni => "avx512-vnni",
             Self::Avx512Bf16 => "avx512-bf16",
         }
+    }
+
+    /// The best that this processor has.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether products of bf16 are faster than those of f32.
+    #[must_use]
+    pub fn multiplies_bf16(self) -> bool {
+        self == Self::Avx512Bf16
     }
 
     /// Whether this processor has it.
@@ -222,7 +227,11 @@ impl Input {
         order.truncate(OUTLIERS);
         order.sort_unstable();
         let width = sizes.len().next_multiple_of(PAD);
-        let block = (1..=LARGEST_BLOCK / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap_or(PAD);
+        let block = (1..=LARGEST_BLOCK / PAD)
+            .rev()
+            .map(|pads| pads * PAD)
+            .find(|block| width.is_multiple_of(*block))
+            .unwrap_or(PAD);
         Self { outliers: order, floor, block }
     }
 }
@@ -418,6 +427,12 @@ impl Kernel {
     #[must_use]
     pub fn precision(&self) -> Precision {
         self.precision
+    }
+
+    /// The instruction set.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// The kernels of the same instruction set in [`Precision::F32`].

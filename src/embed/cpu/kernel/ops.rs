@@ -4,8 +4,8 @@
 //! of values. It multiplies rows of words by a matrix of words; a word is one f32, two bf16 or four
 //! bytes, and [`Product`] says what multiplying two words means. Everything else works on rows of f32.
 
-use super::simd::{Simd, bf16};
 use super::buffer::Scratch;
+use super::simd::{Simd, bf16};
 use super::{Attention, Input, Matrix, Operand, PAD, Then};
 
 /// Rows of a register tile.
@@ -542,7 +542,8 @@ unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, t
         for i in (0..job.width).step_by(S::LANES) {
             unsafe {
                 let first = s.load(row(at).add(i));
-                let words = if P::GROUP == 1 { s.as_words(first) } else { s.pair_bf16(first, s.load(row(at + 1).add(i))) };
+                let words =
+                    if P::GROUP == 1 { s.as_words(first) } else { s.pair_bf16(first, s.load(row(at + 1).add(i))) };
                 s.store_words(to.add(i), words);
             }
         }
@@ -576,13 +577,13 @@ unsafe fn power<S: Simd, const N: usize>(s: S, x: S::F, polynomial: [f32; N]) ->
 #[inline(always)]
 unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
     // The formula's coefficients, halved: Φ(-|x|) = erfc(|x|/√2) / 2.
-    const TAIL: [f32; 4] = [-0.726_576_035, 0.710_706_871, -0.142_248_368, 0.127_414_796];
+    const TAIL: [f32; 4] = [-0.726_576, 0.710_706_9, -0.142_248_37, 0.127_414_8];
     // 0.3275911 / √2
-    const SLOPE: f32 = 0.231_641_888;
+    const SLOPE: f32 = 0.231_641_89;
     unsafe {
         let size = s.abs(x);
         let t = s.div(s.splat(1.0), s.fma(size, s.splat(SLOPE), s.splat(1.0)));
-        let mut tail = s.splat(0.530_702_714);
+        let mut tail = s.splat(0.530_702_7);
         for coefficient in TAIL {
             tail = s.fma(tail, t, s.splat(coefficient));
         }

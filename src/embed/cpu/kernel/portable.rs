@@ -1,5 +1,8 @@
 //! Plain Rust, eight lanes: runs on every processor, and is what the compiler's own vectoriser makes of it.
 
+#![expect(clippy::cast_possible_truncation, reason = "the trait's contract: whole numbers that fit")]
+#![expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "as the vector instructions convert")]
+
 use super::simd::{Simd, bf16};
 
 /// No special instructions.

@@ -1,0 +1,438 @@
+"""Measures the embedding engines people use beside ours: same texts, same machine, runs in turn.
+
+    python3 benches/peers/embedding/run.py [--corpus DIR] [--texts N] [--rounds N] [--isa avx2] [--json FILE]
+
+makes its virtual environment on first use, loads every engine into a process of its own, lets them
+embed the same texts one after another (A B C … A B C …, so that a slow minute of the machine meets
+all of them), and prints a table in Markdown. Ratios are taken within a round: their median says
+more than the rates do. An engine that cannot be had is named and left out.
+
+Standard library only; what needs packages is in `prepare.py` and `worker.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import array
+import datetime
+import json
+import math
+import operator
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import venv
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+WORK = TARGET / "peers"
+PYTHON = WORK / "venv" / "bin" / "python"
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+REFERENCE = "torch-f32"
+
+# What each peer needs installed.
+PEERS: dict[str, list[str]] = {
+    "torch-f32": ["torch", "sentence-transformers"],
+    "torch-bf16": ["torch", "sentence-transformers"],
+    "torch-autocast": ["torch", "sentence-transformers"],
+    "onnxruntime-f32": ["onnxruntime", "torch", "onnx"],
+    "onnxruntime-int8": ["onnxruntime", "torch", "onnx"],
+    "openvino-f32": ["openvino", "torch", "onnx"],
+    "openvino-bf16": ["openvino", "torch", "onnx"],
+    "openvino-int8": ["openvino", "torch", "onnx", "nncf"],
+    "fastembed": ["fastembed", "torch", "onnx"],
+}
+OURS: dict[str, list[str]] = {
+    "chunkmill candle": ["--engine", "candle"],
+    "chunkmill cpu f32": ["--engine", "cpu", "--precision", "f32"],
+    "chunkmill cpu bf16": ["--engine", "cpu", "--precision", "bf16"],
+    "chunkmill cpu int8": ["--engine", "cpu", "--precision", "int8"],
+}
+
+# `--isa avx2`: every library's own switch. ONNX Runtime's kernels and candle's have none.
+LIMITS = {
+    "avx2": {
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "DNNL_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "CHUNKMILL_CPU_ISA": "avx2",
+    }
+}
+UNLIMITED = ("onnxruntime", "fastembed", "chunkmill candle")
+FLAGS = re.compile(r"fma|f16c|avx2|avx_vnni\w*|avx512\w*|amx_\w+|avx10\w*|asimd\w*|bf16|i8mm|sve\w*")
+
+
+@dataclass
+class Worker:
+    """An engine in a process of its own, and what was measured of it."""
+
+    name: str
+    process: subprocess.Popen[str]
+    log: Path
+    limited: bool
+    ready: dict[str, Any] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float | None] = field(default_factory=list)
+    peak_mb: float | None = None
+    cosine: tuple[float, float] | None = None
+
+    @property
+    def peer(self) -> bool:
+        return self.name in PEERS
+
+    def answer(self) -> dict[str, Any]:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            raise Lost(last_words(self.log))
+        return json.loads(line)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin
+        try:
+            print(json.dumps(request), file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            raise Lost(last_words(self.log)) from None
+        return self.answer()
+
+
+class Lost(Exception):
+    """An engine cannot be had, or ended; the message says why."""
+
+
+def last_words(log: Path) -> str:
+    """The line of a log that says most: the last error, else the last line."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"(\w+\.)*\w*(error|panicked|killed)\b", line, re.I)]
+    return (errors or lines or ["it ended without a word"])[-1][:300]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def install() -> set[str]:
+    """Makes the virtual environment as `requirements.txt` pins it; gives the packages it holds."""
+    wanted = (HERE / "requirements.txt").read_text()
+    packages = [line for line in wanted.splitlines() if line and not line.startswith("#")]
+    stamp = WORK / "venv" / "installed.json"
+    if stamp.exists():
+        held = json.loads(stamp.read_text())
+        if held["requirements"] == wanted:
+            return set(held["packages"])
+    say(f"installing {', '.join(packages)} into {PYTHON.parents[1]} (a few GB, once)")
+    if not PYTHON.exists():
+        venv.create(WORK / "venv", with_pip=True)
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    had = packages
+    if subprocess.run([*pip, *packages]).returncode:
+        had = [package for package in packages if not subprocess.run([*pip, package]).returncode]
+    names = [package.partition("==")[0] for package in had]
+    for package in packages:
+        if package not in had:
+            say(f"cannot be installed: {package}")
+    # Tried again next time if anything is missing.
+    if had == packages:
+        stamp.write_text(json.dumps({"requirements": wanted, "packages": names}))
+    return set(names)
+
+
+def model_folder(given: Path | None) -> Path:
+    """The default model's files: where `make model` put them, unless a folder is given."""
+    if given:
+        return given.resolve()
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    pattern = f"models--{MODEL.replace('/', '--')}/snapshots/*/model.safetensors"
+    found = sorted(hub.glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not found:
+        sys.exit(f"{MODEL} is not in the Hugging Face cache: run `make model`, or give --model DIR")
+    return found[-1].parent
+
+
+def prepare(*arguments: object) -> None:
+    """Runs `prepare.py` in the virtual environment."""
+    log = WORK / f"prepare-{arguments[0]}.log"
+    with log.open("w") as stderr:
+        command = [str(PYTHON), str(HERE / "prepare.py"), *map(str, arguments)]
+        status = subprocess.run(command, stdout=stderr, stderr=stderr, env=environment(None)).returncode
+    if status:
+        raise Lost(last_words(log))
+
+
+def environment(isa: str | None) -> dict[str, str]:
+    offline = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true", "PYTHONWARNINGS": "ignore"}
+    return os.environ | offline | (LIMITS[isa] if isa else {})
+
+
+def build_ours() -> Path:
+    """Builds the worker of our own engines and gives its path."""
+    say("building chunkmill's worker")
+    command = ["cargo", "bench", "--bench", "embedding-worker", "--no-run", "--message-format", "json"]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("target", {}).get("name") == "embedding-worker" and message.get("executable"):
+            return Path(message["executable"])
+    raise Lost("cargo could not build it")
+
+
+def start(name: str, command: list[str], isa: str | None, threads: int) -> Worker:
+    log = WORK / f"{name.replace(' ', '-')}.log"
+    own = {"OMP_NUM_THREADS": threads, "RAYON_NUM_THREADS": threads, "CANDLE_NUM_THREADS": 1}
+    env = environment(isa) | {key: str(value) for key, value in own.items()}
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env
+        )
+    worker = Worker(name, process, log, limited=not name.startswith(UNLIMITED))
+    worker.ready = worker.answer()
+    return worker
+
+
+def peak_mb(process: subprocess.Popen[str]) -> float | None:
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return None
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
+
+
+def vectors(worker: Worker, n: int) -> list[array.array[float]]:
+    path = WORK / "vectors.f32"
+    worker.ask({"vectors": str(path)})
+    values = array.array("f", path.read_bytes())
+    path.unlink()
+    if sys.byteorder == "big":
+        values.byteswap()
+    dim = len(values) // n
+    return [values[i * dim : (i + 1) * dim] for i in range(n)]
+
+
+def cosine(a: array.array[float], b: array.array[float]) -> float:
+    def dot(x: array.array[float], y: array.array[float]) -> float:
+        return sum(map(operator.mul, x, y))
+
+    return dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
+
+
+def machine() -> dict[str, Any]:
+    """What a reader must know to make sense of the figures."""
+    facts = {"machine": platform.machine(), "cores": os.cpu_count(), "date": datetime.date.today().isoformat()}
+    try:
+        info = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return facts | {"cpu": platform.processor()}
+    name = re.search(r"model name\s*:\s*(.*)", info)
+    family = re.findall(r"(?:cpu family|model|stepping)\s*:\s*(\d+)", info)[:3]
+    flags = re.search(r"(?:flags|Features)\s*:\s*(.*)", info)
+    return facts | {
+        "cpu": f"{name[1] if name else 'unknown'} (family, model, stepping {' '.join(family)})",
+        "flags": [flag for flag in (flags[1].split() if flags else []) if FLAGS.fullmatch(flag)],
+        "load": os.getloadavg()[0],
+    }
+
+
+def measure(workers: list[Worker], rounds: int, left_out: dict[str, str]) -> None:
+    """Runs the engines in turn; the first round warms up and does not count."""
+    for n in range(rounds + 1):
+        for worker in list(workers):
+            try:
+                answer = worker.ask({"run": n})
+            except Lost as reason:
+                left_out[worker.name] = str(reason)
+                workers.remove(worker)
+                continue
+            if n:
+                worker.seconds.append(answer["seconds"])
+                worker.cpu_seconds.append(answer.get("cpu_seconds"))
+            time.sleep(0.2)  # the threads of the one before stop spinning
+        say(f"round {n} of {rounds}" if n else "warmed up")
+
+
+def table(workers: list[Worker], rows: list[dict[str, Any]], isa: str | None) -> list[dict[str, Any]]:
+    """One row of figures per engine, best peers first, and ours after them."""
+    n, tokens = len(rows), sum(row["tokens"] for row in rows)
+    # An engine that a limit does not reach is no measure for those that it does.
+    rivals = [w for w in workers if w.peer and (w.limited or not isa)]
+    best = [min(times) for times in zip(*(w.seconds for w in rivals))]
+    figures = []
+    for w in workers:
+        rates = [n / seconds for seconds in w.seconds]
+        figures.append(
+            {
+                "engine": w.name,
+                "peer": w.peer,
+                "limited": w.limited,
+                "chunks_per_s": {"median": median(rates), "min": min(rates), "max": max(rates)},
+                "tokens_per_s": median(rates) * tokens / n,
+                "ratio_to_best_peer": median(b / s for b, s in zip(best, w.seconds)) if best else None,
+                "peak_rss_mb": w.peak_mb,
+                "cosine": {"min": w.cosine[0], "mean": w.cosine[1]} if w.cosine else None,
+                "versions": w.ready["versions"],
+                "settings": w.ready["settings"],
+                "seconds": w.seconds,
+                "cpu_seconds": w.cpu_seconds,
+            }
+        )
+    return sorted(figures, key=lambda row: (not row["peer"], -row["chunks_per_s"]["median"]))
+
+
+def markdown(figures: list[dict[str, Any]], isa: str | None) -> str:
+    def number(value: float) -> str:
+        return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+    lines = [
+        "| engine | chunks/s, median (min–max) | real tokens/s | ratio to best peer | peak RSS MB "
+        "| cosine to f32, min / mean | setting |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in figures:
+        rate, cos = row["chunks_per_s"], row["cosine"]
+        named = row["engine"] + (" (not limited)" if isa and not row["limited"] else "")
+        versions = ", ".join(f"{name} {value}" for name, value in row["versions"].items())
+        settings = ", ".join(f"{name} {value}" for name, value in row["settings"].items())
+        cells = [
+            named if row["peer"] else f"**{named}**",
+            f"{number(rate['median'])} ({number(rate['min'])}–{number(rate['max'])})",
+            number(row["tokens_per_s"]),
+            f"{row['ratio_to_best_peer']:.2f}" if row["ratio_to_best_peer"] else "–",
+            f"{row['peak_rss_mb']:,.0f}" if row["peak_rss_mb"] else "–",
+            f"{cos['min']:.5f} / {cos['mean']:.5f}" if cos else "–",
+            f"{versions}; {settings}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ratios(workers: list[Worker]) -> str:
+    """How many times as fast ours are as each other engine: medians over the rounds."""
+    ours = [w for w in workers if not w.peer]
+    lines = ["| times as fast as | " + " | ".join(w.name for w in ours) + " |", "| --- |" + " --- |" * len(ours)]
+    for other in [w for w in workers if w.peer or w.name == "chunkmill candle"]:
+        cells = [f"{median(o / s for o, s in zip(other.seconds, w.seconds)):.2f}" for w in ours]
+        lines.append(f"| {other.name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = ROOT / "datasets" / "larder" / "corpus"
+    parser.add_argument("--corpus", type=Path, default=default, help="folder of Markdown or text files")
+    parser.add_argument("--model", type=Path, help="the default model's folder")
+    parser.add_argument("--texts", type=int, default=400, help="chunks to embed in a run")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", nargs="*", default=[], metavar="ENGINE", help="names or their beginnings")
+    parser.add_argument("--isa", choices=LIMITS, help="limit every engine that can be limited")
+    parser.add_argument("--json", type=Path, help="file for all figures and facts")
+    a = parser.parse_args()
+    a.corpus = a.corpus.resolve()
+
+    WORK.mkdir(parents=True, exist_ok=True)
+    model = model_folder(a.model)
+    held = install()
+    wanted = [n for n in [*PEERS, *OURS] if not a.only or n == REFERENCE or n.startswith(tuple(a.only))]
+    left_out: dict[str, str] = {}
+    for name in wanted:
+        if missing := [package for package in PEERS.get(name, []) if package not in held]:
+            left_out[name] = f"{', '.join(missing)} cannot be installed"
+
+    texts = WORK / "texts.jsonl"
+    graphs = WORK / "graphs"
+    try:
+        prepare("sample", a.corpus, a.texts, "--model", model, "--out", texts)
+    except Lost as reason:
+        sys.exit(f"no texts: {reason}")
+    rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()]
+    if not rows:
+        sys.exit(f"no texts in {a.corpus}")
+    for command, made, for_engines in [
+        ("graphs", "onnxruntime-int8.onnx", ("onnxruntime", "openvino", "fastembed")),
+        ("int8", "openvino-int8.xml", ("openvino-int8",)),
+    ]:
+        concerned = [n for n in wanted if n.startswith(for_engines) and n not in left_out]
+        if concerned and not (graphs / made).exists():
+            say(f"making {made}")
+            try:
+                prepare(command, "--model", model, "--out", graphs, "--texts", texts)
+            except Lost as reason:
+                left_out |= dict.fromkeys(concerned, f"its graph cannot be made: {reason}")
+
+    commands: dict[str, list[str]] = {}
+    for name in wanted:
+        if name in PEERS and name not in left_out:
+            commands[name] = [str(PYTHON), str(HERE / "worker.py"), name, "--model", str(model)]
+            commands[name] += ["--texts", str(texts), "--graphs", str(graphs), "--threads", str(a.threads)]
+    if ours := [name for name in wanted if name in OURS]:
+        try:
+            program = build_ours()
+            for name in ours:
+                commands[name] = [str(program), *OURS[name], "--texts", str(texts), "--model", str(model)]
+        except Lost as reason:
+            left_out |= dict.fromkeys(ours, str(reason))
+
+    workers: list[Worker] = []
+    try:
+        for name, command in commands.items():
+            try:
+                workers.append(start(name, command, a.isa, a.threads))
+            except Lost as reason:
+                left_out[name] = str(reason)
+        facts = machine()
+        measure(workers, a.rounds, left_out)
+        reference = next((vectors(w, len(rows)) for w in workers if w.name == REFERENCE), None)
+        for worker in workers:
+            worker.peak_mb = peak_mb(worker.process)
+            if reference:
+                cosines = [cosine(x, y) for x, y in zip(vectors(worker, len(rows)), reference)]
+                worker.cosine = min(cosines), fmean(cosines)
+    finally:
+        for worker in workers:
+            if worker.process.stdin:
+                worker.process.stdin.close()
+            worker.process.wait()
+
+    if not workers:
+        sys.exit("\n".join(["no engine could be measured"] + [f"{n}: {why}" for n, why in left_out.items()]))
+    figures = table(workers, rows, a.isa)
+    tokens = sum(row["tokens"] for row in rows)
+    sampled = {
+        "corpus": a.corpus.name,
+        "texts": len(rows),
+        "tokens": tokens,
+        "share_truncated": sum(row["cut"] for row in rows) / len(rows),
+    }
+    print(
+        f"{facts['cpu']}, {facts['cores']} cores, {a.threads} threads, {facts['date']}"
+        + (f", limited to {a.isa}" if a.isa else "")
+        + f", load before the runs {facts.get('load', 0):.1f}.\n"
+        f"{len(rows)} texts, {tokens / len(rows):.0f} tokens each on average, "
+        f"{sampled['share_truncated']:.0%} truncated; {a.rounds} rounds, in turn.\n"
+    )
+    print(markdown(figures, a.isa))
+    print("\n" + ratios(workers))
+    if left_out:
+        for why in dict.fromkeys(left_out.values()):
+            names = ", ".join(name for name, reason in left_out.items() if reason == why)
+            print(f"\nLeft out: {names}: {why}")
+    if a.json:
+        result = {"machine": facts, "isa": a.isa, "threads": a.threads, "rounds": a.rounds}
+        result |= {"sample": sampled, "engines": figures, "left_out": left_out}
+        a.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

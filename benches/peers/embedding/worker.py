@@ -1,0 +1,261 @@
+"""One embedding engine behind a pipe, so that the driver can run it in turn with the others.
+
+    worker.py ENGINE --texts FILE --model DIR --graphs DIR --threads N [--set KEY=VALUE ...]
+
+loads the model once and prints one line of JSON with what it is; then answers each line of JSON on
+standard input with another: `{"run": N}` embeds all texts, tokenising included, and says how long
+it took; `{"vectors": PATH}` writes the vectors of the last run as little-endian f32, row-major.
+
+Every engine gets the best setting found for it (`DEFAULTS`); `--set` tries another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+MAX_TOKENS = 256
+DIM = 384
+
+# batch: texts computed together. workers: how many batches at once, each on threads/workers threads.
+# Engines whose threads must wait for each other do better as two that need not, in small batches.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "torch-f32": {"batch": 32},
+    "torch-bf16": {"batch": 32},
+    "torch-autocast": {"batch": 32},
+    "onnxruntime-f32": {"batch": 4, "workers": 2},
+    "onnxruntime-int8": {"batch": 4, "workers": 2},
+    "openvino-f32": {"batch": 8, "workers": 2},
+    "openvino-bf16": {"batch": 8, "workers": 2},
+    "openvino-int8": {"batch": 8, "workers": 2},
+    "fastembed": {"batch": 8},
+}
+
+
+class Engine(Protocol):
+    """A loaded model."""
+
+    def versions(self) -> dict[str, str]: ...
+
+    def embed(self, texts: list[str]) -> np.ndarray: ...
+
+
+class Torch:
+    """sentence-transformers, which sorts by length itself."""
+
+    def __init__(self, precision: str, model: Path, threads: int, options: dict[str, Any]) -> None:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        torch.set_num_threads(threads)
+        self.batch = options["batch"]
+        self.context = torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast")
+        self.model = SentenceTransformer(str(model), device="cpu")
+        self.model.max_seq_length = MAX_TOKENS
+        if precision == "bf16":
+            self.model.bfloat16()
+        self.capability = torch.backends.cpu.get_cpu_capability()
+
+    def versions(self) -> dict[str, str]:
+        names = ["sentence-transformers", "torch"]
+        return {name: version(name) for name in names} | {"ATen": self.capability}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        with self.context:
+            vectors = self.model.encode(
+                texts, batch_size=self.batch, show_progress_bar=False, convert_to_tensor=True
+            )
+        return vectors.float().numpy()
+
+
+class Batches:
+    """Tokenising, sorting by length and padding, for the engines that come without it."""
+
+    def __init__(self, model: Path, batch: int) -> None:
+        from tokenizers import Tokenizer
+
+        self.tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+        self.tokenizer.enable_truncation(MAX_TOKENS)
+        self.tokenizer.no_padding()
+        self.batch = batch
+
+    def cut(self, texts: list[str]) -> list[tuple[list[int], dict[str, np.ndarray]]]:
+        """The places of the texts of each batch, and its inputs; longest first."""
+        ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts)]
+        order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
+        batches = []
+        for start in range(0, len(order), self.batch):
+            places = order[start : start + self.batch]
+            shape = (len(places), len(ids[places[0]]))
+            inputs = {name: np.zeros(shape, np.int64) for name in ("input_ids", "attention_mask")}
+            for row, place in enumerate(places):
+                inputs["input_ids"][row, : len(ids[place])] = ids[place]
+                inputs["attention_mask"][row, : len(ids[place])] = 1
+            batches.append((places, inputs))
+        return batches
+
+
+class OnnxRuntime:
+    """ONNX Runtime with the graph that its own optimiser fused."""
+
+    def __init__(
+        self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
+    ) -> None:
+        import onnxruntime
+
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = max(1, threads // options["workers"])
+        settings.inter_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(
+            str(graphs / f"onnxruntime-{precision}.onnx"), settings, providers=["CPUExecutionProvider"]
+        )
+        self.batches = Batches(model, options["batch"])
+        self.pool = ThreadPoolExecutor(options["workers"])
+
+    def versions(self) -> dict[str, str]:
+        return {"onnxruntime": version("onnxruntime")}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        batches = self.batches.cut(texts)
+        results = self.pool.map(lambda batch: self.session.run(None, batch[1])[0], batches)
+        vectors = np.empty((len(texts), DIM), np.float32)
+        for (places, _), result in zip(batches, results):
+            vectors[places] = result
+        return vectors
+
+
+class OpenVino:
+    """OpenVINO: `workers` streams, each with its share of the threads."""
+
+    def __init__(
+        self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
+    ) -> None:
+        import openvino
+
+        graph = "openvino-int8.xml" if precision == "int8" else "model.onnx"
+        self.compiled = openvino.Core().compile_model(
+            str(graphs / graph),
+            "CPU",
+            {
+                "INFERENCE_NUM_THREADS": threads,
+                "NUM_STREAMS": options["workers"],
+                "INFERENCE_PRECISION_HINT": "bf16" if precision == "bf16" else "f32",
+            },
+        )
+        self.precision = precision
+        self.queue = openvino.AsyncInferQueue(self.compiled, options["workers"])
+        self.batches = Batches(model, options["batch"])
+
+    def versions(self) -> dict[str, str]:
+        # What it computes in, which is not what was asked for where the processor lacks it.
+        actual = self.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+        if self.precision == "int8":
+            actual = f"int8, rest {actual}"
+        return {"openvino": version("openvino"), "computes in": actual}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        vectors = np.empty((len(texts), DIM), np.float32)
+
+        def store(request: Any, places: list[int]) -> None:
+            vectors[places] = request.get_output_tensor(0).data
+
+        self.queue.set_callback(store)
+        for places, inputs in self.batches.cut(texts):
+            self.queue.start_async(inputs, places)
+        self.queue.wait_all()
+        return vectors
+
+
+class FastEmbed:
+    """fastembed with our graph in place of the one it would download. It does not sort: we do."""
+
+    def __init__(self, graphs: Path, threads: int, options: dict[str, Any]) -> None:
+        from fastembed import TextEmbedding
+        from fastembed.common.model_description import ModelSource, PoolingType
+
+        TextEmbedding.add_custom_model(
+            model="local",
+            pooling=PoolingType.DISABLED,
+            normalization=False,
+            sources=ModelSource(hf="local/none"),
+            dim=DIM,
+            model_file="onnxruntime-f32.onnx",
+        )
+        self.model = TextEmbedding("local", specific_model_path=str(graphs), threads=threads)
+        self.batch = options["batch"]
+
+    def versions(self) -> dict[str, str]:
+        return {"fastembed": version("fastembed"), "onnxruntime": version("onnxruntime")}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        vectors = np.empty((len(texts), DIM), np.float32)
+        ordered = [texts[place] for place in order]
+        for place, vector in zip(order, self.model.embed(ordered, batch_size=self.batch)):
+            vectors[place] = vector
+        return vectors
+
+
+def load(name: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> Engine:
+    family, _, precision = name.partition("-")
+    if family == "torch":
+        return Torch(precision, model, threads, options)
+    if family == "onnxruntime":
+        return OnnxRuntime(precision, model, graphs, threads, options)
+    if family == "openvino":
+        return OpenVino(precision, model, graphs, threads, options)
+    return FastEmbed(graphs, threads, options)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engine", choices=DEFAULTS)
+    parser.add_argument("--texts", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--graphs", type=Path, required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
+    arguments = parser.parse_args()
+
+    # Standard output is the driver's: what libraries print goes to standard error.
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def answer(value: dict[str, Any]) -> None:
+        print(json.dumps(value), file=out, flush=True)
+
+    options = dict(DEFAULTS[arguments.engine])
+    for pair in arguments.set:
+        key, _, value = pair.partition("=")
+        options[key] = int(value) if value.isdigit() else value
+    with arguments.texts.open(encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    engine = load(
+        arguments.engine, arguments.model, arguments.graphs, arguments.threads, options
+    )
+    answer({"ready": arguments.engine, "versions": engine.versions(), "settings": options})
+
+    vectors = np.empty(0)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "run" in request:
+            start, cpu = time.perf_counter(), time.process_time()
+            vectors = engine.embed(texts)
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+            answer({"run": request["run"], "seconds": seconds, "cpu_seconds": cpu, "texts": len(texts)})
+        elif "vectors" in request:
+            np.ascontiguousarray(vectors, "<f4").tofile(request["vectors"])
+            answer({"vectors": request["vectors"]})
+
+
+if __name__ == "__main__":
+    main()
