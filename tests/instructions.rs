@@ -1,0 +1,220 @@
+//! How many instructions each kernel of the CPU encoder takes, against a committed table: times are
+//! noise on most machines, counts are not, and a kernel that lost its vectors shows at once.
+//!
+//! A forked child runs one kernel with the processor's trap flag set, and counts the traps. Only the
+//! program's own instructions count: what the C library does to copy or clear memory differs between
+//! processors. Counts belong to the optimised build and to the compiler that `Cargo.toml` names; a new one
+//! may need a new table, which the failure prints.
+
+use crate::common::note;
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[test]
+fn kernels_take_the_instructions_they_took() {
+    note("SKIPPED: instructions are counted on Linux on x86-64");
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod counting {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use chunkmill::embed::cpu::kernel::{
+        Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, Operand, Precision, Scratch, Then,
+    };
+
+    use super::note;
+
+    /// More or less than the table by this share is a failure.
+    const SHARE: f64 = 0.03;
+
+    /// So few instructions more or less are none, whatever their share: a check of a length.
+    const FEW: u64 = 15;
+
+    /// One register tile of rows, the narrowest layer, two tiles of queries: a step costs microseconds, and in
+    /// some virtual machines twenty.
+    const ROWS: usize = 6;
+    const INPUTS: usize = 64;
+    const OUTPUTS: usize = 64;
+    const TOKENS: usize = 12;
+    const HEAD: usize = 32;
+
+    /// Instructions counted in the child, and the program's own code. Only children of this module use them.
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    static CODE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+    /// Addresses of the running program's own code.
+    fn code() -> [u64; 2] {
+        let program = fs::read_link("/proc/self/exe").unwrap();
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let mut own = maps.lines().filter(|line| line.contains("r-xp") && line.ends_with(program.to_str().unwrap()));
+        let (start, end) = own.next().unwrap().split(' ').next().unwrap().split_once('-').unwrap();
+        [start, end].map(|address| u64::from_str_radix(address, 16).unwrap())
+    }
+
+    /// Called after every instruction.
+    #[expect(unsafe_code, reason = "a signal handler gets pointers")]
+    extern "C" fn on_trap(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: the system passes the interrupted thread's state to a handler set with `SA_SIGINFO`.
+        let at = unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] };
+        let [start, end] = [&CODE[0], &CODE[1]].map(|address| address.load(Ordering::Relaxed));
+        if (start..end).contains(&at.cast_unsigned()) {
+            COUNT.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs `work` with the processor's trap flag set. Only for a child that nobody else lives in.
+    #[expect(unsafe_code, reason = "the trap flag and its signal")]
+    fn step_through(work: &mut dyn FnMut()) -> u64 {
+        // SAFETY: the handler only touches atomics, and every trap comes from this thread, which is the only
+        // one. The flag is set and cleared on the stack, where the compiler expects no value of its own.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_trap as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGTRAP, &raw const action, std::ptr::null_mut());
+            std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
+            work();
+            std::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq");
+        }
+        COUNT.load(Ordering::Relaxed)
+    }
+
+    /// Counts the program's own instructions in `work`; nothing if the system does not step.
+    ///
+    /// They are counted in a forked child, which has only this thread. Other threads may have held the
+    /// allocator's locks, so `work` must not allocate when it is run a second time.
+    #[expect(unsafe_code, reason = "a forked child")]
+    fn count(work: &mut dyn FnMut()) -> Option<u64> {
+        work();
+        for (to, address) in CODE.iter().zip(code()) {
+            to.store(address, Ordering::Relaxed);
+        }
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        // SAFETY: the child allocates nothing, runs `work`, makes system calls, and never returns from here.
+        let child = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let bytes = step_through(work).to_ne_bytes();
+                libc::write(writer.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
+                libc::_exit(0);
+            }
+            child
+        };
+        assert!(child > 0, "fork: {}", std::io::Error::last_os_error());
+        drop(writer);
+        let mut bytes = [0; 8];
+        let read = reader.read_exact(&mut bytes);
+        let mut status = 0;
+        // SAFETY: a plain system call on a child of ours; `status` outlives it.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(read.is_ok() && status == 0, "the child that was to be counted ended with status {status:#x}");
+        Some(u64::from_ne_bytes(bytes)).filter(|&count| count > 0)
+    }
+
+    /// Numbers between -1 and 1, the same every time.
+    fn numbers(len: usize) -> Vec<f32> {
+        (0_u32..).take(len).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0).collect()
+    }
+
+    /// Counts every kernel of an instruction set: `isa precision kernel` and the count.
+    fn measure(isa: Isa) -> Option<BTreeMap<String, u64>> {
+        let mut counts = BTreeMap::new();
+        for precision in Precision::ALL {
+            let kernel = Kernel::new(isa, precision).unwrap();
+            let mut add = |name: &str, work: &mut dyn FnMut()| {
+                counts.insert(format!("{isa} {precision} {name}"), count(work)?);
+                Some(())
+            };
+            let input = Input::observed(&vec![1.0; INPUTS], Some(GELU_FLOOR));
+            let matrix = kernel.matrix(&numbers(OUTPUTS * INPUTS), &numbers(OUTPUTS), &input);
+            let (mut rows, mut operand) = (numbers(ROWS * INPUTS), Operand::default());
+            add("hold", &mut || kernel.hold(&mut rows, INPUTS, ROWS, &input, &mut operand))?;
+            let mut out = vec![0.0; ROWS * OUTPUTS];
+            add("multiply", &mut || kernel.multiply(&operand, &matrix, Then::Store, &mut out))?;
+            add("multiply-gelu", &mut || kernel.multiply(&operand, &matrix, Then::Gelu, &mut out))?;
+            if precision == Precision::F32 {
+                let (weight, bias) = (Floats::new(INPUTS), Floats::new(INPUTS));
+                add("layer-norm", &mut || kernel.layer_norm(&mut rows, INPUTS, &weight, &bias, 1e-12))?;
+            }
+            if precision != Precision::Int8 {
+                let heads = numbers(3 * TOKENS * HEAD);
+                let (mut out, mut scratch) = (vec![0.0; TOKENS * HEAD], Scratch::default());
+                add("attend", &mut || {
+                    let [queries, keys, values] = [0, 1, 2].map(|part| &heads[part * HEAD..]);
+                    let job = Attention::new([queries, keys, values], 3 * HEAD, TOKENS, HEAD, 0.2);
+                    kernel.attend(job, &mut out, HEAD, &mut scratch);
+                })?;
+            }
+        }
+        Some(counts)
+    }
+
+    /// What is wrong with counts, by the table's lines.
+    fn complaints(table: &str, counts: &BTreeMap<String, u64>) -> Vec<String> {
+        let lines = table.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '));
+        let table: BTreeMap<&str, u64> = lines.map(|(name, count)| (name, count.parse().unwrap())).collect();
+        let mut found = Vec::new();
+        for (name, &count) in counts {
+            let Some(&before) = table.get(name.as_str()) else {
+                found.push(format!("new: {name} {count}"));
+                continue;
+            };
+            let share = count as f64 / before as f64 - 1.0;
+            if share.abs() > SHARE && count.abs_diff(before) > FEW {
+                let what = if share > 0.0 { "slower" } else { "faster, update the table" };
+                found.push(format!("{what}: {name} {count} (was {before}, {:+.1} %)", share * 100.0));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn kernels_take_the_instructions_they_took() {
+        if cfg!(debug_assertions) {
+            return note("SKIPPED: instructions are counted of optimised builds");
+        }
+        let sets = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+        let counts: Option<Vec<_>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = sets.map(|isa| scope.spawn(move || measure(isa))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let Some(counts) = counts else {
+            let refused = "this system does not step through instructions";
+            assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{refused}");
+            return note(&format!("SKIPPED: {refused}"));
+        };
+        let counts = counts.into_iter().flatten().collect();
+        let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/instructions.txt");
+        let found = complaints(&fs::read_to_string(table).unwrap_or_default(), &counts);
+        let lines: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        assert!(
+            found.is_empty(),
+            "{}\n\ntests/golden/instructions.txt as counted here:\n{}",
+            found.join("\n"),
+            lines.join("\n")
+        );
+    }
+
+    #[test]
+    fn a_count_is_exact_and_more_less_and_unknown_are_told_apart() {
+        let mut sink = 0_u64;
+        let mut spin = |turns: u64| count(&mut || (0..turns).for_each(|i| sink = std::hint::black_box(sink ^ i)));
+        if let (Some(none), Some(one), Some(hundred)) = (spin(0), spin(1), spin(101)) {
+            assert!(none < one && hundred > none + 200, "{none}, {one}, {hundred}");
+            assert_eq!(Some(hundred), spin(101), "the same every time");
+        }
+        let counts = |count| BTreeMap::from([("avx2 f32 hold".to_owned(), count)]);
+        let table = "# a comment\navx2 f32 hold 1000\navx512 f32 hold 1\n";
+        assert_eq!(complaints(table, &counts(1029)), [""; 0]);
+        assert_eq!(complaints(table, &counts(971)), [""; 0]);
+        assert_eq!(complaints(table, &counts(1031)), ["slower: avx2 f32 hold 1031 (was 1000, +3.1 %)"]);
+        assert_eq!(complaints(table, &counts(969)), ["faster, update the table: avx2 f32 hold 969 (was 1000, -3.1 %)"]);
+        assert_eq!(complaints("avx2 f32 hold 100", &counts(115)), [""; 0]);
+        assert_eq!(complaints("", &counts(7)), ["new: avx2 f32 hold 7"]);
+    }
+}
