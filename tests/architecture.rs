@@ -82,7 +82,7 @@ fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
         let text = fs::read_to_string(&file).unwrap();
         let own = module_of(&file, &root);
         if text.contains("candle_core::") || text.contains("candle_nn::") {
-            assert_eq!(file, root.join("embed/candle.rs"));
+            assert!(file.starts_with(root.join("embed/candle")) || file == root.join("embed/candle.rs"));
         }
         if text.contains("clap::") {
             assert_eq!(own.as_deref(), Some("cli"), "{}", file.display());

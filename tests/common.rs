@@ -1,18 +1,17 @@
 //! What several test modules need.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use candle_core::{Device, Tensor};
 use chunkmill::chunk::{Chunk, Spec, chunk};
 use chunkmill::document::Document;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub use crate::promises::{Words, sizer};
+pub use crate::tiny::tiny_model;
 
 /// A document and its chunks.
 pub struct Cut {
@@ -161,100 +160,4 @@ pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
             None
         }
     }
-}
-
-const VOCABULARY: [&str; 16] =
-    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "cat", "dog", "sat", "ran", "##s", "on", "mat", ".", ",", "and"];
-
-/// Dimensions of the made-up model: wide enough that products take the code that real ones take.
-pub const TINY_DIM: usize = 160;
-
-/// Writes a BERT model with made-up weights, in sentence-transformers' layout.
-pub fn tiny_model(folder: &Path) {
-    let (dim, inner, layers, positions) = (TINY_DIM, 2 * TINY_DIM, 2, 32);
-    let vocabulary: HashMap<&str, usize> = VOCABULARY.iter().enumerate().map(|(id, word)| (*word, id)).collect();
-    let special = |word: &str| json!({"id": word, "ids": [vocabulary[word]], "tokens": [word]});
-    let files = [
-        (
-            "modules.json",
-            json!([
-                {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-                {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
-                {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
-            ]),
-        ),
-        ("1_Pooling/config.json", json!({"word_embedding_dimension": dim, "pooling_mode_mean_tokens": true})),
-        ("sentence_bert_config.json", json!({"max_seq_length": 12, "do_lower_case": false})),
-        (
-            "config.json",
-            json!({
-                "model_type": "bert", "vocab_size": VOCABULARY.len(), "hidden_size": dim, "num_hidden_layers": layers,
-                "num_attention_heads": 2, "intermediate_size": inner, "hidden_act": "gelu", "hidden_dropout_prob": 0.0,
-                "max_position_embeddings": positions, "type_vocab_size": 2, "initializer_range": 0.02,
-                "layer_norm_eps": 1e-12, "pad_token_id": 0,
-            }),
-        ),
-        (
-            "tokenizer.json",
-            json!({
-                "version": "1.0",
-                // Wrong on purpose, as in shipped files: the model's own limit must win.
-                "truncation": {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
-                "padding": {"strategy": {"Fixed": 7}, "direction": "Right", "pad_to_multiple_of": null,
-                            "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
-                "added_tokens": [],
-                "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
-                               "strip_accents": null, "lowercase": true},
-                "pre_tokenizer": {"type": "BertPreTokenizer"},
-                "post_processor": {
-                    "type": "TemplateProcessing",
-                    "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
-                               {"SpecialToken": {"id": "[SEP]", "type_id": 0}}],
-                    "pair": [],
-                    "special_tokens": {"[CLS]": special("[CLS]"), "[SEP]": special("[SEP]")},
-                },
-                "decoder": null,
-                "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                          "max_input_chars_per_word": 100, "vocab": vocabulary},
-            }),
-        ),
-    ];
-    for (name, value) in files {
-        write(folder, name, value.to_string().as_bytes());
-    }
-    let mut tensors: HashMap<String, Tensor> = HashMap::new();
-    let mut seed = 1u32;
-    let mut add = |name: String, shape: &[usize], base: f32| {
-        let values: Vec<f32> = (0..shape.iter().product())
-            .map(|_| {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                base + ((seed >> 16) as f32 / 65536.0 - 0.5) / 4.0
-            })
-            .collect();
-        tensors.insert(name, Tensor::from_vec(values, shape, &Device::Cpu).unwrap());
-    };
-    add("embeddings.word_embeddings.weight".to_owned(), &[VOCABULARY.len(), dim], 0.0);
-    add("embeddings.position_embeddings.weight".to_owned(), &[positions, dim], 0.0);
-    add("embeddings.token_type_embeddings.weight".to_owned(), &[2, dim], 0.0);
-    add("embeddings.LayerNorm.weight".to_owned(), &[dim], 1.0);
-    add("embeddings.LayerNorm.bias".to_owned(), &[dim], 0.0);
-    for layer in 0..layers {
-        let linear = [
-            ("attention.self.query", dim, dim),
-            ("attention.self.key", dim, dim),
-            ("attention.self.value", dim, dim),
-            ("attention.output.dense", dim, dim),
-            ("intermediate.dense", inner, dim),
-            ("output.dense", dim, inner),
-        ];
-        for (name, rows, columns) in linear {
-            add(format!("encoder.layer.{layer}.{name}.weight"), &[rows, columns], 0.0);
-            add(format!("encoder.layer.{layer}.{name}.bias"), &[rows], 0.0);
-        }
-        for name in ["attention.output.LayerNorm", "output.LayerNorm"] {
-            add(format!("encoder.layer.{layer}.{name}.weight"), &[dim], 1.0);
-            add(format!("encoder.layer.{layer}.{name}.bias"), &[dim], 0.0);
-        }
-    }
-    candle_core::safetensors::save(&tensors, folder.join("model.safetensors")).unwrap();
 }

@@ -1,15 +1,17 @@
-//! Models through candle, on any device: the only file that knows the tensor library.
+//! Models through candle, on any device: with [`network`] all that knows the tensor library.
 //!
 //! A batch of texts of equal length is computed without padding and without a mask; [`batch`]
 //! makes only such batches, so that a vector does not depend on what else was in its batch.
 //!
 //! [`batch`]: super::batch
 
+mod network;
+
 use std::collections::HashMap;
 
 use candle_core::{DType, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::{BertModel, Config};
+
+use network::{Family, Network, SUPPORTED};
 
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
@@ -23,7 +25,7 @@ pub(super) struct Candle {
     info: ModelInfo,
     tokenizer: ModelTokenizer,
     pooling: Pooling,
-    network: BertModel,
+    network: Network,
     device: candle_core::Device,
 }
 
@@ -37,13 +39,13 @@ impl Candle {
                 help: "use --precision auto".to_owned(),
             });
         }
-        if settings.model_type != "bert" {
-            let problem = format!("networks of type `{}` are not supported", settings.model_type);
-            return Err(folder.error(problem, "use a BERT model: all-MiniLM, bge, e5, gte, mxbai-embed-large"));
-        }
-        let config: Config = serde_json::from_slice(&settings.config)
-            .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?;
-        let dim = config.hidden_size;
+        let family = Family::read(&settings.model_type, &settings.config, settings.tokenizer.max_tokens())
+            .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?
+            .ok_or_else(|| {
+                let problem = format!("networks of type `{}` are not supported", settings.model_type);
+                folder.error(problem, &format!("use a model of type {SUPPORTED}"))
+            })?;
+        let dim = family.dim();
         if device == Device::Cpu {
             // Texts are embedded in parallel; products inside them must not be split again.
             gemm::set_threading_threshold(usize::MAX);
@@ -51,8 +53,7 @@ impl Candle {
         let device = open(device)?;
         let Tensors(tensors) = Tensors::read(&mut folder, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
-        let variables = VarBuilder::from_tensors(tensors, DType::F32, &device);
-        let network = BertModel::load(variables, &config).map_err(damaged)?;
+        let network = family.build(tensors, &device).map_err(damaged)?;
         let info = folder.info(&settings, dim, Engine::Candle, Precision::F32);
         Ok(Self { info, tokenizer: settings.tokenizer, pooling: settings.pooling, network, device })
     }
@@ -65,7 +66,7 @@ impl Candle {
         };
         let ids = padded(&|ids, at| ids.get(at).copied().unwrap_or_default())?;
         let mask = if ragged { Some(padded(&|ids, at| u32::from(at < ids.len()))?) } else { None };
-        let hidden = self.network.forward(&ids, &ids.zeros_like()?, mask.as_ref())?;
+        let hidden = self.network.forward(&ids, mask.as_ref())?;
         hidden.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
     }
 }
@@ -83,6 +84,9 @@ impl Embedder for Candle {
         let width = batch.iter().map(|ids| ids.len()).max().unwrap_or_default();
         if width == 0 {
             return Ok(vec![0.0; batch.len() * self.info.dim]);
+        }
+        if !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
+            return batch.iter().map(|ids| self.embed(&[ids])).collect::<Result<Vec<_>>>().map(|rows| rows.concat());
         }
         let dim = self.info.dim;
         let hidden = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;

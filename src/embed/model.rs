@@ -309,6 +309,8 @@ struct PoolingConfig {
 struct Config {
     model_type: String,
     max_position_embeddings: Option<usize>,
+    n_positions: Option<usize>,
+    pad_token_id: Option<usize>,
 }
 
 #[derive(Deserialize, Default)]
@@ -356,7 +358,8 @@ impl Settings {
             );
         };
         let config = folder.read("config.json")?;
-        let Config { model_type, max_position_embeddings } = folder.json("config.json", &config)?;
+        let Config { model_type, max_position_embeddings, n_positions, pad_token_id } =
+            folder.json("config.json", &config)?;
         let sentence: SentenceConfig = match folder.read_optional("sentence_bert_config.json")? {
             Some(bytes) => folder.json("sentence_bert_config.json", &bytes)?,
             None => SentenceConfig::default(),
@@ -365,7 +368,9 @@ impl Settings {
             Some(bytes) => folder.json("config_sentence_transformers.json", &bytes)?,
             None => PromptConfig::default(),
         };
-        let limits = [sentence.max_seq_length, max_position_embeddings];
+        let unused = first_position(&model_type, pad_token_id);
+        let positions = max_position_embeddings.map(|count| count.saturating_sub(unused));
+        let limits = [sentence.max_seq_length, positions, n_positions];
         let Some(max_tokens) = limits.into_iter().flatten().min() else {
             return Err(folder
                 .error("no file says how many tokens it reads", "add sentence_bert_config.json with max_seq_length"));
@@ -374,6 +379,14 @@ impl Settings {
         let tokenizer = ModelTokenizer::new(&bytes, max_tokens, sentence.do_lower_case, &prompts)
             .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
         Ok(Self { model_type, config, pooling, normalize, tokenizer })
+    }
+}
+
+/// The position that a text's first token has: `RoBERTa`'s kin count from behind the id of padding.
+pub(super) fn first_position(model_type: &str, pad_token_id: Option<usize>) -> usize {
+    match model_type {
+        "roberta" | "xlm-roberta" | "camembert" => pad_token_id.unwrap_or(1).saturating_add(1),
+        _ => 0,
     }
 }
 

@@ -20,7 +20,8 @@ pub struct Shape {
     pub layers: usize,
     /// Added to variances.
     pub epsilon: f32,
-    /// Position of a text's first token.
+    /// Position of a text's first token. Where it is not 0 it follows the id of padding: a token of that id
+    /// in a text, say of one about padding, lies at the position of its id and is not counted.
     pub first_position: usize,
 }
 
@@ -135,7 +136,7 @@ impl Encoder {
         for row in positions.chunks_exact_mut(shape.hidden) {
             row.iter_mut().zip(&embeddings.every).for_each(|(x, y)| *x += y);
         }
-        let layers = Vec::with_capacity(shape.layers);
+        let layers = Vec::new();
         let words = embeddings.words;
         let mut encoder = Self { kernel, words, positions, norm: padded(&embeddings.norm), layers, shape };
         let mut workspace = Workspace::default();
@@ -202,10 +203,14 @@ impl Encoder {
         let size = self.shape.hidden;
         let mut rows = hidden.chunks_exact_mut(self.shape.width());
         for ids in texts {
-            for (position, &id) in ids.iter().enumerate() {
+            let mut next = self.shape.first_position;
+            for &id in *ids {
                 let Some(row) = rows.next() else { return };
+                let is_padding = id as usize + 1 == self.shape.first_position;
+                let position = if is_padding { id as usize } else { next };
+                next += usize::from(!is_padding);
                 let word = &self.words[id as usize * size..][..size];
-                let place = &self.positions[(self.shape.first_position + position) * size..][..size];
+                let place = &self.positions[position * size..][..size];
                 for ((x, word), place) in row.iter_mut().zip(word).zip(place) {
                     *x = word + place;
                 }

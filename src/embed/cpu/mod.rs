@@ -29,15 +29,16 @@ use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, PrecisionSetting, Role, candle, failed};
 use crate::error::Result;
 use crate::tokens::TokenCounter;
-use encoder::{Encoder, Shape, Workspace};
+use encoder::{Encoder, Workspace};
 use kernel::{Isa, Kernel, Precision};
+use weights::Network;
 
 /// Tokens in a batch when nothing else is said: what of them is worked on together stays in a core's cache.
 const BATCH_TOKENS: usize = 384;
 
 /// How a model will be run, decided before any weight is read.
 pub(super) struct Plan {
-    shape: Shape,
+    network: Network,
     kernel: Kernel,
 }
 
@@ -54,7 +55,8 @@ impl Plan {
             PrecisionSetting::Auto => Precision::F32,
         };
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor has no {isa}"))?;
-        Ok(Self { shape: weights::shape(&settings.model_type, &settings.config)?, kernel })
+        let network = Network::read(&settings.config, settings.tokenizer.max_tokens()).map_err(|e| e.to_string())?;
+        Ok(Self { network, kernel })
     }
 }
 
@@ -70,16 +72,17 @@ pub(super) struct Cpu {
 
 impl Cpu {
     pub(super) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
-        let Plan { shape, kernel } = plan;
+        let Plan { network, kernel } = plan;
         let tensors = candle::Tensors::read(&mut folder, &candle_core::Device::Cpu)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
         let source = |name: &str| tensors.floats(name);
-        let embeddings = weights::embeddings(&shape, &source).map_err(damaged)?;
-        let (dim, precision) = (shape.hidden, kernel.precision());
+        let weights = network.open(&source).map_err(damaged)?;
+        let embeddings = weights.embeddings().map_err(damaged)?;
+        let (dim, precision) = (network.shape().hidden, kernel.precision());
         let samples = if precision == Precision::Int8 { samples::encode(&settings.tokenizer)? } else { Vec::new() };
-        let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).collect();
-        let layer = |index| weights::layer(index, &source);
-        let encoder = Encoder::new(kernel, shape, embeddings, &samples, layer).map_err(damaged)?;
+        let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
+        let layer = |index| weights.layer(index);
+        let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
         tracing::info!("{} runs on the CPU in {precision} with {}", folder.id, kernel.isa());
         let info = folder.info(&settings, dim, Engine::Cpu, precision);
         let Settings { tokenizer, pooling, .. } = settings;

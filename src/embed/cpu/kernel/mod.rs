@@ -24,6 +24,7 @@ mod simd;
 use crate::named::named;
 use buffer::Words;
 pub use buffer::{Floats, Scratch};
+pub use ops::MAX_HEAD;
 
 /// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
 pub const PAD: usize = 64;

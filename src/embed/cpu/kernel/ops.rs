@@ -580,7 +580,7 @@ unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usi
 }
 
 /// Widest head.
-pub(super) const MAX_HEAD: usize = 256;
+pub const MAX_HEAD: usize = 256;
 
 /// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
 #[inline(always)]

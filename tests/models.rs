@@ -1,0 +1,449 @@
+//! Every family of networks: candle runs it as its authors' code does, our encoder runs those it says
+//! it runs as candle does, and what neither computes is refused with a reason.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use candle_core::{Device, Tensor};
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{Backend, Embedder, Engine, Isa, Precision, PrecisionSetting, Role, load};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::tiny::Tiny;
+
+/// Texts of several lengths, the longest longer than any model reads.
+const TEXTS: [&str; 6] = [
+    "the cat sat on a dog",
+    "the dog sat on a cat",
+    "",
+    "a cat , a dog and the mat ran and sat . the dogs sat on the mat , and a cat ran on and on .",
+    "mat",
+    "cats ran , dogs sat , the mat and the cats ran , a dog ran on the mat , cats and dogs sat on a mat and ran . \
+     the cat and the dog , the mat and a cat . on a mat the dogs ran and sat and ran and sat .",
+];
+
+/// Networks that our encoder runs too, in the proportions of real ones: heads of 64, 32, 16 and 26.
+fn runs_on_cpu() -> Vec<Tiny> {
+    vec![
+        Tiny::new("bert", 128, 2),
+        Tiny::new("bert", 48, 3),
+        Tiny::new("bert", 312, 12),
+        Tiny { inner: 384, layers: 6, ..Tiny::new("bert", 96, 3) },
+        Tiny::new("distilbert", 128, 2),
+        Tiny::new("distilbert", 48, 3),
+        Tiny::new("roberta", 128, 2),
+        Tiny::new("xlm-roberta", 312, 12),
+        Tiny::new("camembert", 48, 3),
+    ]
+}
+
+fn every() -> Vec<Tiny> {
+    let mut all = runs_on_cpu();
+    all.extend([
+        Tiny::new("modernbert", 128, 2),
+        Tiny::new("modernbert", 48, 3),
+        Tiny::new("nomic_bert", 128, 2),
+        Tiny::new("jina", 128, 2),
+        Tiny::new("jina", 48, 3),
+    ]);
+    all
+}
+
+fn written(tiny: Tiny) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    tiny.write(folder.path());
+    folder
+}
+
+fn open(folder: &Path, backend: impl Into<Backend>) -> Box<dyn Embedder> {
+    load(backend, &ModelRef::Folder(folder.to_owned())).unwrap()
+}
+
+fn ids(embedder: &dyn Embedder) -> Vec<Vec<u32>> {
+    TEXTS.iter().map(|text| embedder.encode(text, Role::Document).unwrap().ids).collect()
+}
+
+/// Each text's vector, computed alone.
+fn alone(embedder: &dyn Embedder) -> Vec<Vec<f32>> {
+    ids(embedder).iter().map(|ids| embedder.embed(&[ids]).unwrap()).collect()
+}
+
+fn vectors(tiny: Tiny, backend: impl Into<Backend>) -> Vec<Vec<f32>> {
+    let folder = written(tiny);
+    alone(open(folder.path(), backend).as_ref())
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum::<f64>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn farthest(a: &[Vec<f32>], b: &[Vec<f32>]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    let pairs = a.iter().zip(b).flat_map(|(a, b)| {
+        assert_eq!(a.len(), b.len());
+        a.iter().zip(b)
+    });
+    pairs.fold(0.0, |most, (x, y)| most.max((x - y).abs()))
+}
+
+fn in_floats(isa: Isa) -> Backend {
+    Backend {
+        engine: Engine::Cpu,
+        precision: PrecisionSetting::Fixed(Precision::F32),
+        isa: Some(isa),
+        ..Backend::default()
+    }
+}
+
+#[test]
+fn every_family_runs_and_padding_changes_nothing() {
+    for tiny in every() {
+        let folder = written(tiny);
+        let embedder = open(folder.path(), Engine::Candle);
+        assert_eq!((embedder.info().dim, embedder.info().max_tokens), (tiny.hidden, 40), "{tiny:?}");
+        let alone = alone(embedder.as_ref());
+        let ids = ids(embedder.as_ref());
+        assert_eq!(ids[5].len(), 40, "the longest text is cut");
+        let batch: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
+        let together = embedder.embed(&batch).unwrap();
+        let together: Vec<Vec<f32>> = together.chunks(tiny.hidden).map(<[f32]>::to_vec).collect();
+        let far = farthest(&alone, &together);
+        assert!(far < 1e-5, "{tiny:?}: {far} between texts alone and padded together");
+        let swapped = cosine(&alone[0], &alone[1]);
+        assert!(swapped < 0.999_999, "{tiny:?} does not see the order of words: {swapped}");
+        assert!(cosine(&alone[0], &alone[3]) < 0.999, "{tiny:?}");
+    }
+}
+
+#[test]
+fn our_encoder_agrees_with_candle() {
+    for tiny in runs_on_cpu() {
+        let folder = written(tiny);
+        let candle = alone(open(folder.path(), Engine::Candle).as_ref());
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let embedder = open(folder.path(), in_floats(isa));
+            let ours = alone(embedder.as_ref());
+            for ((candle, ours), text) in candle.iter().zip(&ours).zip(TEXTS) {
+                let cosine = cosine(candle, ours);
+                assert!(cosine >= 0.99999, "{tiny:?} with {isa}: {cosine} for {text:?}");
+            }
+            let far = farthest(&candle, &ours);
+            assert!(far < 1e-5, "{tiny:?} with {isa}: {far}");
+            let ids = ids(embedder.as_ref());
+            let batch: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
+            assert_eq!(embedder.embed(&batch).unwrap(), ours.concat(), "{tiny:?} with {isa}: not a bit differs");
+        }
+        let embedder = open(folder.path(), Engine::Auto);
+        assert_eq!(embedder.info().engine, Engine::Cpu, "{tiny:?}");
+    }
+}
+
+#[test]
+fn distilbert_is_bert_without_token_types() {
+    // This also shows that its activation is the exact GELU.
+    for backend in [Backend::from(Engine::Candle), in_floats(Isa::best())] {
+        let bert = vectors(Tiny { types: false, ..Tiny::new("bert", 128, 2) }, backend);
+        let distil = vectors(Tiny { types: false, ..Tiny::new("distilbert", 128, 2) }, backend);
+        assert!(farthest(&bert, &distil) < 1e-6, "{}", farthest(&bert, &distil));
+        let types = vectors(Tiny::new("bert", 128, 2), backend);
+        assert!(farthest(&bert, &types) > 1e-4, "token types count");
+    }
+}
+
+#[test]
+fn vectors_are_those_of_the_families_authors() {
+    for (tiny, golden) in golden() {
+        let cpu = !matches!(tiny.family, "modernbert" | "nomic_bert" | "jina");
+        for backend in [Backend::from(Engine::Candle), in_floats(Isa::best())].into_iter().take(1 + usize::from(cpu)) {
+            let ours = &vectors(tiny, backend)[3];
+            for (index, (x, y)) in ours.iter().zip(golden).enumerate() {
+                assert!((x - y).abs() < 2e-6, "{tiny:?}: value {index} is {x}, not {y}, by {}", backend.engine);
+            }
+        }
+    }
+}
+
+/// The first values of the vector of `TEXTS[3]`, computed in f64 by transformers 5.23; Jina's, which are not in
+/// it, by a program in PyTorch that was written for this from their description.
+fn golden() -> [(Tiny, [f32; 6]); 9] {
+    [
+        (Tiny::new("bert", 128, 2), [0.1274136, -0.0724429, 0.0976834, 0.0857933, 0.0726926, -0.1002641]),
+        (Tiny::new("distilbert", 128, 2), [0.065743, 0.0063177, 0.1179845, -0.0383234, -0.0767317, -0.0882674]),
+        (Tiny::new("roberta", 128, 2), [0.1324015, -0.0720129, 0.0961485, 0.0902469, 0.0690011, -0.0999358]),
+        (Tiny::new("xlm-roberta", 312, 12), [-0.0424295, 0.0548092, -0.0273142, 0.0041231, -0.0596859, 0.0035802]),
+        (Tiny::new("modernbert", 128, 2), [-0.021511, 0.0555177, 0.0196158, 0.114096, -0.1655005, 0.0702009]),
+        (Tiny::new("modernbert", 48, 3), [-0.0788594, -0.0092115, 0.0939493, -0.3623583, 0.2751156, 0.0781823]),
+        (Tiny::new("nomic_bert", 128, 2), [0.1422233, 0.0450218, 0.2015997, -0.0731924, -0.0207615, 0.1499426]),
+        (Tiny::new("jina", 128, 2), [0.0654848, -0.0427479, 0.1612298, -0.0049304, -0.0108515, 0.0799549]),
+        (Tiny::new("jina", 48, 3), [0.1079177, 0.266979, 0.3012195, 0.0100559, 0.0184172, 0.1499049]),
+    ]
+}
+
+#[test]
+fn padding_named_in_a_text_is_not_counted_where_positions_start_behind_it() {
+    let embed = |tiny: Tiny, backend: Backend, ids: &[u32]| open(written(tiny).path(), backend).embed(&[ids]).unwrap();
+    for family in ["bert", "roberta"] {
+        let tiny = Tiny::new(family, 48, 3);
+        let ids = [0, 4, 1, 5, 6, 1, 7, 2];
+        let candle = embed(tiny, Engine::Candle.into(), &ids);
+        assert!(farthest(&[candle], &[embed(tiny, in_floats(Isa::best()), &ids)]) < 1e-5, "{family}");
+    }
+}
+
+#[test]
+fn a_token_without_a_vector_is_an_error() {
+    let folder = written(Tiny::new("bert", 48, 3));
+    reconfigure(folder.path(), |config| config["vocab_size"] = json!(10));
+    retensor(folder.path(), |tensors| {
+        let words = tensors.get_mut("embeddings.word_embeddings.weight").unwrap();
+        *words = words.narrow(0, 0, 10).unwrap().contiguous().unwrap();
+    });
+    let precision = |precision| Backend { precision: PrecisionSetting::Fixed(precision), ..Engine::Cpu.into() };
+    for backend in [Engine::Candle.into(), precision(Precision::F32), precision(Precision::Int8)] {
+        let embedder = open(folder.path(), backend);
+        let known = embedder.encode("the cat", Role::Document).unwrap().ids;
+        assert!(embedder.embed(&[&known]).is_ok());
+        let unknown = embedder.encode("the mat .", Role::Document).unwrap().ids;
+        assert!(embedder.embed(&[&unknown]).is_err(), "{backend:?}");
+    }
+}
+
+#[test]
+fn names_of_tensors_may_have_a_prefix() {
+    for (family, prefix) in [
+        ("bert", "bert."),
+        ("distilbert", "distilbert."),
+        ("roberta", "roberta."),
+        ("xlm-roberta", "roberta."),
+        ("camembert", "roberta."),
+        ("modernbert", "model."),
+        ("nomic_bert", "bert."),
+        ("jina", "bert."),
+    ] {
+        let tiny = Tiny::new(family, 48, 3);
+        let engines = if matches!(family, "modernbert" | "nomic_bert" | "jina") {
+            vec![Engine::Candle]
+        } else {
+            vec![Engine::Candle, Engine::Cpu]
+        };
+        for engine in engines {
+            assert!(vectors(tiny, engine) == vectors(Tiny { prefix, ..tiny }, engine), "{family} through {engine}");
+        }
+    }
+}
+
+/// Changes the tensors of a written model.
+fn retensor(folder: &Path, change: impl FnOnce(&mut HashMap<String, Tensor>)) {
+    let path = folder.join("model.safetensors");
+    let mut tensors = candle_core::safetensors::load(&path, &Device::Cpu).unwrap();
+    change(&mut tensors);
+    candle_core::safetensors::save(&tensors, path).unwrap();
+}
+
+/// A change of a configuration.
+type Edit = fn(&mut Value);
+
+/// Changes the configuration of a written model.
+fn reconfigure(folder: &Path, change: impl FnOnce(&mut Value)) {
+    let path = folder.join("config.json");
+    let mut config = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    change(&mut config);
+    std::fs::write(path, config.to_string()).unwrap();
+}
+
+fn refusal(folder: &Path, engine: Engine) -> String {
+    match load(engine, &ModelRef::Folder(folder.to_owned())) {
+        Ok(_) => "it was not refused".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn old_names_of_norms_are_known() {
+    let tiny = Tiny::new("bert", 48, 3);
+    for engine in [Engine::Candle, Engine::Cpu] {
+        let folder = written(tiny);
+        let new = alone(open(folder.path(), engine).as_ref());
+        retensor(folder.path(), |tensors| {
+            let renamed = tensors.drain().map(|(name, tensor)| {
+                let name =
+                    name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta");
+                (name, tensor)
+            });
+            *tensors = renamed.collect();
+        });
+        assert!(alone(open(folder.path(), engine).as_ref()) == new, "{engine}");
+    }
+}
+
+#[test]
+fn roberta_reads_as_many_tokens_as_it_has_positions_behind_the_padding() {
+    for family in ["roberta", "bert"] {
+        let folder = written(Tiny { max_tokens: 100, ..Tiny::new(family, 48, 3) });
+        for engine in [Engine::Candle, Engine::Cpu] {
+            let embedder = open(folder.path(), engine);
+            let long = "the cat ".repeat(100);
+            let ids = embedder.encode(&long, Role::Document).unwrap().ids;
+            assert_eq!(ids.len(), if family == "roberta" { 62 } else { 64 });
+            assert!(embedder.embed(&[&ids]).is_ok(), "{family} through {engine}");
+        }
+    }
+}
+
+#[test]
+fn newer_files_of_modernbert_say_the_same_in_other_words() {
+    let tiny = Tiny::new("modernbert", 48, 3);
+    let folder = written(tiny);
+    reconfigure(folder.path(), |config| {
+        let fields = config.as_object_mut().unwrap();
+        for gone in ["global_attn_every_n_layers", "global_rope_theta", "local_rope_theta"] {
+            fields.remove(gone).unwrap();
+        }
+        fields.insert("layer_types".to_owned(), json!(["full_attention", "sliding_attention", "full_attention"]));
+        let rotations = json!({
+            "full_attention": {"rope_type": "default", "rope_theta": 16000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0},
+        });
+        fields.insert("rope_parameters".to_owned(), rotations);
+    });
+    assert!(alone(open(folder.path(), Engine::Candle).as_ref()) == vectors(tiny, Engine::Candle));
+    let refused = |change: Edit| {
+        let folder = written(tiny);
+        reconfigure(folder.path(), change);
+        refusal(folder.path(), Engine::Candle)
+    };
+    let kinds = refused(|c| c["layer_types"] = json!(["full_attention", "full_attention", "sliding_attention"]));
+    assert!(kinds.contains("`layer_types` do not repeat"), "{kinds}");
+    let scaled = refused(|c| c["rope_parameters"] = json!({"full_attention": {"rope_type": "yarn"}}));
+    assert!(scaled.contains("`rope_type` is \"yarn\""), "{scaled}");
+}
+
+#[test]
+fn what_our_encoder_does_not_compute_goes_through_candle_and_is_named() {
+    let cases: [(&str, Edit, &str); 4] = [
+        ("bert", |c| c["hidden_act"] = json!("gelu_new"), "its activation is \"gelu_new\""),
+        ("roberta", |c| c["hidden_act"] = json!("gelu_new"), "its activation is \"gelu_new\""),
+        ("distilbert", |c| c["activation"] = json!("relu"), "its activation is \"relu\""),
+        ("modernbert", |_| (), "no networks of type `modernbert`"),
+    ];
+    for (family, change, reason) in cases {
+        let folder = written(Tiny::new(family, 48, 3));
+        reconfigure(folder.path(), change);
+        let refused = refusal(folder.path(), Engine::Cpu);
+        assert!(refused.contains(reason), "{family}: {refused}");
+        assert_eq!(open(folder.path(), Engine::Auto).info().engine, Engine::Candle, "{family}");
+    }
+    let wide = written(Tiny::new("bert", 544, 2));
+    assert!(refusal(wide.path(), Engine::Cpu).contains("its heads are 272 wide"));
+    assert_eq!(open(wide.path(), Engine::Auto).info().engine, Engine::Candle);
+    let widest = written(Tiny { layers: 1, ..Tiny::new("bert", 512, 2) });
+    let (ours, candle) = (
+        alone(open(widest.path(), in_floats(Isa::best())).as_ref()),
+        alone(open(widest.path(), Engine::Candle).as_ref()),
+    );
+    assert!(farthest(&ours, &candle) < 1e-5, "heads of 256");
+}
+
+#[test]
+fn a_configuration_that_nothing_computes_is_refused() {
+    let cases: [(&str, Edit, &str); 16] = [
+        ("bert", |c| c["model_type"] = json!("mpnet"), "`mpnet` are not supported"),
+        ("bert", |c| c["is_decoder"] = json!(true), "`is_decoder` is true"),
+        ("bert", |c| c["add_cross_attention"] = json!(true), "`add_cross_attention` is true"),
+        (
+            "bert",
+            |c| c["position_embedding_type"] = json!("relative_key"),
+            "`position_embedding_type` is \"relative_key\"",
+        ),
+        (
+            "xlm-roberta",
+            |c| c["position_embedding_type"] = json!("relative_key"),
+            "\"relative_key\", which is not supp",
+        ),
+        ("bert", |c| c["hidden_act"] = json!("softplus"), "softplus"),
+        ("bert", |c| c["num_attention_heads"] = json!(0), "cannot be divided into 0 heads"),
+        ("bert", |c| c["num_attention_heads"] = json!(5), "a width of 48 cannot be divided into 5 heads"),
+        ("bert", |c| c["hidden_size"] = json!(-1), "config.json"),
+        ("distilbert", |c| c["n_heads"] = json!(7), "7 heads"),
+        ("modernbert", |c| c["hidden_activation"] = json!("silu"), "`hidden_activation` is \"silu\""),
+        ("modernbert", |c| c["global_attn_every_n_layers"] = json!(0), "`global_attn_every_n_layers` is 0"),
+        ("nomic_bert", |c| c["activation_function"] = json!("gelu"), "`activation_function` is \"gelu\""),
+        ("nomic_bert", |c| c["n_embd"] = Value::Null, "`n_embd` is missing"),
+        ("nomic_bert", |c| c["rotary_emb_fraction"] = json!(0.5), "`rotary_emb_fraction` is 0.5"),
+        ("jina", |c| c["feed_forward_type"] = json!("reglu"), "`feed_forward_type` is \"reglu\""),
+    ];
+    for (family, change, reason) in cases {
+        let folder = written(Tiny::new(family, 48, 3));
+        reconfigure(folder.path(), change);
+        for engine in [Engine::Candle, Engine::Auto] {
+            let refused = refusal(folder.path(), engine);
+            assert!(refused.contains(reason), "{family} through {engine}: {refused}");
+        }
+        refusal(folder.path(), Engine::Cpu);
+    }
+}
+
+#[test]
+fn tensors_that_do_not_fit_the_configuration_are_refused() {
+    let both = [Engine::Candle, Engine::Cpu].as_slice();
+    let candle = &both[..1];
+    type Change = fn(&mut HashMap<String, Tensor>, &str, Tensor);
+    let zeros = |shape: &[usize]| Tensor::zeros(shape, candle_core::DType::F32, &Device::Cpu).unwrap();
+    let mut missing = 0;
+    for (family, engines) in [
+        ("bert", both),
+        ("distilbert", both),
+        ("roberta", both),
+        ("modernbert", candle),
+        ("nomic_bert", candle),
+        ("jina", candle),
+    ] {
+        let folder = written(Tiny { layers: 2, ..Tiny::new(family, 48, 3) });
+        let all = candle_core::safetensors::load(folder.path().join("model.safetensors"), &Device::Cpu).unwrap();
+        for name in all.keys().filter(|name| !name.starts_with("pooler")) {
+            for (change, reason) in [
+                ((|tensors, name, _| drop(tensors.remove(name))) as Change, "there is no tensor `"),
+                (|tensors, name, other| drop(tensors.insert(name.to_owned(), other)), "but config.json says"),
+            ] {
+                let folder = written(Tiny { layers: 2, ..Tiny::new(family, 48, 3) });
+                retensor(folder.path(), |tensors| change(tensors, name, zeros(&[7])));
+                for &engine in engines {
+                    let refused = refusal(folder.path(), engine);
+                    assert!(refused.contains(reason), "{family} without `{name}` through {engine}: {refused}");
+                    missing += 1;
+                }
+            }
+        }
+    }
+    assert!(missing > 300, "{missing}");
+    for (family, name) in [
+        ("bert", "encoder.layer.1.attention.self.distance_embedding.weight"),
+        ("bert", "encoder.layer.3.output.dense.weight"),
+        ("modernbert", "layers.0.attn.Wqkv.bias"),
+        ("nomic_bert", "encoder.layers.0.attn.Wqkv.bias"),
+        ("jina", "encoder.layer.0.attention.self.layer_norm_q.weight"),
+    ] {
+        let folder = written(Tiny::new(family, 48, 3));
+        retensor(folder.path(), |tensors| drop(tensors.insert(name.to_owned(), zeros(&[48]))));
+        let refused = refusal(folder.path(), Engine::Candle);
+        assert!(refused.contains(name) && refused.contains("a network of another kind"), "{family}: {refused}");
+    }
+}
+
+#[test]
+fn a_promise_of_more_layers_or_positions_than_there_are_is_refused() {
+    for (key, value) in [
+        ("num_hidden_layers", json!(u64::MAX)),
+        ("max_position_embeddings", json!(u64::MAX)),
+        ("vocab_size", json!(u64::MAX)),
+    ] {
+        let folder = written(Tiny::new("roberta", 48, 3));
+        reconfigure(folder.path(), |config| config[key] = value.clone());
+        for engine in [Engine::Candle, Engine::Cpu] {
+            let refused = refusal(folder.path(), engine);
+            assert!(refused.contains("tensor `"), "{key} through {engine}: {refused}");
+        }
+    }
+}

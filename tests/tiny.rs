@@ -1,0 +1,331 @@
+//! Made-up models of every family, written as sentence-transformers folders.
+//!
+//! A weight's value depends on what it is for, not on what its family calls it, so that networks which
+//! are the same under different names give the same vectors.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use candle_core::{Device, Tensor};
+use serde_json::{Value, json};
+
+use crate::common::write;
+
+/// Special tokens in the order of BERT's vocabulary, then words.
+const VOCABULARY: [&str; 16] =
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "cat", "dog", "sat", "ran", "##s", "on", "mat", ".", ",", "and"];
+
+/// Dimensions of the made-up BERT: wide enough that products take the code that real ones take.
+pub const TINY_DIM: usize = 160;
+
+/// Rows of position tables, those included that RoBERTa leaves unused.
+pub const POSITIONS: usize = 64;
+
+/// A made-up model.
+#[derive(Debug, Clone, Copy)]
+pub struct Tiny {
+    /// `model_type`, or `jina`, whose files say `bert`.
+    pub family: &'static str,
+    pub hidden: usize,
+    pub heads: usize,
+    pub inner: usize,
+    pub layers: usize,
+    pub max_tokens: usize,
+    /// Stands before the names of tensors.
+    pub prefix: &'static str,
+    /// Whether token types add something.
+    pub types: bool,
+}
+
+impl Tiny {
+    pub fn new(family: &'static str, hidden: usize, heads: usize) -> Self {
+        Self { family, hidden, heads, inner: 2 * hidden + 8, layers: 3, max_tokens: 40, prefix: "", types: true }
+    }
+
+    /// Whether positions are counted from behind the id of padding, 1.
+    pub fn counts_from_padding(&self) -> bool {
+        matches!(self.family, "roberta" | "xlm-roberta" | "camembert")
+    }
+
+    pub fn config(&self) -> Value {
+        let Self { hidden, heads, inner, layers, .. } = self;
+        let vocabulary = VOCABULARY.len();
+        match self.family {
+            "distilbert" => json!({
+                "model_type": "distilbert", "vocab_size": vocabulary, "dim": hidden, "n_layers": layers,
+                "n_heads": heads, "hidden_dim": inner, "activation": "gelu", "max_position_embeddings": POSITIONS,
+                "initializer_range": 0.02, "pad_token_id": 0, "sinusoidal_pos_embds": false,
+            }),
+            "modernbert" => json!({
+                "model_type": "modernbert", "vocab_size": vocabulary, "hidden_size": hidden,
+                "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": inner,
+                "hidden_activation": "gelu", "max_position_embeddings": POSITIONS, "norm_eps": 1e-5, "pad_token_id": 0,
+                "global_attn_every_n_layers": 2, "global_rope_theta": 16000.0, "local_attention": 8,
+                "local_rope_theta": 1000.0, "attention_bias": false, "mlp_bias": false, "norm_bias": false,
+            }),
+            "nomic_bert" => json!({
+                "model_type": "nomic_bert", "vocab_size": vocabulary, "n_embd": hidden, "n_layer": layers,
+                "n_head": heads, "n_inner": inner, "n_positions": POSITIONS, "type_vocab_size": 2,
+                "layer_norm_epsilon": 1e-12, "rotary_emb_fraction": 1.0, "rotary_emb_base": 1000,
+                "rotary_emb_interleaved": false, "rotary_emb_scale_base": null, "rotary_scaling_factor": null,
+                "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false, "causal": false,
+                "activation_function": "swiglu", "prenorm": false, "parallel_block": false, "use_rms_norm": false,
+            }),
+            family => {
+                let kinds = if self.counts_from_padding() { 1 } else { 2 };
+                let mut config = json!({
+                    "model_type": family, "vocab_size": vocabulary, "hidden_size": hidden,
+                    "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": inner,
+                    "hidden_act": "gelu", "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
+                    "max_position_embeddings": POSITIONS, "type_vocab_size": kinds,
+                    "initializer_range": 0.02, "layer_norm_eps": 1e-12,
+                    "pad_token_id": u32::from(self.counts_from_padding()),
+                });
+                if family == "jina" {
+                    config["model_type"] = json!("bert");
+                    config["position_embedding_type"] = json!("alibi");
+                    config["feed_forward_type"] = json!("geglu");
+                }
+                config
+            }
+        }
+    }
+
+    /// Names, shapes and values.
+    fn tensors(&self) -> Vec<(String, Vec<usize>, Vec<f32>)> {
+        let dim = self.hidden;
+        let mut tensors = Vec::new();
+        let mut add = |name: &str, purpose: &str, shape: &[usize]| {
+            let count = shape.iter().product();
+            let base = if purpose.ends_with("norm.weight") { 1.0 } else { 0.0 };
+            tensors.push((format!("{}{name}", self.prefix), shape.to_vec(), values(purpose, count, base)));
+        };
+        let words = if self.family == "modernbert" { "tok_embeddings" } else { "word_embeddings" };
+        add(&format!("embeddings.{words}.weight"), "words", &[VOCABULARY.len(), dim]);
+        if !matches!(self.family, "distilbert" | "modernbert") {
+            let rows = if self.counts_from_padding() { 1 } else { 2 };
+            add("embeddings.token_type_embeddings.weight", "types", &[rows, dim]);
+        }
+        if !matches!(self.family, "modernbert" | "nomic_bert" | "jina") {
+            add("embeddings.position_embeddings.weight", "positions", &[POSITIONS, dim]);
+        }
+        let norm = match self.family {
+            "modernbert" => "embeddings.norm",
+            "nomic_bert" => "emb_ln",
+            _ => "embeddings.LayerNorm",
+        };
+        add(&format!("{norm}.weight"), "first.norm.weight", &[dim]);
+        if self.family != "modernbert" {
+            add(&format!("{norm}.bias"), "first.norm.bias", &[dim]);
+        }
+        for layer in 0..self.layers {
+            for (name, shape) in self.layer() {
+                let name = format!("{}.{layer}.{name}", self.layer_prefix());
+                // A layer's first norm is absent from ModernBERT's first layer.
+                if layer == 0 && name.ends_with("attn_norm.weight") {
+                    continue;
+                }
+                add(&name, &format!("{layer}.{}", purpose(&name)), &shape);
+            }
+        }
+        if self.family == "modernbert" {
+            add("final_norm.weight", "last.norm.weight", &[dim]);
+        }
+        for (name, shape, values) in &mut tensors {
+            if name.ends_with("token_type_embeddings.weight") && !self.types {
+                values.fill(0.0);
+            }
+            if name.ends_with("position_embeddings.weight") && self.counts_from_padding() {
+                values.truncate((shape[0] - 2) * shape[1]);
+                values.splice(0..0, self::values("unused", 2 * shape[1], 0.0));
+            }
+            assert_eq!(shape.iter().product::<usize>(), values.len());
+        }
+        if self.family == "bert" {
+            // Heads that sentence-transformers saves along and nothing reads.
+            tensors.push((format!("{}pooler.dense.weight", self.prefix), vec![dim, dim], vec![0.5; dim * dim]));
+        }
+        tensors
+    }
+
+    fn layer_prefix(&self) -> &'static str {
+        match self.family {
+            "distilbert" => "transformer.layer",
+            "modernbert" => "layers",
+            "nomic_bert" => "encoder.layers",
+            _ => "encoder.layer",
+        }
+    }
+
+    /// Names and shapes of a layer's tensors.
+    fn layer(&self) -> Vec<(String, Vec<usize>)> {
+        let (dim, inner) = (self.hidden, self.inner);
+        let linear: &[(&str, usize, usize)] = match self.family {
+            "distilbert" => &[
+                ("attention.q_lin", dim, dim),
+                ("attention.k_lin", dim, dim),
+                ("attention.v_lin", dim, dim),
+                ("attention.out_lin", dim, dim),
+                ("ffn.lin1", inner, dim),
+                ("ffn.lin2", dim, inner),
+            ],
+            "modernbert" => &[
+                ("attn.Wqkv", 3 * dim, dim),
+                ("attn.Wo", dim, dim),
+                ("mlp.Wi", 2 * inner, dim),
+                ("mlp.Wo", dim, inner),
+            ],
+            "nomic_bert" => &[
+                ("attn.Wqkv", 3 * dim, dim),
+                ("attn.out_proj", dim, dim),
+                ("mlp.fc11", inner, dim),
+                ("mlp.fc12", inner, dim),
+                ("mlp.fc2", dim, inner),
+            ],
+            "jina" => &[
+                ("attention.self.query", dim, dim),
+                ("attention.self.key", dim, dim),
+                ("attention.self.value", dim, dim),
+                ("attention.output.dense", dim, dim),
+                ("mlp.gated_layers", 2 * inner, dim),
+                ("mlp.wo", dim, inner),
+            ],
+            _ => &[
+                ("attention.self.query", dim, dim),
+                ("attention.self.key", dim, dim),
+                ("attention.self.value", dim, dim),
+                ("attention.output.dense", dim, dim),
+                ("intermediate.dense", inner, dim),
+                ("output.dense", dim, inner),
+            ],
+        };
+        let norms: &[&str] = match self.family {
+            "distilbert" => &["sa_layer_norm", "output_layer_norm"],
+            "modernbert" => &["attn_norm", "mlp_norm"],
+            "nomic_bert" => &["norm1", "norm2"],
+            "jina" => &["attention.output.LayerNorm", "mlp.layernorm"],
+            _ => &["attention.output.LayerNorm", "output.LayerNorm"],
+        };
+        let unbiased = |name: &str| {
+            matches!(self.family, "modernbert" | "nomic_bert") || (self.family == "jina" && name == "mlp.gated_layers")
+        };
+        let mut parts = Vec::new();
+        for &(name, rows, columns) in linear {
+            parts.push((format!("{name}.weight"), vec![rows, columns]));
+            if !unbiased(name) {
+                parts.push((format!("{name}.bias"), vec![rows]));
+            }
+        }
+        for name in norms {
+            parts.push((format!("{name}.weight"), vec![dim]));
+            if self.family != "modernbert" {
+                parts.push((format!("{name}.bias"), vec![dim]));
+            }
+        }
+        parts
+    }
+
+    /// Writes the folder.
+    pub fn write(&self, folder: &Path) {
+        // RoBERTa's vocabulary begins with other special tokens.
+        let mut words = VOCABULARY;
+        if self.counts_from_padding() {
+            words[..4].copy_from_slice(&["[CLS]", "[PAD]", "[SEP]", "[UNK]"]);
+        }
+        let vocabulary: HashMap<&str, usize> = words.iter().enumerate().map(|(id, word)| (*word, id)).collect();
+        let special = |word: &str| json!({"id": word, "ids": [vocabulary[word]], "tokens": [word]});
+        let files = [
+            (
+                "modules.json",
+                json!([
+                    {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+                    {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+                    {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
+                ]),
+            ),
+            (
+                "1_Pooling/config.json",
+                json!({"word_embedding_dimension": self.hidden, "pooling_mode_mean_tokens": true}),
+            ),
+            ("sentence_bert_config.json", json!({"max_seq_length": self.max_tokens, "do_lower_case": false})),
+            ("config.json", self.config()),
+            (
+                "tokenizer.json",
+                json!({
+                    "version": "1.0",
+                    // Wrong on purpose, as in shipped files: the model's own limit must win.
+                    "truncation": {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+                    "padding": {"strategy": {"Fixed": 7}, "direction": "Right", "pad_to_multiple_of": null,
+                                "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
+                    "added_tokens": [],
+                    "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+                                   "strip_accents": null, "lowercase": true},
+                    "pre_tokenizer": {"type": "BertPreTokenizer"},
+                    "post_processor": {
+                        "type": "TemplateProcessing",
+                        "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                                   {"Sequence": {"id": "A", "type_id": 0}},
+                                   {"SpecialToken": {"id": "[SEP]", "type_id": 0}}],
+                        "pair": [],
+                        "special_tokens": {"[CLS]": special("[CLS]"), "[SEP]": special("[SEP]")},
+                    },
+                    "decoder": null,
+                    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                              "max_input_chars_per_word": 100, "vocab": vocabulary},
+                }),
+            ),
+        ];
+        for (name, value) in files {
+            write(folder, name, value.to_string().as_bytes());
+        }
+        let tensors = self.tensors().into_iter();
+        let tensors: HashMap<String, Tensor> = tensors
+            .map(|(name, shape, values)| (name, Tensor::from_vec(values, shape, &Device::Cpu).unwrap()))
+            .collect();
+        candle_core::safetensors::save(&tensors, folder.join("model.safetensors")).unwrap();
+    }
+}
+
+/// What a layer's tensor is for, in words that all families share where they share the thing.
+fn purpose(name: &str) -> String {
+    let (part, kind) = name.rsplit_once('.').unwrap();
+    let known = [
+        ("attention.self.query", "query"),
+        ("attention.q_lin", "query"),
+        ("attention.self.key", "key"),
+        ("attention.k_lin", "key"),
+        ("attention.self.value", "value"),
+        ("attention.v_lin", "value"),
+        ("attention.output.dense", "out"),
+        ("attention.out_lin", "out"),
+        ("intermediate.dense", "up"),
+        ("ffn.lin1", "up"),
+        ("attention.output.LayerNorm", "middle.norm"),
+        ("sa_layer_norm", "middle.norm"),
+        ("output.dense", "down"),
+        ("ffn.lin2", "down"),
+        ("output.LayerNorm", "end.norm"),
+        ("output_layer_norm", "end.norm"),
+    ];
+    let shared = known.iter().find(|(own, _)| part.ends_with(own)).map(|(_, shared)| (*shared).to_owned());
+    let is_norm = part.to_lowercase().contains("norm");
+    let own = || part.rsplit('.').next().unwrap().to_owned() + if is_norm { ".norm" } else { "" };
+    format!("{}.{kind}", shared.unwrap_or_else(own))
+}
+
+/// Numbers about a base that depend on what they are for.
+fn values(purpose: &str, count: usize, base: f32) -> Vec<f32> {
+    let mut seed =
+        purpose.bytes().fold(2_166_136_261_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));
+    let number = |_| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        base + ((seed >> 16) as f32 / 65536.0 - 0.5) / 4.0
+    };
+    (0..count).map(number).collect()
+}
+
+/// Writes a BERT model.
+pub fn tiny_model(folder: &Path) {
+    let inner = 2 * TINY_DIM;
+    Tiny { inner, layers: 2, max_tokens: 12, ..Tiny::new("bert", TINY_DIM, 2) }.write(folder);
+}
