@@ -120,13 +120,18 @@ pub(super) struct Tensors(HashMap<String, Tensor>);
 
 impl Tensors {
     /// Reads and checks them.
-    pub(super) fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<Self> {
+    fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<Self> {
         let mut tensors = HashMap::new();
         for bytes in folder.weights()? {
             let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
             tensors.extend(candle_core::safetensors::load_buffer(&bytes, device).map_err(damaged)?);
         }
         Ok(Self(tensors))
+    }
+
+    /// Reads and checks them, for another engine.
+    pub(super) fn on_cpu(folder: &mut Folder) -> Result<Self> {
+        Self::read(folder, &candle_core::Device::Cpu)
     }
 
     /// The shape of a tensor and its values as f32, row by row.

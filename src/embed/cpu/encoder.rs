@@ -165,6 +165,7 @@ impl Encoder {
         match ids.iter().find(|&&id| id as usize >= vocabulary) {
             Some(id) => Some(format!("token {id} is not among the {vocabulary} of the weights")),
             None if ids.len() > longest => Some(format!("{} tokens are more than the {longest} it reads", ids.len())),
+            None if ids.is_empty() => Some("a text has no tokens".to_owned()),
             None => None,
         }
     }

@@ -73,7 +73,7 @@ pub(super) struct Cpu {
 impl Cpu {
     pub(super) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
         let Plan { network, kernel } = plan;
-        let tensors = candle::Tensors::read(&mut folder, &candle_core::Device::Cpu)?;
+        let tensors = candle::Tensors::on_cpu(&mut folder)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
         let source = |name: &str| tensors.floats(name);
         let weights = network.open(&source).map_err(damaged)?;

@@ -29,7 +29,7 @@ const TEXTS: &[&str] = &[
     "The committee approved the budget for the new bridge after a long debate about tolls and traffic.",
     "Photosynthesis converts light energy into chemical energy stored in glucose molecules.",
     "def mean(xs):\n    \"\"\"Arithmetic mean.\"\"\"\n    return sum(xs) / len(xs) if xs else 0.0",
-    "fn main() {\n    let v: Vec<u32> = (0..10).map(|x| x * x).collect();\n    println!(\"{:?}\", v);\n}",
+    "fn main() {\n    let v: Vec<u32> = (0..10).map(|x| x * x).collect();\n    assert_eq!(v.len(), 10);\n}",
     "SELECT name, COUNT(*) FROM orders JOIN customers USING (customer_id) GROUP BY name HAVING COUNT(*) > 3;",
     "| Region | Sales | Change |\n| --- | --- | --- |\n| North | 1,204 | +3.1% |\n| South | 988 | -0.4% |",
     "# Installation\n\n1. Download the archive.\n2. Unpack it into `/opt/app`.\n3. Run `./install.sh --prefix \
