@@ -9,7 +9,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chunkmill::embed::cpu::kernel::{
-    Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, Matrix, OUTLIERS, Operand, PAD, Precision, Scratch, Then,
+    Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, LARGEST_BLOCK, Matrix, OUTLIERS, Operand, PAD, Precision,
+    Scratch, Then,
 };
 
 /// Half the distance from one to the next f32.
@@ -174,6 +175,9 @@ fn phi(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
+/// How far the GELU that is computed where bf16 follows may be off: a sixteenth of a bf16's step at 1.
+const COARSE_GELU: f64 = 2.5e-4;
+
 /// What follows a product: GELU's slope is below 1.13, its error here below 1.5e-7 and a few roundings.
 fn follow(then: Then, product: Near, before: f32) -> Near {
     let Near(x, tolerance) = product;
@@ -218,7 +222,7 @@ impl Layer {
         if self.outliers.is_empty() {
             return width;
         }
-        [192, 128, 64].into_iter().find(|block| width.is_multiple_of(*block)).unwrap()
+        (1..=LARGEST_BLOCK / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap()
     }
 
     /// The product of these factors, each of which is exact.
@@ -357,7 +361,10 @@ impl Layer {
                             assert!(got == want, "{what}: the padding became {got:e}");
                             continue;
                         }
-                        let near = follow(then, expected[row * self.outputs + o], start);
+                        let mut near = follow(then, expected[row * self.outputs + o], start);
+                        if (*precision, then) == (Precision::Bf16, Then::Gelu) {
+                            near.1 += COARSE_GELU * 1.0_f64.max(near.0.abs() / 10.0);
+                        }
                         check(got, near, &format_args!("{what}, {then:?}, row {row}, output {o}"));
                     }
                 }
@@ -407,7 +414,17 @@ fn products_of_random_shapes_are_right() {
 fn products_of_shapes_at_the_edges_of_tiles_are_right() {
     let mut kernels = used_kernels();
     let mut random = Random(1);
-    let shapes = [(1, 1, 1), (5, 63, 63), (6, 64, 64), (7, 65, 65), (47, 191, 1), (48, 192, 8), (49, 193, 17)];
+    let shapes = [
+        (1, 1, 1),
+        (5, 63, 63),
+        (6, 64, 64),
+        (7, 65, 65),
+        (47, 191, 1),
+        (48, 192, 8),
+        (12, 128, 9),
+        (13, 256, 64),
+        (49, 193, 17),
+    ];
     for (rows, inputs, outputs) in shapes.into_iter().chain([(96, 384, 15), (97, 128, 128)]) {
         Layer::random(&mut random, rows, inputs, outputs, [Kind::Plain; 2]).check(&mut random, &mut kernels);
     }

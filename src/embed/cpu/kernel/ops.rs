@@ -644,14 +644,16 @@ unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
     }
 }
 
-/// `x · Φ(x)` to an absolute error of 2e-4 for `x` above -12: of half as many instructions as [`gelu`].
+/// `x · Φ(x)` to an absolute error of 2e-4 and, for large `x`, a relative one of 5e-5: half as many instructions as
+/// [`gelu`].
 #[inline(always)]
 unsafe fn coarse_gelu<S: Simd>(s: S, x: S::F) -> S::F {
     // Minimax polynomial of (Φ(x) - 1/2) / x in x², for |x| up to 4; beyond that Φ is taken to be what it is there.
     const POLYNOMIAL: [f32; 6] =
         [-1.604_389_1e-6, 4.808_674e-5, -8.154_999e-4, 8.781_063e-3, -6.459_727e-2, 0.397_907_32];
     unsafe {
-        let near = s.min(s.max(x, s.splat(-4.0)), s.splat(4.0));
+        let x = s.max(x, s.splat(-4.0));
+        let near = s.min(x, s.splat(4.0));
         let square = s.mul(near, near);
         let mut slope = s.splat(2.288_219_7e-8);
         for coefficient in POLYNOMIAL {
