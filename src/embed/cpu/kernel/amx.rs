@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 use super::avx512::Avx512;
 use super::buffer::Scratch;
-use super::ops::{self, Bf16, Bytes, EXTRA_ROW, F32, Product};
+use super::ops::{self, Bf16, EXTRA_ROW, F32};
 use super::simd::Simd;
 use super::{Attention, Isa, Kernel, Matrix, Operand, Precision, Then};
 
@@ -264,7 +264,7 @@ impl<const ROWS: usize> Sums<ROWS> {
 /// `product` computes the sums of a block's rows over some steps: it is given the rows' first and number, the
 /// panel, the first step and their number, where the sums are, and what to fetch for the next panel.
 #[inline(always)]
-unsafe fn multiply<P: Product<Vectors>>(
+unsafe fn multiply(
     a: &Operand,
     w: &Matrix,
     then: Then,
@@ -294,7 +294,7 @@ unsafe fn multiply<P: Product<Vectors>>(
                             let column = panel * SIDE;
                             let bias = w.bias.as_ptr().add(column);
                             let to = out.add((first + row) * stride + column);
-                            ops::finish::<_, P>(VECTORS, left, SIDE, sums.row(row), bias, then, to, stride);
+                            ops::finish(VECTORS, left, SIDE, sums.row(row), bias, then, to, stride);
                         }
                     }
                 }
@@ -307,7 +307,7 @@ unsafe fn multiply<P: Product<Vectors>>(
 unsafe fn multiply_bf16(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
     // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel.
     unsafe {
-        multiply::<Bf16>(a, w, then, out, stride, STEPS, |row, rows, panel, step, steps, sums, next| {
+        multiply(a, w, then, out, stride, STEPS, |row, rows, panel, step, steps, sums, next| {
             let block = Block {
                 steps,
                 rows,
@@ -332,7 +332,7 @@ unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, str
     // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel, and
     // there is a scale for each row and chunk, and one and a zero for each chunk and column.
     unsafe {
-        multiply::<Bytes>(a, w, then, out, stride, chunk, |row, rows, panel, step, steps, sums, next| {
+        multiply(a, w, then, out, stride, chunk, |row, rows, panel, step, steps, sums, next| {
             let index = step / chunk;
             let block = Block {
                 steps,

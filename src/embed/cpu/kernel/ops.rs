@@ -31,8 +31,6 @@ pub(super) trait Product<S: Simd> {
     unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32);
     /// Holds a vector of floats at position `at` of a row of words.
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F);
-    /// `x · Φ(x)` whose error is below what rounding to this kind of number costs.
-    unsafe fn gelu(s: S, x: S::F) -> S::F;
     /// Powers of two whose error is below what rounding to this kind of number costs.
     unsafe fn exp2(s: S, x: S::F) -> S::F;
     /// Holds a row of `width` floats as words.
@@ -75,10 +73,6 @@ impl<S: Simd> Product<S> for F32 {
         unsafe { s.store(row.add(at).cast(), x) }
     }
     #[inline(always)]
-    unsafe fn gelu(s: S, x: S::F) -> S::F {
-        unsafe { gelu(s, x) }
-    }
-    #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
         unsafe { exp2(s, x) }
     }
@@ -115,10 +109,6 @@ impl<S: Simd> Product<S> for Bf16 {
     #[inline(always)]
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
         unsafe { s.store_bf16(row.cast::<u16>().add(at), x) }
-    }
-    #[inline(always)]
-    unsafe fn gelu(s: S, x: S::F) -> S::F {
-        unsafe { coarse_gelu(s, x) }
     }
     #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
@@ -185,10 +175,6 @@ impl<S: Simd> Product<S> for Bytes {
     #[inline(always)]
     unsafe fn put(_: S, _: *mut u32, _: usize, _: S::F) {
         unreachable!("attention is not computed in bytes")
-    }
-    #[inline(always)]
-    unsafe fn gelu(s: S, x: S::F) -> S::F {
-        unsafe { gelu(s, x) }
     }
     #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
@@ -328,7 +314,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
                     }
                 }
                 let bias = w.bias.as_ptr().add(column);
-                finish::<_, P>(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
+                finish(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
             }
         }
     }
@@ -337,7 +323,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
 /// Writes `rows` rows of `width` sums that lie one after another to `out`, with the bias and what else is done.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "three arrays and their shape")]
-pub(super) unsafe fn finish<S: Simd, P: Product<S>>(
+pub(super) unsafe fn finish<S: Simd>(
     s: S,
     rows: usize,
     width: usize,
@@ -354,7 +340,7 @@ pub(super) unsafe fn finish<S: Simd, P: Product<S>>(
                 let to = out.add(row * stride + at);
                 match then {
                     Then::Store => s.store(to, value),
-                    Then::Gelu => s.store(to, P::gelu(s, value)),
+                    Then::Gelu => s.store(to, gelu(s, value)),
                     Then::Add => s.store(to, s.add(s.load(to), value)),
                 }
             }
@@ -641,24 +627,5 @@ unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
         let density = exp2(s, s.mul(s.mul(x, x), s.splat(-0.5 * std::f32::consts::LOG2_E)));
         let tail = s.mul(s.mul(tail, t), density);
         s.sub(s.max(x, s.splat(0.0)), s.mul(size, tail))
-    }
-}
-
-/// `x · Φ(x)` to an absolute error of 2e-4 and, for large `x`, a relative one of 5e-5: half as many instructions as
-/// [`gelu`].
-#[inline(always)]
-unsafe fn coarse_gelu<S: Simd>(s: S, x: S::F) -> S::F {
-    // Minimax polynomial of (Φ(x) - 1/2) / x in x², for |x| up to 4; beyond that Φ is taken to be what it is there.
-    const POLYNOMIAL: [f32; 6] =
-        [-1.604_389_1e-6, 4.808_674e-5, -8.154_999e-4, 8.781_063e-3, -6.459_727e-2, 0.397_907_32];
-    unsafe {
-        let x = s.max(x, s.splat(-4.0));
-        let near = s.min(x, s.splat(4.0));
-        let square = s.mul(near, near);
-        let mut slope = s.splat(2.288_219_7e-8);
-        for coefficient in POLYNOMIAL {
-            slope = s.fma(slope, square, s.splat(coefficient));
-        }
-        s.mul(x, s.fma(near, slope, s.splat(0.5)))
     }
 }
