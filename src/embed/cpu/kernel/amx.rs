@@ -431,7 +431,7 @@ unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
     unsafe {
         configure();
         for at in 0..len {
-            let hold = <Bf16 as ops::Product<Vectors>>::hold;
+            let hold = <Bf16 as ops::Float<Vectors>>::hold;
             hold(s, job.queries.as_ptr().add(at * job.stride), width, q.add(at * depth));
             hold(s, job.keys.as_ptr().add(at * job.stride), width, k.add(at * depth));
         }

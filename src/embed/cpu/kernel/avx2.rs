@@ -80,6 +80,10 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
         unsafe { _mm256_storeu_si256(to.cast(), x) }
     }
     #[inline(always)]
+    unsafe fn prefetch(self, from: *const u32) {
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+    }
+    #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> __m256i {
         unsafe { _mm256_set1_epi32(from.cast::<i32>().read_unaligned()) }
     }

@@ -64,6 +64,10 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
         unsafe { _mm512_storeu_si512(to.cast(), x) }
     }
     #[inline(always)]
+    unsafe fn prefetch(self, from: *const u32) {
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+    }
+    #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> __m512i {
         unsafe { _mm512_set1_epi32(from.cast::<i32>().read_unaligned()) }
     }

@@ -5,7 +5,8 @@
 #[repr(C, align(64))]
 struct Line([u32; 16]);
 
-const LINE: usize = 16;
+/// Words in a line.
+pub(super) const LINE: usize = 16;
 
 /// 32-bit words, zero at first.
 #[derive(Clone, Debug, Default)]

@@ -70,6 +70,10 @@ impl Simd for Neon {
         unsafe { vst1q_u32(to, x) }
     }
     #[inline(always)]
+    unsafe fn prefetch(self, from: *const u32) {
+        unsafe { core::arch::asm!("prfm pldl2keep, [{}]", in(reg) from, options(nostack, readonly, preserves_flags)) }
+    }
+    #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> uint32x4_t {
         unsafe { vdupq_n_u32(from.read_unaligned()) }
     }

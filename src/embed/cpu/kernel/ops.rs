@@ -4,37 +4,51 @@
 //! of values. It multiplies rows of words by a matrix of words; a word is one f32, two bf16 or four
 //! bytes, and [`Product`] says what multiplying two words means. Everything else works on rows of f32.
 
-use super::buffer::Scratch;
+use super::buffer::{LINE, Scratch};
 use super::simd::{Simd, bf16};
 use super::{Attention, Input, Matrix, Operand, PAD, Then};
 
 /// Rows of a register tile.
 pub(super) const MR: usize = 6;
 
-/// How the numbers of a product are held, and what a product of two words is.
+/// What a product of two words is. Sums are words too: of floats their bits.
 pub(super) trait Product<S: Simd> {
     /// Numbers in a word.
     const GROUP: usize;
-    /// What sums are kept in.
-    type Sum: Copy;
 
-    /// No sum yet.
-    unsafe fn zero(s: S) -> Self::Sum;
     /// Adds the products of the numbers of words.
-    unsafe fn dot(s: S, sum: Self::Sum, a: S::I, b: S::I) -> Self::Sum;
-    /// Writes a sum.
-    unsafe fn store(s: S, to: *mut u32, sum: Self::Sum);
-    /// Reads a sum.
-    unsafe fn load(s: S, from: *const u32) -> Self::Sum;
-    /// Adds to `to`, or sets it to if `first`, the product of `MR` rows of `a` and a panel of `w` over one chunk
-    /// of their depth, as floats: `MR` rows of a panel's width.
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32);
+    unsafe fn dot(s: S, sum: S::I, a: S::I, b: S::I) -> S::I;
+
+    /// The product, as floats, of `rows` rows of `a` from `first` on (made up to whole tiles) and a panel of `w`:
+    /// rows of a panel's width, one after another.
+    #[inline(always)]
+    unsafe fn product(s: S, a: &Operand, first: usize, rows: usize, w: &Matrix, panel: usize, to: *mut f32) {
+        let width = S::VECTORS * S::LANES;
+        let next = (panel + 1) % (w.columns / width);
+        for row in (0..rows).step_by(MR) {
+            unsafe {
+                let tile = Tile {
+                    depth: w.depth,
+                    left: a.words().add((first + row) * a.depth),
+                    left_stride: a.depth,
+                    right: w.words().add(panel * w.depth * width),
+                    right_stride: width,
+                    next: Some(w.words().add(next * w.depth * width + row / MR * (w.depth / AHEAD) * width)),
+                };
+                tile.multiply::<S, Self>(s, S::VECTORS, to.add(row * width).cast(), width);
+            }
+        }
+    }
+}
+
+/// Floats, which rows of words can be made of by their own.
+pub(super) trait Float<S: Simd>: Product<S> {
     /// Holds a vector of floats at position `at` of a row of words.
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F);
-    /// Powers of two whose error is below what rounding to this kind of number costs.
-    unsafe fn exp2(s: S, x: S::F) -> S::F;
     /// Holds a row of `width` floats as words.
     unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32);
+    /// Powers of two whose error is below what rounding to this kind of number costs.
+    unsafe fn exp2(s: S, x: S::F) -> S::F;
 }
 
 /// 32-bit floats.
@@ -46,143 +60,111 @@ pub(super) struct Bytes;
 
 impl<S: Simd> Product<S> for F32 {
     const GROUP: usize = 1;
-    type Sum = S::F;
 
     #[inline(always)]
-    unsafe fn zero(s: S) -> S::F {
-        unsafe { s.splat(0.0) }
+    unsafe fn dot(s: S, sum: S::I, a: S::I, b: S::I) -> S::I {
+        unsafe { s.as_words(s.fma(s.as_floats(a), s.as_floats(b), s.as_floats(sum))) }
     }
-    #[inline(always)]
-    unsafe fn dot(s: S, sum: S::F, a: S::I, b: S::I) -> S::F {
-        unsafe { s.fma(s.as_floats(a), s.as_floats(b), sum) }
-    }
-    #[inline(always)]
-    unsafe fn store(s: S, to: *mut u32, sum: S::F) {
-        unsafe { s.store(to.cast(), sum) }
-    }
-    #[inline(always)]
-    unsafe fn load(s: S, from: *const u32) -> S::F {
-        unsafe { s.load(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
-        unsafe { floats::<S, Self>(s, a, row, w, panel, chunk, to) }
-    }
+}
+
+impl<S: Simd> Float<S> for F32 {
     #[inline(always)]
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
         unsafe { s.store(row.add(at).cast(), x) }
     }
     #[inline(always)]
-    unsafe fn exp2(s: S, x: S::F) -> S::F {
-        unsafe { exp2(s, x) }
-    }
-    #[inline(always)]
     unsafe fn hold(_: S, from: *const f32, width: usize, to: *mut u32) {
         unsafe { to.cast::<f32>().copy_from_nonoverlapping(from, width) };
+    }
+    #[inline(always)]
+    unsafe fn exp2(s: S, x: S::F) -> S::F {
+        unsafe { exp2(s, x) }
     }
 }
 
 impl<S: Simd> Product<S> for Bf16 {
     const GROUP: usize = 2;
-    type Sum = S::F;
 
     #[inline(always)]
-    unsafe fn zero(s: S) -> S::F {
-        unsafe { s.splat(0.0) }
+    unsafe fn dot(s: S, sum: S::I, a: S::I, b: S::I) -> S::I {
+        unsafe { s.as_words(s.dot_bf16(s.as_floats(sum), a, b)) }
     }
-    #[inline(always)]
-    unsafe fn dot(s: S, sum: S::F, a: S::I, b: S::I) -> S::F {
-        unsafe { s.dot_bf16(sum, a, b) }
-    }
-    #[inline(always)]
-    unsafe fn store(s: S, to: *mut u32, sum: S::F) {
-        unsafe { s.store(to.cast(), sum) }
-    }
-    #[inline(always)]
-    unsafe fn load(s: S, from: *const u32) -> S::F {
-        unsafe { s.load(from.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
-        unsafe { floats::<S, Self>(s, a, row, w, panel, chunk, to) }
-    }
+}
+
+impl<S: Simd> Float<S> for Bf16 {
     #[inline(always)]
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
         unsafe { s.store_bf16(row.cast::<u16>().add(at), x) }
+    }
+    #[inline(always)]
+    unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32) {
+        for i in (0..width).step_by(S::LANES) {
+            unsafe { Self::put(s, to, i, s.load(from.add(i))) };
+        }
     }
     #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
         // Minimax polynomial of degree 3: a relative error of 7.5e-5, a fortieth of a bf16's rounding.
         unsafe { power(s, x, [0.055_171_67, 0.242_611_14, 0.693_260_97, 0.999_928_06]) }
     }
-    #[inline(always)]
-    unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32) {
-        let to = to.cast::<u16>();
-        for i in (0..width).step_by(S::LANES) {
-            unsafe { s.store_bf16(to.add(i), s.load(from.add(i))) };
-        }
-    }
 }
 
 impl<S: Simd> Product<S> for Bytes {
     const GROUP: usize = 4;
-    type Sum = S::I;
 
-    #[inline(always)]
-    unsafe fn zero(s: S) -> S::I {
-        unsafe { s.as_words(s.splat(0.0)) }
-    }
     #[inline(always)]
     unsafe fn dot(s: S, sum: S::I, a: S::I, b: S::I) -> S::I {
         unsafe { s.dot_bytes(sum, a, b) }
     }
+
     #[inline(always)]
-    unsafe fn store(s: S, to: *mut u32, sum: S::I) {
-        unsafe { s.store_words(to, sum) }
-    }
-    #[inline(always)]
-    unsafe fn load(s: S, from: *const u32) -> S::I {
-        unsafe { s.load_words(from) }
-    }
-    #[inline(always)]
-    unsafe fn product(s: S, a: &Operand, row: usize, w: &Matrix, panel: usize, chunk: usize, to: *mut f32) {
+    unsafe fn product(s: S, a: &Operand, first: usize, rows: usize, w: &Matrix, panel: usize, to: *mut f32) {
         let width = S::VECTORS * S::LANES;
         let chunks = w.depth / w.chunk;
-        unsafe {
-            if chunk == 0 {
+        let next = (panel + 1) % (w.columns / width);
+        for row in (0..rows).step_by(MR) {
+            unsafe {
                 // What is too large for bytes starts the sums.
-                let extra = w.extra.as_ptr().add(panel * EXTRA * width);
-                let rows = a.extra.as_ptr().add(row * EXTRA_ROW);
-                tiles::<S, Bf16, true>(s, S::VECTORS, EXTRA, rows, EXTRA_ROW, extra, width, to.cast(), width);
+                let tile = Tile {
+                    depth: EXTRA,
+                    left: a.extra.as_ptr().add((first + row) * EXTRA_ROW),
+                    left_stride: EXTRA_ROW,
+                    right: w.extra.as_ptr().add(panel * EXTRA * width),
+                    right_stride: width,
+                    next: None,
+                };
+                tile.multiply::<S, Bf16>(s, S::VECTORS, to.add(row * width).cast(), width);
             }
-            let mut sums = [0_u32; MR * PAD];
-            let rows = a.words().add(row * a.depth + chunk * w.chunk);
-            let words = w.words().add((panel * w.depth + chunk * w.chunk) * width);
-            tiles::<S, Self, true>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, sums.as_mut_ptr(), width);
-            for v in 0..S::VECTORS {
-                let at = chunk * w.columns + panel * width + v * S::LANES;
-                let zero = s.load_words(w.zeros.as_ptr().add(at).cast());
-                let scale = s.load(w.scales.as_ptr().add(at));
-                for r in 0..MR {
-                    let i = r * width + v * S::LANES;
-                    let sum = s.to_floats(s.sub_words(s.load_words(sums.as_ptr().add(i)), zero));
-                    let scale = s.mul(scale, s.splat(*a.scales.get_unchecked((row + r) * chunks + chunk)));
-                    s.store(to.add(i), s.fma(sum, scale, s.load(to.add(i))));
+        }
+        for chunk in 0..chunks {
+            for row in (0..rows).step_by(MR) {
+                unsafe {
+                    let mut sums = [0_u32; MR * PAD];
+                    let at = chunk * w.chunk * width;
+                    let tile = Tile {
+                        depth: w.chunk,
+                        left: a.words().add((first + row) * a.depth + chunk * w.chunk),
+                        left_stride: a.depth,
+                        right: w.words().add(panel * w.depth * width + at),
+                        right_stride: width,
+                        next: Some(w.words().add(next * w.depth * width + at + row / MR * (w.chunk / AHEAD) * width)),
+                    };
+                    tile.multiply::<S, Self>(s, S::VECTORS, sums.as_mut_ptr(), width);
+                    for v in 0..S::VECTORS {
+                        let at = chunk * w.columns + panel * width + v * S::LANES;
+                        let zero = s.load_words(w.zeros.as_ptr().add(at).cast());
+                        let scale = s.load(w.scales.as_ptr().add(at));
+                        for r in 0..MR {
+                            let sum = s.load_words(sums.as_ptr().add(r * width + v * S::LANES));
+                            let sum = s.to_floats(s.sub_words(sum, zero));
+                            let row_scale = *a.scales.get_unchecked((first + row + r) * chunks + chunk);
+                            let to = to.add((row + r) * width + v * S::LANES);
+                            s.store(to, s.fma(sum, s.mul(scale, s.splat(row_scale)), s.load(to)));
+                        }
+                    }
                 }
             }
         }
-    }
-    #[inline(always)]
-    unsafe fn put(_: S, _: *mut u32, _: usize, _: S::F) {
-        unreachable!("attention is not computed in bytes")
-    }
-    #[inline(always)]
-    unsafe fn exp2(s: S, x: S::F) -> S::F {
-        unsafe { exp2(s, x) }
-    }
-    #[inline(always)]
-    unsafe fn hold(_: S, _: *const f32, _: usize, _: *mut u32) {
-        unreachable!("bytes are held by `hold_bytes`, which knows what is too large for them")
     }
 }
 
@@ -193,95 +175,88 @@ pub(super) const EXTRA: usize = super::OUTLIERS / 2;
 /// of a tile of AMX.
 pub(super) const EXTRA_ROW: usize = 16;
 
-/// [`Product::product`] of numbers that need no scales.
-#[inline(always)]
-unsafe fn floats<S: Simd, P: Product<S>>(
-    s: S,
-    a: &Operand,
-    row: usize,
-    w: &Matrix,
-    panel: usize,
-    chunk: usize,
-    to: *mut f32,
-) {
-    let width = S::VECTORS * S::LANES;
-    unsafe {
-        let words = w.words().add((panel * w.depth + chunk * w.chunk) * width);
-        let rows = a.words().add(row * a.depth + chunk * w.chunk);
-        if chunk == 0 {
-            tiles::<S, P, true>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, to.cast(), width);
-        } else {
-            tiles::<S, P, false>(s, S::VECTORS, w.chunk, rows, a.depth, words, width, to.cast(), width);
-        }
-    }
+/// The factors of a register tile; strides are in words.
+#[derive(Clone, Copy)]
+struct Tile {
+    /// Words of the depth.
+    depth: usize,
+    /// `MR` rows of words.
+    left: *const u32,
+    left_stride: usize,
+    /// A row of columns for each word of the depth.
+    right: *const u32,
+    right_stride: usize,
+    /// What will be multiplied by after this, of which a row is fetched every [`AHEAD`] words of the depth.
+    next: Option<*const u32>,
 }
 
-/// `MR` rows of `a` by `NV` vectors of columns of `b`, over `k` words; the raw sums go to `c`, or
-/// are added to what is there unless `FIRST`. The strides `lda`, `ldb` and `ldc` are in words.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the arguments of every matrix product")]
-unsafe fn tile<S: Simd, P: Product<S>, const NV: usize, const FIRST: bool>(
-    s: S,
-    k: usize,
-    a: *const u32,
-    lda: usize,
-    b: *const u32,
-    ldb: usize,
-    c: *mut u32,
-    ldc: usize,
-) {
-    unsafe {
-        let mut sums = [[P::zero(s); NV]; MR];
-        if !FIRST {
+/// Words of the depth for which a row of what comes next is fetched: as many as tiles of [`ROWS`], so that a panel
+/// is there when its first tile needs it. Without that, the first would wait for memory as the others never do.
+const AHEAD: usize = ROWS / MR;
+
+impl Tile {
+    /// The product, with `NV` vectors of columns, as raw sums.
+    #[inline(always)]
+    unsafe fn product<S: Simd, P: Product<S> + ?Sized, const NV: usize>(self, s: S, to: *mut u32, to_stride: usize) {
+        unsafe {
+            let mut sums = [[s.as_words(s.splat(0.0)); NV]; MR];
+            if let Some(mut next) = self.next {
+                for at in (0..self.depth).step_by(AHEAD) {
+                    for v in (0..NV * S::LANES).step_by(LINE) {
+                        s.prefetch(next.wrapping_add(v));
+                    }
+                    next = next.wrapping_add(NV * S::LANES);
+                    for at in at..at + AHEAD {
+                        self.step::<S, P, NV>(s, at, &mut sums);
+                    }
+                }
+            } else {
+                for at in 0..self.depth {
+                    self.step::<S, P, NV>(s, at, &mut sums);
+                }
+            }
             for r in 0..MR {
                 for v in 0..NV {
-                    sums[r][v] = P::load(s, c.add(r * ldc + v * S::LANES));
+                    s.store_words(to.add(r * to_stride + v * S::LANES), sums[r][v]);
                 }
             }
         }
-        let mut b = b;
-        for i in 0..k {
-            let mut columns = [s.load_words(b); NV];
+    }
+
+    /// Adds the products of one word of the depth.
+    #[inline(always)]
+    unsafe fn step<S: Simd, P: Product<S> + ?Sized, const NV: usize>(
+        self,
+        s: S,
+        at: usize,
+        sums: &mut [[S::I; NV]; MR],
+    ) {
+        unsafe {
+            let right = self.right.add(at * self.right_stride);
+            let mut columns = [s.load_words(right); NV];
             for v in 1..NV {
-                columns[v] = s.load_words(b.add(v * S::LANES));
+                columns[v] = s.load_words(right.add(v * S::LANES));
             }
             for r in 0..MR {
-                let x = s.splat_word(a.add(r * lda + i));
+                let x = s.splat_word(self.left.add(r * self.left_stride + at));
                 for v in 0..NV {
                     sums[r][v] = P::dot(s, sums[r][v], x, columns[v]);
                 }
             }
-            b = b.add(ldb);
-        }
-        for r in 0..MR {
-            for v in 0..NV {
-                P::store(s, c.add(r * ldc + v * S::LANES), sums[r][v]);
-            }
         }
     }
-}
 
-/// [`tile`] over `vectors` (1 to [`Simd::VECTORS`]) vectors of columns.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "the arguments of every matrix product")]
-unsafe fn tiles<S: Simd, P: Product<S>, const FIRST: bool>(
-    s: S,
-    vectors: usize,
-    k: usize,
-    a: *const u32,
-    lda: usize,
-    b: *const u32,
-    ldb: usize,
-    c: *mut u32,
-    ldc: usize,
-) {
-    unsafe {
-        match vectors.min(S::VECTORS) {
-            1 => tile::<S, P, 1, FIRST>(s, k, a, lda, b, ldb, c, ldc),
-            2 => tile::<S, P, 2, FIRST>(s, k, a, lda, b, ldb, c, ldc),
-            3 if S::VECTORS >= 3 => tile::<S, P, 3, FIRST>(s, k, a, lda, b, ldb, c, ldc),
-            _ if S::VECTORS >= 4 => tile::<S, P, 4, FIRST>(s, k, a, lda, b, ldb, c, ldc),
-            _ => tile::<S, P, 2, FIRST>(s, k, a, lda, b, ldb, c, ldc),
+    /// The product, with `vectors` (at least 1) vectors of columns, or [`Simd::VECTORS`] if those are fewer.
+    #[inline(always)]
+    unsafe fn multiply<S: Simd, P: Product<S> + ?Sized>(self, s: S, vectors: usize, to: *mut u32, to_stride: usize) {
+        unsafe {
+            match vectors.min(S::VECTORS) {
+                1 => self.product::<S, P, 1>(s, to, to_stride),
+                2 => self.product::<S, P, 2>(s, to, to_stride),
+                3 if S::VECTORS >= 3 => self.product::<S, P, 3>(s, to, to_stride),
+                _ if S::VECTORS >= 4 => self.product::<S, P, 4>(s, to, to_stride),
+                _ => self.product::<S, P, 2>(s, to, to_stride),
+            }
         }
     }
 }
@@ -308,11 +283,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
         let rows = ROWS.min(a.rows - first);
         for (panel, column) in (0..w.columns).step_by(width).enumerate() {
             unsafe {
-                for chunk in 0..w.depth / w.chunk {
-                    for row in (0..rows).step_by(MR) {
-                        P::product(s, a, first + row, w, panel, chunk, sums.add(row * width));
-                    }
-                }
+                P::product(s, a, first, rows, w, panel, sums);
                 let bias = w.bias.as_ptr().add(column);
                 finish(s, rows, width, sums, bias, then, out.add(first * stride + column), stride);
             }
@@ -354,7 +325,7 @@ struct Sums([f32; ROWS * PAD]);
 
 /// Rows of `width` floats held as words.
 #[inline(always)]
-pub(super) unsafe fn hold<S: Simd, P: Product<S>>(s: S, from: *mut f32, width: usize, _: &Input, to: &mut Operand) {
+pub(super) unsafe fn hold<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usize, _: &Input, to: &mut Operand) {
     for row in 0..to.rows {
         unsafe { P::hold(s, from.add(row * width), width, to.words_mut().add(row * to.depth)) };
     }
@@ -455,7 +426,7 @@ pub(super) unsafe fn layer_norm<S: Simd>(
 /// The keys are transposed and the values paired once; then, for each few queries, scores, softmax
 /// and weighted sum all stay in the first-level cache.
 #[inline(always)]
-pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, scratch: &mut Scratch) {
+pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, scratch: &mut Scratch) {
     let Attention { len, width, .. } = *job;
     let keys = len.next_multiple_of(S::LANES.max(P::GROUP));
     let depth = width / P::GROUP;
@@ -478,17 +449,15 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
         for first in (0..len).step_by(MR) {
             for column in (0..keys).step_by(S::VECTORS * S::LANES) {
                 let vectors = (keys - column) / S::LANES;
-                tiles::<S, P, true>(
-                    s,
-                    vectors,
+                let tile = Tile {
                     depth,
-                    q.add(first * depth),
-                    depth,
-                    kt.add(column),
-                    keys,
-                    scores.add(column),
-                    keys,
-                );
+                    left: q.add(first * depth),
+                    left_stride: depth,
+                    right: kt.add(column),
+                    right_stride: keys,
+                    next: None,
+                };
+                tile.multiply::<S, P>(s, vectors, scores.add(column), keys);
             }
             let rows = MR.min(len - first);
             let mut sums = [0.0_f32; MR];
@@ -501,7 +470,15 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
             for column in (0..width).step_by(S::VECTORS * S::LANES) {
                 let vectors = ((width - column) / S::LANES).min(S::VECTORS);
                 let to = products.as_mut_ptr();
-                tiles::<S, P, true>(s, vectors, depth, weights, depth, v.add(column), width, to, PAD);
+                let tile = Tile {
+                    depth,
+                    left: weights,
+                    left_stride: depth,
+                    right: v.add(column),
+                    right_stride: width,
+                    next: None,
+                };
+                tile.multiply::<S, P>(s, vectors, to, PAD);
                 for (r, sum) in sums.iter().enumerate().take(rows) {
                     let inverse = s.splat(1.0 / sum);
                     for i in (0..vectors * S::LANES).step_by(S::LANES) {
@@ -517,7 +494,7 @@ pub(super) unsafe fn attend<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, s
 /// One query's weights for its scores, `2^(exponent · (score - greatest))`, of which `len` count of `keys`.
 /// Returns their sum.
 #[inline(always)]
-pub(super) unsafe fn weigh<S: Simd, P: Product<S>>(
+pub(super) unsafe fn weigh<S: Simd, P: Float<S>>(
     s: S,
     scores: *mut f32,
     len: usize,
@@ -547,7 +524,7 @@ pub(super) unsafe fn weigh<S: Simd, P: Product<S>>(
 
 /// Keys as columns: word `w` of key `j` goes to `to[w * keys + j]`.
 #[inline(always)]
-unsafe fn transpose<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
+unsafe fn transpose<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
     let depth = job.width / P::GROUP;
     let mut words = [0_u32; MAX_HEAD];
     for at in 0..keys {

@@ -97,6 +97,8 @@ impl Simd for Portable {
         unsafe { to.cast::<Self::I>().write_unaligned(x) }
     }
     #[inline(always)]
+    unsafe fn prefetch(self, _: *const u32) {}
+    #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> Self::I {
         [unsafe { from.read_unaligned() }; LANES]
     }
