@@ -75,10 +75,11 @@ impl<'a> Batcher<'a> {
         let embedder = self.embedder;
         let dim = embedder.info().dim;
         let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
+        let mut seen: HashSet<Hash> = HashSet::new();
         let mut new: Vec<(Hash, &String)> = Vec::new();
-        let mut here: HashSet<Hash> = HashSet::new();
         for (&hash, text) in hashes.iter().zip(texts) {
-            if !self.tokenized.contains_key(&hash) && here.insert(hash) {
+            let known = |hash| self.tokenized.get(hash).is_some_and(|of| self.remembered.contains_key(&of.hash));
+            if !known(&hash) && seen.insert(hash) {
                 new.push((hash, text));
             }
         }
@@ -94,20 +95,11 @@ impl<'a> Batcher<'a> {
 
         // The first of equal texts stands for all: equal as the model reads them, so their vectors are.
         let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
-        let mut place: HashMap<Hash, usize> = HashMap::new();
+        seen.clear();
         for (hash, tokenized, ids) in encoded {
             self.tokenized.insert(hash, tokenized);
-            if !self.remembered.contains_key(&tokenized.hash) && !place.contains_key(&tokenized.hash) {
-                place.insert(tokenized.hash, 0);
+            if !self.remembered.contains_key(&tokenized.hash) && seen.insert(tokenized.hash) {
                 unique.push((tokenized.hash, ids));
-            }
-        }
-        // Known texts whose vectors were not kept, because memory has a bound.
-        for (hash, text) in hashes.iter().zip(texts) {
-            let Some(tokenized) = self.tokenized.get(hash) else { continue };
-            if !self.remembered.contains_key(&tokenized.hash) && !place.contains_key(&tokenized.hash) {
-                place.insert(tokenized.hash, 0);
-                unique.push((tokenized.hash, embedder.encode(text, role)?.ids));
             }
         }
         unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -127,9 +119,7 @@ impl<'a> Batcher<'a> {
             batches.iter().map(run).collect::<Result<_>>()?
         };
         let computed: Vec<&[f32]> = computed.iter().flat_map(|rows| rows.chunks(dim)).collect();
-        for (index, (hash, _)) in unique.iter().enumerate() {
-            place.insert(*hash, index);
-        }
+        let place: HashMap<Hash, &[f32]> = unique.iter().map(|&(hash, _)| hash).zip(computed.iter().copied()).collect();
 
         let mut result = Embedded {
             vectors: Vec::with_capacity(texts.len() * dim),
@@ -140,8 +130,8 @@ impl<'a> Batcher<'a> {
         for hash in &hashes {
             let Tokenized { hash, n_tokens } = self.tokenized[hash];
             let vector = match place.get(&hash) {
-                Some(&index) => computed[index],
-                None => &self.remembered[&hash],
+                Some(vector) => vector,
+                None => &*self.remembered[&hash],
             };
             result.vectors.extend_from_slice(vector);
             result.n_tokens.push(n_tokens);

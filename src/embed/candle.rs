@@ -16,7 +16,6 @@ use network::{Family, Network, SUPPORTED};
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
     Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Precision, PrecisionSetting, Role, failed,
-    normalize,
 };
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
@@ -90,19 +89,8 @@ impl Embedder for Candle {
         }
         let dim = self.info.dim;
         let hidden = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
-        let mut vectors = vec![0.0; batch.len() * dim];
-        let rows = vectors.chunks_mut(dim).zip(hidden.chunks(width * dim)).zip(batch);
-        for ((vector, tokens), ids) in rows {
-            self.pooling.pool(&tokens[..ids.len() * dim], dim, vector);
-            if self.info.normalize {
-                normalize(vector);
-            }
-        }
-        if vectors.iter().all(|value| value.is_finite()) {
-            Ok(vectors)
-        } else {
-            Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
-        }
+        let texts = hidden.chunks(width * dim).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * dim]);
+        self.pooling.vectors(texts, dim, &self.info)
     }
 
     fn counter(&self) -> &dyn TokenCounter {

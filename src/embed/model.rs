@@ -13,7 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
-use super::{Encoded, Engine, ModelInfo, Precision, Role, failed};
+use super::{Encoded, Engine, ModelInfo, Precision, Role, failed, normalize};
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 
@@ -227,8 +227,32 @@ impl Pooling {
         }
     }
 
+    /// The vectors of texts, one after another, from those of their tokens, which are `stride` floats apart.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if a value is not finite.
+    pub(super) fn vectors<'t>(
+        self,
+        texts: impl ExactSizeIterator<Item = &'t [f32]>,
+        stride: usize,
+        info: &ModelInfo,
+    ) -> Result<Vec<f32>> {
+        let mut vectors = vec![0.0; texts.len() * info.dim];
+        for (vector, tokens) in vectors.chunks_exact_mut(info.dim).zip(texts) {
+            self.pool(tokens, stride, vector);
+            if info.normalize {
+                normalize(vector);
+            }
+        }
+        if vectors.iter().all(|value| value.is_finite()) {
+            Ok(vectors)
+        } else {
+            Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
+        }
+    }
+
     /// Makes one vector of a text's token vectors, which are `stride` floats apart.
-    pub(super) fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
+    fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
         let rows = || tokens.chunks(stride);
         match self {
             Self::Cls => vector.iter_mut().zip(tokens).for_each(|(to, &x)| *to = x),

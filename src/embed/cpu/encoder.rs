@@ -143,14 +143,17 @@ impl Encoder {
         let mut states = Floats::default();
         let observing = kernel.precision() == Precision::Int8;
         if observing {
-            states = encoder.embed(samples);
+            let len = encoder.floats(samples);
+            states.grow(len);
+            encoder.embed(samples, &mut states[..len]);
         }
         for index in 0..encoder.shape.layers {
             let weights = layer(index)?;
-            let mut inputs = encoder.shape.inputs();
+            let mut inputs = encoder.shape.inputs().map(Input::unknown);
             if observing {
                 let floats = Layer::new(&kernel.floats(), &encoder.shape, inputs, &weights);
-                inputs = floats.observe(&kernel.floats(), &encoder.shape, samples, &mut states, &mut workspace);
+                let len = encoder.floats(samples);
+                inputs = floats.observe(&kernel.floats(), &encoder.shape, samples, &mut states[..len], &mut workspace);
             }
             encoder.layers.push(Layer::new(&kernel, &encoder.shape, inputs, &weights));
         }
@@ -179,28 +182,27 @@ impl Encoder {
     /// The hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each.
     ///
     /// # Panics
-    /// If a text is one that [`Self::refuses`] or has no tokens.
+    /// If a text is one that [`Self::refuses`].
     pub fn forward<'w>(&self, texts: &[&[u32]], workspace: &'w mut Workspace) -> &'w [f32] {
-        let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
+        let len = self.floats(texts);
         let mut hidden = std::mem::take(&mut workspace.hidden);
-        hidden.grow(tokens * self.shape.width());
-        let states = &mut hidden[..tokens * self.shape.width()];
-        self.embed_into(texts, states);
+        hidden.grow(len);
+        let states = &mut hidden[..len];
+        self.embed(texts, states);
         for layer in &self.layers {
             layer.run(&self.kernel, &self.shape, texts, states, workspace, &mut |_, _| ());
         }
         workspace.hidden = hidden;
-        &workspace.hidden[..tokens * self.shape.width()]
+        &workspace.hidden[..len]
     }
 
-    fn embed(&self, texts: &[&[u32]]) -> Floats {
-        let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
-        let mut states = Floats::new(tokens * self.shape.width());
-        self.embed_into(texts, &mut states[..tokens * self.shape.width()]);
-        states
+    /// Floats of the hidden states of some texts.
+    fn floats(&self, texts: &[&[u32]]) -> usize {
+        texts.iter().map(|ids| ids.len()).sum::<usize>() * self.shape.width()
     }
 
-    fn embed_into(&self, texts: &[&[u32]], hidden: &mut [f32]) {
+    /// What the first layer reads.
+    fn embed(&self, texts: &[&[u32]], hidden: &mut [f32]) {
         let size = self.shape.hidden;
         let mut rows = hidden.chunks_exact_mut(self.shape.width());
         for ids in texts {
@@ -239,9 +241,9 @@ impl Shape {
         self.head().next_multiple_of(16)
     }
 
-    /// Inputs of a layer's four sites, of which nothing is known.
-    fn inputs(&self) -> [Input; 4] {
-        [self.hidden, self.heads * self.head_width(), self.hidden, self.intermediate].map(Input::unknown)
+    /// Widths of what a layer's four sites read.
+    fn inputs(&self) -> [usize; 4] {
+        [self.hidden, self.heads * self.head_width(), self.hidden, self.intermediate]
     }
 }
 
@@ -349,10 +351,8 @@ impl Layer {
         states: &mut [f32],
         workspace: &mut Workspace,
     ) -> [Input; 4] {
-        let widths = [shape.hidden, shape.heads * shape.head_width(), shape.hidden, shape.intermediate];
-        let mut sizes = widths.map(|width| vec![0.0_f32; width]);
-        let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
-        self.run(kernel, shape, texts, &mut states[..tokens * shape.width()], workspace, &mut |site, rows| {
+        let mut sizes = shape.inputs().map(|width| vec![0.0_f32; width]);
+        self.run(kernel, shape, texts, states, workspace, &mut |site, rows| {
             let sizes = &mut sizes[site as usize];
             for row in rows.chunks_exact(sizes.len().next_multiple_of(PAD)) {
                 sizes.iter_mut().zip(row).for_each(|(size, x)| *size = size.max(x.abs()));

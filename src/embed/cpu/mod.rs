@@ -18,7 +18,6 @@ pub mod encoder;
     clippy::needless_range_loop,
     reason = "register tiles are indexed by row and vector, which the compiler unrolls"
 )]
-#[expect(clippy::many_single_char_names, reason = "the letters that matrix products are written in")]
 pub mod kernel;
 mod samples;
 mod weights;
@@ -106,22 +105,16 @@ impl Embedder for Cpu {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = idle().pop().unwrap_or_default();
         let stride = self.encoder.stride();
-        let mut states = self.encoder.forward(batch, &mut workspace);
-        let mut vectors = vec![0.0; batch.len() * self.info.dim];
-        for (vector, ids) in vectors.chunks_exact_mut(self.info.dim).zip(batch) {
-            let (tokens, rest) = states.split_at(ids.len() * stride);
-            self.pooling.pool(tokens, stride, vector);
-            if self.info.normalize {
-                super::normalize(vector);
-            }
-            states = rest;
-        }
+        let states = self.encoder.forward(batch, &mut workspace);
+        let mut rest = states;
+        let texts = batch.iter().map(|ids| {
+            let (tokens, after) = rest.split_at(ids.len() * stride);
+            rest = after;
+            tokens
+        });
+        let vectors = self.pooling.vectors(texts, stride, &self.info);
         idle().push(workspace);
-        if vectors.iter().all(|value| value.is_finite()) {
-            Ok(vectors)
-        } else {
-            Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
-        }
+        vectors
     }
 
     fn counter(&self) -> &dyn TokenCounter {

@@ -81,7 +81,7 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
     }
     #[inline(always)]
     unsafe fn prefetch(self, from: *const u32) {
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
     #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> __m256i {

@@ -65,7 +65,7 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
     }
     #[inline(always)]
     unsafe fn prefetch(self, from: *const u32) {
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
     #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> __m512i {

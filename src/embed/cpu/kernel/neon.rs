@@ -71,7 +71,7 @@ impl Simd for Neon {
     }
     #[inline(always)]
     unsafe fn prefetch(self, from: *const u32) {
-        unsafe { core::arch::asm!("prfm pldl2keep, [{}]", in(reg) from, options(nostack, readonly, preserves_flags)) }
+        unsafe { core::arch::asm!("prfm pldl1keep, [{}]", in(reg) from, options(nostack, readonly, preserves_flags)) }
     }
     #[inline(always)]
     unsafe fn splat_word(self, from: *const u32) -> uint32x4_t {

@@ -54,7 +54,7 @@ pub(super) trait Simd: Copy {
     unsafe fn load_words(self, from: *const u32) -> Self::I;
     /// Writes `LANES` words.
     unsafe fn store_words(self, to: *mut u32, x: Self::I);
-    /// Fetches the line at a pointer, valid or not, to the second-level cache.
+    /// Fetches the line at a pointer, valid or not, to the first-level cache.
     unsafe fn prefetch(self, from: *const u32);
     /// One word in every lane.
     unsafe fn splat_word(self, from: *const u32) -> Self::I;
