@@ -105,16 +105,6 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
     }
 
     #[inline(always)]
-    unsafe fn dot_bf16(self, sum: __m256, a: __m256i, b: __m256i) -> __m256 {
-        unsafe {
-            let high = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
-            let (first_a, first_b) = (_mm256_slli_epi32::<16>(a), _mm256_slli_epi32::<16>(b));
-            let (second_a, second_b) = (_mm256_and_si256(a, high), _mm256_and_si256(b, high));
-            let sum = _mm256_fmadd_ps(_mm256_castsi256_ps(first_a), _mm256_castsi256_ps(first_b), sum);
-            _mm256_fmadd_ps(_mm256_castsi256_ps(second_a), _mm256_castsi256_ps(second_b), sum)
-        }
-    }
-    #[inline(always)]
     unsafe fn dot_bytes(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
         unsafe {
             if VNNI {
@@ -130,30 +120,6 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
         }
     }
 
-    #[inline(always)]
-    unsafe fn pair_bf16(self, first: __m256, second: __m256) -> __m256i {
-        unsafe {
-            let (one, half) = (_mm256_set1_epi32(1), _mm256_set1_epi32(0x7fff));
-            let (first, second) = (_mm256_castps_si256(first), _mm256_castps_si256(second));
-            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(first), one);
-            let first = _mm256_add_epi32(first, _mm256_add_epi32(odd, half));
-            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(second), one);
-            let second = _mm256_add_epi32(second, _mm256_add_epi32(odd, half));
-            let high = _mm256_set1_epi32(0xffff_0000_u32.cast_signed());
-            _mm256_or_si256(_mm256_srli_epi32::<16>(first), _mm256_and_si256(second, high))
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_bf16(self, to: *mut u16, x: __m256) {
-        unsafe {
-            let bits = _mm256_castps_si256(x);
-            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-            let rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-            let halves = _mm256_srli_epi32::<16>(rounded);
-            let packed = _mm_packus_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
-            _mm_storeu_si128(to.cast(), packed);
-        }
-    }
     #[inline(always)]
     unsafe fn store_bytes(self, to: *mut u8, x: __m256) {
         unsafe {

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::simd::{Simd, floats};
+use super::simd::{Simd, SimdBf16, floats};
 
 /// AVX-512 F, BW, DQ and VL. `BF16` and `VNNI` say whether those extensions may be used too; without
 /// them the same results are put together from other instructions.
@@ -89,24 +89,6 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
     }
 
     #[inline(always)]
-    unsafe fn dot_bf16(self, sum: __m512, a: __m512i, b: __m512i) -> __m512 {
-        unsafe {
-            if BF16 {
-                _mm512_dpbf16_ps(
-                    sum,
-                    core::mem::transmute::<__m512i, __m512bh>(a),
-                    core::mem::transmute::<__m512i, __m512bh>(b),
-                )
-            } else {
-                let high = _mm512_set1_epi32(0xffff_0000_u32.cast_signed());
-                let (first_a, first_b) = (_mm512_slli_epi32::<16>(a), _mm512_slli_epi32::<16>(b));
-                let (second_a, second_b) = (_mm512_and_si512(a, high), _mm512_and_si512(b, high));
-                let sum = _mm512_fmadd_ps(_mm512_castsi512_ps(first_a), _mm512_castsi512_ps(first_b), sum);
-                _mm512_fmadd_ps(_mm512_castsi512_ps(second_a), _mm512_castsi512_ps(second_b), sum)
-            }
-        }
-    }
-    #[inline(always)]
     unsafe fn dot_bytes(self, sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
         unsafe {
             if VNNI {
@@ -121,6 +103,25 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
         }
     }
 
+    #[inline(always)]
+    unsafe fn store_bytes(self, to: *mut u8, x: __m512) {
+        unsafe { _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x))) }
+    }
+}
+
+impl SimdBf16 for Avx512<true, true> {
+    // SAFETY (all of this block): as above.
+
+    #[inline(always)]
+    unsafe fn dot_bf16(self, sum: __m512, a: __m512i, b: __m512i) -> __m512 {
+        unsafe {
+            _mm512_dpbf16_ps(
+                sum,
+                core::mem::transmute::<__m512i, __m512bh>(a),
+                core::mem::transmute::<__m512i, __m512bh>(b),
+            )
+        }
+    }
     #[inline(always)]
     unsafe fn pair_bf16(self, first: __m512, second: __m512) -> __m512i {
         unsafe {
@@ -137,19 +138,8 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
     #[inline(always)]
     unsafe fn store_bf16(self, to: *mut u16, x: __m512) {
         unsafe {
-            if BF16 {
-                let halves = core::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(x));
-                _mm256_storeu_si256(to.cast(), halves);
-            } else {
-                let bits = _mm512_castps_si512(x);
-                let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
-                let rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-                _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(rounded)));
-            }
+            let halves = core::mem::transmute::<__m256bh, __m256i>(_mm512_cvtneps_pbh(x));
+            _mm256_storeu_si256(to.cast(), halves);
         }
-    }
-    #[inline(always)]
-    unsafe fn store_bytes(self, to: *mut u8, x: __m512) {
-        unsafe { _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x))) }
     }
 }

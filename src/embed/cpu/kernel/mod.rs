@@ -56,15 +56,6 @@ impl Precision {
             Self::Int8 => "int8",
         }
     }
-
-    /// Numbers in a 32-bit word.
-    fn group(self) -> usize {
-        match self {
-            Self::F32 => 1,
-            Self::Bf16 => 2,
-            Self::Int8 => 4,
-        }
-    }
 }
 
 named!(Precision, "a precision");
@@ -324,6 +315,8 @@ pub struct Kernel {
     precision: Precision,
     /// Columns of a matrix that lie together.
     panel: usize,
+    /// Numbers rounded to bf16 in a word.
+    pair: usize,
     /// Words of the outliers' weights in a column, with zeros after the [`OUTLIERS`].
     extra: usize,
     multiply: Multiply,
@@ -332,11 +325,12 @@ pub struct Kernel {
     attend: Attend,
 }
 
-/// Compiles the kernels for an instruction set.
+/// Compiles the kernels for an instruction set. The last kind of number before its features is what bf16 are held
+/// as: where there are no products of bf16, as floats that are rounded to them.
 macro_rules! compile {
-    ($name:ident, $simd:ty, $value:expr, $attention:ident $(, $features:literal)?) => {
+    ($name:ident, $simd:ty, $value:expr, $float:ident $(, $features:literal)?) => {
         mod $name {
-            use super::ops::{self, Bf16, Bytes, F32};
+            use super::ops::{self, Bytes, F32, Product, $float as Bf16};
             use super::simd::Simd;
             use super::{Attention, Input, Isa, Kernel, Matrix, Operand, Precision, Scratch, Then};
 
@@ -353,8 +347,8 @@ macro_rules! compile {
                 };
             }
             product!(multiply_f32, hold_f32, F32, ops::hold::<_, F32>);
-            product!(multiply_bf16, hold_bf16, Bf16, ops::hold::<_, Bf16>);
-            product!(multiply_bytes, hold_bytes, Bytes, ops::hold_bytes);
+            product!(multiply_bf16, hold_bf16, Bf16, ops::hold_bf16::<_, Bf16>);
+            product!(multiply_bytes, hold_bytes, Bytes<Bf16>, ops::hold_bytes::<_, Bf16>);
 
             $(#[target_feature(enable = $features)])?
             unsafe fn layer_norm(
@@ -368,7 +362,7 @@ macro_rules! compile {
             }
             $(#[target_feature(enable = $features)])?
             unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
-                unsafe { ops::attend::<_, $attention>($value, job, scratch) }
+                unsafe { ops::attend::<_, Bf16>($value, job, scratch) }
             }
 
             pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
@@ -379,7 +373,9 @@ macro_rules! compile {
                 };
                 let attend: super::Attend = if precision == Precision::F32 { attend_f32 } else { attend };
                 let panel = <$simd>::VECTORS * <$simd>::LANES;
-                Kernel { isa, precision, panel, extra: ops::EXTRA, multiply, hold, layer_norm, attend }
+                let pair = <Bf16 as Product<$simd>>::GROUP;
+                let extra = super::OUTLIERS / pair;
+                Kernel { isa, precision, panel, pair, extra, multiply, hold, layer_norm, attend }
             }
         }
     };
@@ -479,7 +475,7 @@ impl Kernel {
         let fits = !weight.is_empty() && !bias.is_empty() && weight.len().is_multiple_of(bias.len());
         assert!(fits, "a row of weights for each bias");
         let inputs = weight.len() / bias.len();
-        let depth = inputs.next_multiple_of(PAD) / self.precision.group();
+        let depth = inputs.next_multiple_of(PAD) / self.group();
         let columns = bias.len().next_multiple_of(PAD);
         let mut matrix = Matrix {
             of: (self.isa, self.precision),
@@ -504,14 +500,14 @@ impl Kernel {
         for (column, row) in weight.chunks_exact(inputs).enumerate() {
             match self.precision {
                 Precision::F32 => held.iter_mut().zip(row).for_each(|(word, x)| *word = x.to_bits()),
-                Precision::Bf16 => held.iter_mut().zip(row.chunks(2)).for_each(|(word, pair)| *word = bf16_pair(pair)),
+                Precision::Bf16 => held.iter_mut().zip(self.bf16(row)).for_each(|(word, x)| *word = x),
                 Precision::Int8 => {
                     row_left.copy_from_slice(row);
                     let mut kept = [0.0; OUTLIERS];
                     for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
                         *kept = std::mem::take(&mut row_left[at]);
                     }
-                    let mut extra: Vec<u32> = kept.chunks(2).map(bf16_pair).collect();
+                    let mut extra: Vec<u32> = self.bf16(&kept).collect();
                     extra.resize(self.extra, 0);
                     self.place(matrix.extra.as_mut_slice(), column, &extra);
                     for (block, (words, row)) in
@@ -531,6 +527,26 @@ impl Kernel {
             self.place(matrix.words.as_mut_slice(), column, &held);
         }
         matrix
+    }
+
+    /// Numbers in a 32-bit word.
+    fn group(&self) -> usize {
+        match self.precision {
+            Precision::F32 => 1,
+            Precision::Bf16 => self.pair,
+            Precision::Int8 => 4,
+        }
+    }
+
+    /// Numbers rounded to bf16, in as many words as they need.
+    fn bf16(&self, numbers: &[f32]) -> impl Iterator<Item = u32> {
+        let half = |x: f32| u32::from(simd::bf16(x));
+        let word = move |numbers: &[f32]| match *numbers {
+            [first, second] => half(first) | half(second) << 16,
+            [last] if self.pair == 2 => half(last),
+            _ => half(numbers[0]) << 16,
+        };
+        numbers.chunks(self.pair).map(word)
     }
 
     /// Words of `depth` that are multiplied together.
@@ -557,7 +573,7 @@ impl Kernel {
         assert!(input.outliers.iter().all(|&at| at < width), "outliers are inputs");
         let padded = rows.next_multiple_of(ROW_PAD);
         to.of = Some((self.isa, self.precision));
-        to.depth = width / self.precision.group();
+        to.depth = width / self.group();
         to.chunk = self.chunk(to.depth, input);
         to.rows = rows;
         to.words.grow(padded * to.depth);
@@ -613,11 +629,6 @@ impl Kernel {
         // SAFETY: the processor has the instructions (`new`); the lengths were checked.
         unsafe { (self.attend)(&job, scratch) }
     }
-}
-
-fn bf16_pair(pair: &[f32]) -> u32 {
-    let second = pair.get(1).copied().unwrap_or_default();
-    u32::from(simd::bf16(pair[0])) | u32::from(simd::bf16(second)) << 16
 }
 
 /// Holds weights as signed bytes: returns their scale and the sum of the bytes.

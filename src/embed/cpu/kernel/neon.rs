@@ -95,16 +95,6 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
-    unsafe fn dot_bf16(self, sum: float32x4_t, a: uint32x4_t, b: uint32x4_t) -> float32x4_t {
-        unsafe {
-            let high = vdupq_n_u32(0xffff_0000);
-            let (first_a, first_b) = (vshlq_n_u32::<16>(a), vshlq_n_u32::<16>(b));
-            let (second_a, second_b) = (vandq_u32(a, high), vandq_u32(b, high));
-            let sum = vfmaq_f32(sum, vreinterpretq_f32_u32(first_a), vreinterpretq_f32_u32(first_b));
-            vfmaq_f32(sum, vreinterpretq_f32_u32(second_a), vreinterpretq_f32_u32(second_b))
-        }
-    }
-    #[inline(always)]
     unsafe fn dot_bytes(self, sum: uint32x4_t, a: uint32x4_t, b: uint32x4_t) -> uint32x4_t {
         unsafe {
             let (a, b) = (vreinterpretq_u8_u32(a), vreinterpretq_s8_u32(b));
@@ -123,25 +113,6 @@ impl Simd for Neon {
         }
     }
 
-    #[inline(always)]
-    unsafe fn pair_bf16(self, first: float32x4_t, second: float32x4_t) -> uint32x4_t {
-        unsafe {
-            let (one, half) = (vdupq_n_u32(1), vdupq_n_u32(0x7fff));
-            let (first, second) = (vreinterpretq_u32_f32(first), vreinterpretq_u32_f32(second));
-            let first = vaddq_u32(first, vaddq_u32(vandq_u32(vshrq_n_u32::<16>(first), one), half));
-            let second = vaddq_u32(second, vaddq_u32(vandq_u32(vshrq_n_u32::<16>(second), one), half));
-            vorrq_u32(vshrq_n_u32::<16>(first), vandq_u32(second, vdupq_n_u32(0xffff_0000)))
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_bf16(self, to: *mut u16, x: float32x4_t) {
-        unsafe {
-            let bits = vreinterpretq_u32_f32(x);
-            let odd = vandq_u32(vshrq_n_u32::<16>(bits), vdupq_n_u32(1));
-            let rounded = vaddq_u32(bits, vaddq_u32(odd, vdupq_n_u32(0x7fff)));
-            vst1_u16(to, vshrn_n_u32::<16>(rounded));
-        }
-    }
     #[inline(always)]
     unsafe fn store_bytes(self, to: *mut u8, x: float32x4_t) {
         unsafe {

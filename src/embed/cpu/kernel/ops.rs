@@ -4,8 +4,10 @@
 //! of values. It multiplies rows of words by a matrix of words; a word is one f32, two bf16 or four
 //! bytes, and [`Product`] says what multiplying two words means. Everything else works on rows of f32.
 
+use std::marker::PhantomData;
+
 use super::buffer::{LINE, Scratch};
-use super::simd::{Simd, bf16};
+use super::simd::{Simd, SimdBf16, bf16};
 use super::{Attention, Input, Matrix, Operand, PAD, Then};
 
 /// Rows of a register tile.
@@ -41,12 +43,16 @@ pub(super) trait Product<S: Simd> {
     }
 }
 
-/// Floats, which rows of words can be made of by their own.
+/// Numbers of which each is held by itself, without a scale.
 pub(super) trait Float<S: Simd>: Product<S> {
     /// Holds a vector of floats at position `at` of a row of words.
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F);
     /// Holds a row of `width` floats as words.
     unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32);
+    /// Holds a row of floats rounded to bf16, to nearest, ties to even.
+    unsafe fn hold_bf16(s: S, from: *const f32, width: usize, to: *mut u32);
+    /// Words of as many rows as a word has numbers: a vector of columns of `first` and perhaps `second`.
+    unsafe fn column(s: S, first: *const f32, second: *const f32) -> S::I;
     /// Powers of two whose error is below what rounding to this kind of number costs.
     unsafe fn exp2(s: S, x: S::F) -> S::F;
 }
@@ -55,8 +61,8 @@ pub(super) trait Float<S: Simd>: Product<S> {
 pub(super) struct F32;
 /// bfloat16, summed in f32.
 pub(super) struct Bf16;
-/// Bytes, summed in 32-bit integers.
-pub(super) struct Bytes;
+/// Bytes, summed in 32-bit integers; what is too large for them is a float of another kind.
+pub(super) struct Bytes<Large>(PhantomData<Large>);
 
 impl<S: Simd> Product<S> for F32 {
     const GROUP: usize = 1;
@@ -77,12 +83,22 @@ impl<S: Simd> Float<S> for F32 {
         unsafe { to.cast::<f32>().copy_from_nonoverlapping(from, width) };
     }
     #[inline(always)]
+    unsafe fn hold_bf16(_: S, from: *const f32, width: usize, to: *mut u32) {
+        for i in 0..width {
+            unsafe { to.add(i).write(u32::from(bf16(from.add(i).read())) << 16) };
+        }
+    }
+    #[inline(always)]
+    unsafe fn column(s: S, first: *const f32, _: *const f32) -> S::I {
+        unsafe { s.as_words(s.load(first)) }
+    }
+    #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
         unsafe { exp2(s, x) }
     }
 }
 
-impl<S: Simd> Product<S> for Bf16 {
+impl<S: SimdBf16> Product<S> for Bf16 {
     const GROUP: usize = 2;
 
     #[inline(always)]
@@ -91,7 +107,7 @@ impl<S: Simd> Product<S> for Bf16 {
     }
 }
 
-impl<S: Simd> Float<S> for Bf16 {
+impl<S: SimdBf16> Float<S> for Bf16 {
     #[inline(always)]
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F) {
         unsafe { s.store_bf16(row.cast::<u16>().add(at), x) }
@@ -103,13 +119,21 @@ impl<S: Simd> Float<S> for Bf16 {
         }
     }
     #[inline(always)]
+    unsafe fn hold_bf16(s: S, from: *const f32, width: usize, to: *mut u32) {
+        unsafe { Self::hold(s, from, width, to) }
+    }
+    #[inline(always)]
+    unsafe fn column(s: S, first: *const f32, second: *const f32) -> S::I {
+        unsafe { s.pair_bf16(s.load(first), s.load(second)) }
+    }
+    #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
         // Minimax polynomial of degree 3: a relative error of 7.5e-5, a fortieth of a bf16's rounding.
         unsafe { power(s, x, [0.055_171_67, 0.242_611_14, 0.693_260_97, 0.999_928_06]) }
     }
 }
 
-impl<S: Simd> Product<S> for Bytes {
+impl<S: Simd, Large: Float<S>> Product<S> for Bytes<Large> {
     const GROUP: usize = 4;
 
     #[inline(always)]
@@ -122,18 +146,19 @@ impl<S: Simd> Product<S> for Bytes {
         let width = S::VECTORS * S::LANES;
         let chunks = w.depth / w.chunk;
         let next = (panel + 1) % (w.columns / width);
+        let extra = super::OUTLIERS / Large::GROUP;
         for row in (0..rows).step_by(MR) {
             unsafe {
                 // What is too large for bytes starts the sums.
                 let tile = Tile {
-                    depth: EXTRA,
+                    depth: extra,
                     left: a.extra.as_ptr().add((first + row) * EXTRA_ROW),
                     left_stride: EXTRA_ROW,
-                    right: w.extra.as_ptr().add(panel * EXTRA * width),
+                    right: w.extra.as_ptr().add(panel * extra * width),
                     right_stride: width,
                     next: None,
                 };
-                tile.multiply::<S, Bf16>(s, S::VECTORS, to.add(row * width).cast(), width);
+                tile.multiply::<S, Large>(s, S::VECTORS, to.add(row * width).cast(), width);
             }
         }
         for chunk in 0..chunks {
@@ -168,11 +193,8 @@ impl<S: Simd> Product<S> for Bytes {
     }
 }
 
-/// Words of numbers that are held as bf16 beside a row of bytes.
-pub(super) const EXTRA: usize = super::OUTLIERS / 2;
-
-/// Words from one such row to the next: a cache line, of which the rest stays zero, so that a row is also one
-/// of a tile of AMX.
+/// Words from one row of numbers that are held beside bytes to the next: a cache line, of which the rest stays
+/// zero, so that a row is also one of a tile of AMX.
 pub(super) const EXTRA_ROW: usize = 16;
 
 /// The factors of a register tile; strides are in words.
@@ -331,10 +353,24 @@ pub(super) unsafe fn hold<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usi
     }
 }
 
-/// Rows of `width` floats held as bytes, each block of [`Input::block`] with a scale of its own, and the
-/// outliers apart as bf16. The floats are unchanged afterwards.
+/// Rows of `width` floats held as words, rounded to bf16.
 #[inline(always)]
-pub(super) unsafe fn hold_bytes<S: Simd>(s: S, from: *mut f32, width: usize, input: &Input, to: &mut Operand) {
+pub(super) unsafe fn hold_bf16<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usize, _: &Input, to: &mut Operand) {
+    for row in 0..to.rows {
+        unsafe { P::hold_bf16(s, from.add(row * width), width, to.words_mut().add(row * to.depth)) };
+    }
+}
+
+/// Rows of `width` floats held as bytes, each block of [`Input::block`] with a scale of its own, and the
+/// outliers apart, rounded to bf16. The floats are unchanged afterwards.
+#[inline(always)]
+pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
+    s: S,
+    from: *mut f32,
+    width: usize,
+    input: &Input,
+    to: &mut Operand,
+) {
     let blocks = width / input.block;
     for row in 0..to.rows {
         unsafe {
@@ -343,9 +379,13 @@ pub(super) unsafe fn hold_bytes<S: Simd>(s: S, from: *mut f32, width: usize, inp
             for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
                 *kept = from.add(at).replace(0.0);
             }
-            let extra = to.extra.as_mut_ptr().add(row * EXTRA_ROW).cast::<u16>();
+            let extra = to.extra.as_mut_ptr().add(row * EXTRA_ROW);
             for (i, &x) in kept.iter().enumerate() {
-                extra.add(i).write(bf16(x));
+                if Large::GROUP == 2 {
+                    extra.cast::<u16>().add(i).write(bf16(x));
+                } else {
+                    extra.add(i).write(u32::from(bf16(x)) << 16);
+                }
             }
             let bytes = to.words_mut().add(row * to.depth).cast::<u8>();
             for block in 0..blocks {
@@ -547,7 +587,7 @@ pub const MAX_HEAD: usize = 256;
 
 /// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
 #[inline(always)]
-pub(super) unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
+pub(super) unsafe fn pair<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
     let row = |at: usize| job.values.as_ptr().wrapping_add(at * job.stride);
     let zeros = [0.0_f32; MAX_HEAD];
     let row = |at: usize| if at < job.len { row(at) } else { zeros.as_ptr() };
@@ -555,10 +595,7 @@ pub(super) unsafe fn pair<S: Simd, P: Product<S>>(s: S, job: &Attention<'_>, key
         let to = to.wrapping_add(index * job.width);
         for i in (0..job.width).step_by(S::LANES) {
             unsafe {
-                let first = s.load(row(at).add(i));
-                let words =
-                    if P::GROUP == 1 { s.as_words(first) } else { s.pair_bf16(first, s.load(row(at + 1).add(i))) };
-                s.store_words(to.add(i), words);
+                s.store_words(to.add(i), P::column(s, row(at).add(i), row(at + 1).add(i)));
             }
         }
     }

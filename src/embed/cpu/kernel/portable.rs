@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "the trait's contract: whole numbers that fit")]
 #![expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "as the vector instructions convert")]
 
-use super::simd::{Simd, bf16};
+use super::simd::Simd;
 
 /// No special instructions.
 #[derive(Clone, Copy)]
@@ -120,12 +120,6 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    unsafe fn dot_bf16(self, sum: Self::F, a: Self::I, b: Self::I) -> Self::F {
-        let first = |x: u32| f32::from_bits(x << 16);
-        let second = |x: u32| f32::from_bits(x & 0xffff_0000);
-        map(|i| sum[i] + first(a[i]) * first(b[i]) + second(a[i]) * second(b[i]))
-    }
-    #[inline(always)]
     unsafe fn dot_bytes(self, sum: Self::I, a: Self::I, b: Self::I) -> Self::I {
         std::array::from_fn(|i| {
             let pairs = a[i].to_le_bytes().into_iter().zip(b[i].to_le_bytes());
@@ -134,14 +128,6 @@ impl Simd for Portable {
         })
     }
 
-    #[inline(always)]
-    unsafe fn pair_bf16(self, first: Self::F, second: Self::F) -> Self::I {
-        std::array::from_fn(|i| u32::from(bf16(first[i])) | u32::from(bf16(second[i])) << 16)
-    }
-    #[inline(always)]
-    unsafe fn store_bf16(self, to: *mut u16, x: Self::F) {
-        unsafe { to.cast::<[u16; LANES]>().write_unaligned(x.map(bf16)) }
-    }
     #[inline(always)]
     unsafe fn store_bytes(self, to: *mut u8, x: Self::F) {
         unsafe { to.cast::<[u8; LANES]>().write_unaligned(x.map(|x| x as u8)) }

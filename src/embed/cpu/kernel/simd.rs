@@ -4,7 +4,7 @@
 //! made only by [`super::Isa::is_available`]'s side of the dispatch. The kernels are generic functions,
 //! always inlined into one entry point per instruction set that is compiled with those instructions.
 
-/// Vectors of [`Simd::LANES`] 32-bit lanes: floats, integers, or words that hold 2 bf16 or 4 bytes.
+/// Vectors of [`Simd::LANES`] 32-bit lanes: floats, integers, or words that hold 4 bytes.
 ///
 /// # Safety
 /// Callers run the methods only on a processor that has the instruction set, and pass pointers
@@ -67,17 +67,24 @@ pub(super) trait Simd: Copy {
     /// Difference of integers, wrapping.
     unsafe fn sub_words(self, a: Self::I, b: Self::I) -> Self::I;
 
-    /// `sum + a.0 * b.0 + a.1 * b.1` over the two bf16 of each word.
-    unsafe fn dot_bf16(self, sum: Self::F, a: Self::I, b: Self::I) -> Self::F;
     /// `sum + Σ a.i * b.i` over the four bytes of each word, `a` unsigned and `b` signed, exactly.
     unsafe fn dot_bytes(self, sum: Self::I, a: Self::I, b: Self::I) -> Self::I;
 
+    /// Writes `LANES` bytes of floats that are whole and from 0 to 255.
+    unsafe fn store_bytes(self, to: *mut u8, x: Self::F);
+}
+
+/// Vectors of words that hold two bf16, and their products in one instruction.
+///
+/// # Safety
+/// As of [`Simd`].
+pub(super) trait SimdBf16: Simd {
+    /// `sum + a.0 * b.0 + a.1 * b.1` over the two bf16 of each word.
+    unsafe fn dot_bf16(self, sum: Self::F, a: Self::I, b: Self::I) -> Self::F;
     /// Words of two bf16, rounded to nearest, ties to even: `first` in the lower half, `second` in the upper.
     unsafe fn pair_bf16(self, first: Self::F, second: Self::F) -> Self::I;
     /// Writes `LANES` bf16, rounded to nearest, ties to even.
     unsafe fn store_bf16(self, to: *mut u16, x: Self::F);
-    /// Writes `LANES` bytes of floats that are whole and from 0 to 255.
-    unsafe fn store_bytes(self, to: *mut u8, x: Self::F);
 }
 
 /// Methods on floats that are one instruction each.
