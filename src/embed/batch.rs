@@ -114,7 +114,8 @@ impl<'a> Batcher<'a> {
             Ok(vectors)
         };
         let computed: Vec<Vec<f32>> = if embedder.batching().concurrent {
-            batches.par_iter().map(run).collect::<Result<_>>()?
+            // A batch takes long enough to be handed out alone, so that no thread ends much before the others.
+            batches.par_iter().with_max_len(1).map(run).collect::<Result<_>>()?
         } else {
             batches.iter().map(run).collect::<Result<_>>()?
         };

@@ -7,8 +7,9 @@
 //! # Precision
 //!
 //! `auto` is bf16 where the processor multiplies bf16 by itself, else f32. bf16 keeps every golden vector of
-//! all-MiniLM-L6-v2 within a cosine of .9999 of f32. int8 is faster still and keeps them within .999,
-//! but it moves nDCG@10 on `SciFact` by more than the .001 that `auto` may cost, so it has to be asked for.
+//! all-MiniLM-L6-v2 within a cosine of .9999 of f32. int8 is faster still and keeps them within .999. It moved nDCG@10 on
+//! `SciFact` by .0003 as it is, but by up to .003 with blocks of other sizes: a figure that swings so is no promise
+//! for other corpora, so it has to be asked for.
 
 pub mod encoder;
 #[expect(unsafe_code, reason = "vector instructions; the module's safe methods check what they rely on")]
