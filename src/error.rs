@@ -99,8 +99,16 @@ pub enum Error {
         /// What to do about it.
         help: String,
     },
-    /// The user pressed Ctrl-C; staged files have been removed.
-    #[error("interrupted; the dataset is as it was before")]
+    /// Another process writes to the dataset.
+    #[error("dataset {}: is being written by {holder}\n  help: wait until it has ended, or name another folder", path.display())]
+    Locked {
+        /// The dataset's folder.
+        path: PathBuf,
+        /// Who, as that process wrote it down.
+        holder: String,
+    },
+    /// The user pressed Ctrl-C. What was finished is kept for the next run.
+    #[error("interrupted; the dataset is as it was before, and the next run continues")]
     Interrupted,
 }
 
@@ -121,6 +129,7 @@ impl Error {
             | Self::Embed { .. }
             | Self::Truncated { .. }
             | Self::Dataset { .. } => exit::FAILED,
+            Self::Locked { .. } => exit::LOCKED,
             Self::Interrupted => exit::INTERRUPTED,
         }
     }

@@ -1,30 +1,32 @@
 //! The job: corpus in, dataset out.
 //!
-//! Documents are worked on in the order of the files they go to. Three stages run at once, each
-//! handing the next one file's rows at a time through a queue of length one: preparing (read,
-//! parse, chunk, count), embedding, writing. So memory holds the model and a few files' rows,
-//! however large the corpus, and every stage that is not the slowest is hidden behind it. Links wait
-//! on disk for the last document; what they lead to is found and written before the commit.
+//! Documents are assigned to parts by their ids; a part is one file of each table. A part whose inputs are what they
+//! were, in the snapshot before or in a run that was stopped, is taken over as it is; only the others are [built](build).
+//! When all parts are there, links are resolved over all of them, and one commit makes them the dataset. So a run
+//! over a corpus that changed in places ends in the same bytes as one that starts from nothing.
 
+mod build;
 mod edges;
+mod inputs;
+mod reuse;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
-
-use rayon::prelude::*;
 
 use crate::chunk::{self, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
-use crate::embed::{Batcher, Embedder, Role};
+use crate::embed::Embedder;
 use crate::error::{Error, Result};
 use crate::links::Outline;
-use crate::store::{self, ChunkRow, Counts, DocumentRow, FileEntry, Manifest, Output, QuarantineRow, Staging};
+use crate::store::{
+    self, ChunkRow, Counts, Dataset, Disk, DocumentRow, FileEntry, Manifest, Output, Part, QuarantineRow, Staging,
+};
 use crate::tokens::Sizer;
-use edges::Collector;
+use build::Builder;
+use reuse::Earlier;
 
 /// What to index, and how.
 #[derive(Debug, Clone)]
@@ -43,6 +45,10 @@ pub struct Job {
     pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut stops the job.
     pub deny_truncation: bool,
+    /// Whether nothing that earlier runs made is used.
+    pub fresh: bool,
+    /// What everything is written through.
+    pub disk: Arc<dyn Disk>,
 }
 
 /// What a running job tells its watcher.
@@ -54,6 +60,13 @@ pub enum Event {
         documents: u64,
         /// Their size.
         bytes: u64,
+    },
+    /// A part was taken over as it is.
+    Kept {
+        /// Documents in it.
+        documents: u64,
+        /// Chunks in it.
+        chunks: u64,
     },
     /// A document was read, parsed and chunked, or quarantined.
     Prepared {
@@ -83,7 +96,9 @@ pub struct Report {
     /// The committed manifest.
     pub manifest: Manifest,
     /// Every document that is not indexed.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantineRow>,
+    /// Chunks whose vectors earlier runs had made.
+    pub chunks_kept: u64,
     /// Different texts that were embedded.
     pub texts_embedded: usize,
     /// Tokens the model read for them.
@@ -92,15 +107,6 @@ pub struct Report {
     pub elapsed: Duration,
     /// Time the stages were at work: preparing, embedding, writing. They overlap.
     pub stages: [Duration; 3],
-}
-
-/// One file's rows on their way.
-struct Batch {
-    file: usize,
-    chunks: Vec<ChunkRow>,
-    texts: Vec<String>,
-    documents: Vec<DocumentRow>,
-    vectors: Vec<f32>,
 }
 
 /// A document as rows: its own, and for each chunk a row and the text that the model sees.
@@ -158,179 +164,91 @@ impl Recipe<'_> {
 ///
 /// # Errors
 /// Any [`Error`]; the dataset that was there before is then still there. Setting `stop` ends the
-/// job with [`Error::Interrupted`] at the next document or batch.
+/// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
 pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
     let started = Instant::now();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let found = corpus::discover(&job.roots, &job.filter, &[out.to_owned()])?;
-    let staging = Staging::open(out)?;
+    let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
     let discovered = (found.sources.len() + found.quarantined.len()) as u64;
     watch(Event::Discovered { documents: discovered, bytes: found.sources.iter().map(|source| source.bytes).sum() });
     let mut manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
-    let mut quarantined = found.quarantined;
-    let mut files: Vec<Vec<Source>> = vec![Vec::new(); job.output.files];
+    let mut parts: Vec<Vec<Source>> = vec![Vec::new(); job.output.files];
     for source in found.sources {
-        files[store::file_of(&source.doc_id, job.output.files)].push(source);
+        parts[store::file_of(&source.doc_id, job.output.files)].push(source);
     }
 
-    let (prepared, to_embed) = sync_channel(1);
-    let (with_vectors, to_write) = sync_channel(1);
-    let collector = Collector::new(&staging, job.output.files)?;
-    let manifest_ref = &manifest;
-    let staging_ref = &staging;
-    let (preparing, embedding, writing) = thread::scope(|scope| {
-        let preparing = scope.spawn(move || prepare_files(files, job, sizer, stop, watch, collector, &prepared));
-        let writing = scope.spawn(move || write_files(&to_write, staging_ref, manifest_ref));
-        let embedding = embed_files(&to_embed, job, embedder, stop, watch, &with_vectors);
-        drop((to_embed, with_vectors));
-        (join(preparing), embedding, join(writing))
-    });
-    // The first stage that failed has the reason; the others only saw their queue close.
-    let (found_late, collector, preparing) = preparing?;
-    let embedding = embedding?;
-    let (mut entries, mut totals, mut writing) = writing?;
+    // What is there already, and still right.
+    let recipe = inputs::Recipe::new(job, embedder.info());
+    let look = |sources: &Vec<Source>| {
+        let looked_at = inputs::look_at(sources);
+        (recipe.inputs(looked_at.iter().cloned()), looked_at.into_iter().map(|input| input.content).collect())
+    };
+    let looked_at: Vec<(String, Vec<Option<String>>)> = parts.iter().map(look).collect();
+    let earlier = if job.fresh { None } else { Dataset::find(out)? };
+    let usable = |part: &Part, index: usize| {
+        part.record.inputs == looked_at[index].0 && !(job.deny_truncation && part.record.counts.truncated > 0)
+    };
+    let in_place = |part: &Part| {
+        part.files.iter().all(|file| out.join(&file.path).metadata().is_ok_and(|found| found.len() == file.bytes))
+    };
+    let mut finished: Vec<Option<Part>> = (0..parts.len())
+        .map(|index| earlier.as_ref()?.manifest().part(index).filter(|part| usable(part, index) && in_place(part)))
+        .collect();
+    staging
+        .keep(|index, part| !job.fresh && finished.get(index).is_some_and(Option::is_none) && usable(part, index))?;
+    for (&index, part) in staging.finished() {
+        finished[index] = Some(part.clone());
+    }
+    let mut chunks_kept = 0;
+    for Counts { discovered, chunks, .. } in finished.iter().flatten().map(|part| part.record.counts) {
+        chunks_kept += chunks;
+        watch(Event::Kept { documents: discovered, chunks });
+    }
+
+    // The others.
+    let to_build = parts.into_iter().zip(looked_at).enumerate().filter(|(index, _)| finished[*index].is_none());
+    let to_build: Vec<_> = to_build.map(|(index, (sources, (_, contents)))| (index, sources, contents)).collect();
+    let earlier = match earlier {
+        Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest)?,
+        _ => None,
+    };
+    let builder =
+        Builder { job, sizer, recipe, embedder, staging: &staging, manifest: &manifest, earlier, stop, watch };
+    let built = builder.build(to_build)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
+    for (index, part) in built.parts {
+        finished[index] = Some(part);
+    }
+    let finished: Vec<Part> = finished.into_iter().flatten().collect();
 
+    // What concerns all of them.
     let edges_started = Instant::now();
-    entries.extend(collector.write(&staging, &manifest, &mut totals, stop)?);
-    entries.sort_by(|a, b| a.path.cmp(&b.path));
-    writing += edges_started.elapsed();
-
-    quarantined.extend(found_late);
+    let mut counts = Counts::default();
+    finished.iter().for_each(|part| counts.add(&part.record.counts));
+    let outlines: Vec<FileEntry> = finished.iter().filter_map(|part| part.files.last().cloned()).collect();
+    let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop)?;
+    let mut quarantined: Vec<QuarantineRow> = found.quarantined.iter().map(QuarantineRow::from).collect();
+    counts.discovered += quarantined.len() as u64;
+    counts.quarantined += quarantined.len() as u64;
+    quarantined.extend(resolved.quarantined);
     quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-    manifest.counts = Counts { discovered, quarantined: quarantined.len() as u64, ..totals };
-    manifest.files = entries;
-    let lines: Vec<QuarantineRow> = quarantined.iter().map(QuarantineRow::from).collect();
-    staging.commit(&manifest, &lines)?;
+    manifest.counts = counts;
+    manifest.parts = finished.iter().map(|part| part.record.clone()).collect();
+    manifest.files = finished.into_iter().flat_map(|part| part.files).chain(resolved.files).collect();
+    manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    let [preparing, embedding, writing] = built.busy;
+    let writing = writing + edges_started.elapsed();
+    staging.commit(&manifest, &quarantined)?;
     Ok(Report {
         manifest,
         quarantined,
-        texts_embedded: embedding.computed,
-        tokens_read: embedding.tokens_read,
+        chunks_kept: chunks_kept + built.chunks_kept,
+        texts_embedded: built.texts_embedded,
+        tokens_read: built.tokens_read,
         elapsed: started.elapsed(),
-        stages: [preparing, embedding.busy, writing],
+        stages: [preparing, embedding, writing],
     })
-}
-
-fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
-    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-fn prepare_files(
-    files: Vec<Vec<Source>>,
-    job: &Job,
-    sizer: Sizer<'_>,
-    stop: &AtomicBool,
-    watch: Watcher<'_>,
-    mut collector: Collector,
-    done: &SyncSender<Batch>,
-) -> Result<(Vec<Quarantined>, Collector, Duration)> {
-    let mut busy = Duration::ZERO;
-    let mut quarantined = Vec::new();
-    for (file, sources) in files.into_iter().enumerate() {
-        let started = Instant::now();
-        let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission };
-        let prepare = |source| {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-            let prepared = recipe.prepare(source)?;
-            watch(Event::Prepared { chunks: prepared.as_ref().map_or(0, |prepared| prepared.chunks.len()) });
-            Ok(prepared)
-        };
-        let prepared: Vec<Result<Prepared, Quarantined>> =
-            sources.into_par_iter().map(prepare).collect::<Result<_>>()?;
-        let mut batch =
-            Batch { file, chunks: Vec::new(), texts: Vec::new(), documents: Vec::new(), vectors: Vec::new() };
-        for document in prepared {
-            match document {
-                Ok(prepared) => {
-                    collector.add(file, &prepared)?;
-                    batch.documents.push(prepared.document);
-                    batch.chunks.extend(prepared.chunks);
-                    batch.texts.extend(prepared.texts);
-                }
-                Err(passed_over) => quarantined.push(passed_over),
-            }
-        }
-        busy += started.elapsed();
-        if done.send(batch).is_err() {
-            break;
-        }
-    }
-    Ok((quarantined, collector, busy))
-}
-
-#[derive(Default)]
-struct Embedding {
-    computed: usize,
-    tokens_read: usize,
-    busy: Duration,
-}
-
-fn embed_files(
-    prepared: &Receiver<Batch>,
-    job: &Job,
-    embedder: &dyn Embedder,
-    stop: &AtomicBool,
-    watch: Watcher<'_>,
-    done: &SyncSender<Batch>,
-) -> Result<Embedding> {
-    let mut total = Embedding::default();
-    let mut batcher = Batcher::new(embedder, job.batch_tokens);
-    let max_tokens = embedder.info().max_tokens;
-    for mut batch in prepared {
-        let started = Instant::now();
-        let chunks = batch.chunks.len();
-        let texts = std::mem::take(&mut batch.texts);
-        let progress = |texts, tokens| watch(Event::Embedded { texts, tokens });
-        let vectors = batcher.embed(&texts, Role::Document, stop, &progress)?;
-        for (row, n_tokens) in batch.chunks.iter_mut().zip(&vectors.n_tokens) {
-            row.n_model_tokens = Some(i64::try_from(*n_tokens).unwrap_or(i64::MAX));
-            row.truncated = Some(*n_tokens > max_tokens);
-        }
-        if job.deny_truncation {
-            deny_truncated(&batch.chunks, max_tokens)?;
-        }
-        batch.vectors = vectors.vectors;
-        total.computed += vectors.computed;
-        total.tokens_read += vectors.tokens_read;
-        total.busy += started.elapsed();
-        watch(Event::Ready { chunks });
-        if done.send(batch).is_err() {
-            break;
-        }
-    }
-    Ok(total)
-}
-
-fn deny_truncated(chunks: &[ChunkRow], max_tokens: usize) -> Result<()> {
-    let mut truncated = chunks.iter().filter(|row| row.truncated == Some(true));
-    match truncated.next() {
-        None => Ok(()),
-        Some(first) => {
-            Err(Error::Truncated { count: 1 + truncated.count(), max_tokens, first: first.chunk_id.clone() })
-        }
-    }
-}
-
-fn write_files(
-    embedded: &Receiver<Batch>,
-    staging: &Staging,
-    manifest: &Manifest,
-) -> Result<(Vec<FileEntry>, Counts, Duration)> {
-    let mut entries = Vec::new();
-    let mut counts = Counts::default();
-    let mut busy = Duration::ZERO;
-    for batch in embedded {
-        let started = Instant::now();
-        let written =
-            store::write_table(staging, manifest, batch.file, &batch.chunks, &batch.vectors, &batch.documents)?;
-        entries.extend(written);
-        counts.add(&batch.chunks, &batch.documents);
-        busy += started.elapsed();
-    }
-    Ok((entries, counts, busy))
 }

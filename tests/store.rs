@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
-use chunkmill::store::{Dataset, EmbeddingType, Table, describe, file_of};
+use chunkmill::store::{Dataset, EmbeddingType, FORMAT_VERSION, Table, describe, file_of};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn the_manifest_names_every_file_with_its_hash_and_rows() {
     let summary = index(home.path(), &["-o", "out"]);
     let out = home.path().join("out");
     let manifest: Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["format_version"], 2);
+    assert_eq!(manifest["format_version"], FORMAT_VERSION);
     assert_eq!(manifest["spec"]["text"], "header unit=chars min=200 max=1500 overlap=50");
     assert_eq!(manifest["model"]["id"], "fake");
     let mut rows = 0;
@@ -223,7 +223,7 @@ fn a_new_snapshot_replaces_the_old_one_and_leaves_nothing_behind() {
     assert_eq!(summary["documents"], 7);
     let files: Vec<String> = tree(&home.path().join("out")).into_iter().map(|(name, _)| name).collect();
     assert!(!files.iter().any(|name| name.contains(".staging") || name.contains("0123456789abcdef")), "{files:?}");
-    assert_eq!(files.len(), 24 + 3);
+    assert_eq!(files.len(), 32 + 3);
 }
 
 #[test]
@@ -306,10 +306,17 @@ fn damaged_and_newer_datasets_are_refused() {
     let path = home.path().join("out/manifest.json");
     let manifest = fs::read_to_string(&path).unwrap();
     let search = || run(home.path(), &["search", "out", "x"]);
-    fs::write(&path, manifest.replace("\"format_version\": 2", "\"format_version\": 3")).unwrap();
+    let version = |number: u32| format!("\"format_version\": {number}");
+    fs::write(&path, manifest.replace(&version(FORMAT_VERSION), &version(FORMAT_VERSION + 1))).unwrap();
     let (code, _, err) = search();
     assert_eq!(code, 5);
-    assert!(err.contains("format version 3") && err.contains("use a newer chunkmill"), "{err}");
+    assert!(
+        err.contains(&format!("format version {}", FORMAT_VERSION + 1)) && err.contains("use a newer chunkmill"),
+        "{err}"
+    );
+    // Nor is it written over.
+    let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]);
+    assert!(code == 5 && err.contains("use a newer chunkmill"), "{err}");
     fs::write(&path, &manifest[..manifest.len() / 2]).unwrap();
     assert!(search().2.contains("manifest.json: is damaged"));
     fs::remove_file(&path).unwrap();

@@ -35,6 +35,7 @@ mod replay;
 mod scifact;
 mod security;
 mod settings;
+mod snapshots;
 mod store;
 mod tiny;
 mod traps;

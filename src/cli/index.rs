@@ -17,7 +17,7 @@ use crate::embed;
 use crate::error::exit;
 use crate::index::{self, Job, Report};
 use crate::options::switch;
-use crate::store::Counts;
+use crate::store::{Counts, FileSystem};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -40,7 +40,7 @@ pub(super) struct Args {
     output: OutputArgs,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Start over instead of continuing from what OUT holds (today every run starts over)
+    /// Use nothing that earlier runs made
     #[arg(long, help_heading = "Running")]
     fresh: bool,
     /// Print the result as one JSON object
@@ -81,6 +81,8 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         output: config.output,
         batch_tokens: config.batch_tokens,
         deny_truncation: config.deny_truncation,
+        fresh: args.fresh,
+        disk: Arc::new(FileSystem),
     };
     let progress = Progress::start(mode);
     let result = index::run(&job, &args.out, embedder.as_ref(), &stop, &|event| progress.on(event));
@@ -113,6 +115,7 @@ fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
 struct Summary<'a> {
     #[serde(flatten)]
     counts: Counts,
+    chunks_kept: u64,
     texts_embedded: usize,
     tokens_read: usize,
     seconds: f64,
@@ -130,6 +133,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
         let [preparing, embedding, writing] = report.stages.map(|stage| stage.as_secs_f64());
         Self {
             counts: report.manifest.counts,
+            chunks_kept: report.chunks_kept,
             texts_embedded: report.texts_embedded,
             tokens_read: report.tokens_read,
             seconds: report.elapsed.as_secs_f64(),
@@ -166,6 +170,9 @@ fn describe(report: &Report, out: &str) -> String {
         ),
         format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)),
     ];
+    if report.chunks_kept > 0 {
+        lines.insert(3, format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+    }
     if counts.truncated > 0 {
         lines.push(format!(
             "  truncated  {} chunks are longer than the {} tokens the model reads (column `truncated`)",

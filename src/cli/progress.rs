@@ -89,6 +89,11 @@ impl Progress {
                 self.documents.store(documents, Ordering::Relaxed);
                 self.bar.set_length(documents);
             }
+            Event::Kept { documents, chunks } => {
+                self.prepared.fetch_add(documents, Ordering::Relaxed);
+                self.chunks.fetch_add(chunks, Ordering::Relaxed);
+                self.ready.fetch_add(chunks, Ordering::Relaxed);
+            }
             Event::Prepared { chunks } => {
                 add(&self.prepared, 1);
                 add(&self.chunks, chunks);

@@ -1,19 +1,17 @@
 //! From the links of all documents to the table of edges.
 //!
-//! What a link leads to is known only when the last document was prepared. Until then links and the
-//! ids of chunks that have a heading or anchor wait in the staging folder; memory holds the
-//! [`Catalog`]'s few bytes of each document and anchor. Afterwards links come back one batch at a
-//! time, in the order they went.
+//! What a link leads to is known only when every document is. So it takes two passes over the
+//! outlines of all parts, those taken over from the snapshot before included: the first fills the
+//! [`Catalog`], which holds a few bytes of each document and anchor; ids of chunks wait on disk
+//! meanwhile. The second resolves each link and writes its edge.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
-
-use super::Prepared;
-use crate::document::LinkKind;
 use crate::error::{Error, Result};
-use crate::links::{Catalog, Lead, Listing, Outgoing};
-use crate::store::{self, Counts, EdgeRow, FileEntry, Manifest, Records, Spool, Staging};
+use crate::links::{Catalog, Lead, Outgoing};
+use crate::store::{
+    self, Counts, EdgeRow, FileEntry, Manifest, OutlineRow, QuarantineRow, Records, Spool, Staging, read_outlines,
+};
 
 /// Edges that are in memory at once, and in a row group: a few megabytes.
 const BATCH: usize = 1 << 15;
@@ -21,103 +19,84 @@ const BATCH: usize = 1 << 15;
 /// Stands for the chunk of an anchor that has none.
 const NO_CHUNK: u64 = u64::MAX;
 
-/// Takes in documents in the order of the data files, and in each in the order of its rows.
-pub(super) struct Collector {
-    listings: Vec<Listing>,
-    chunk_ids: Spool,
-    links: Spool,
-    /// How many links each data file has.
-    per_file: Vec<usize>,
+/// What the outlines of all parts gave.
+pub(super) struct Resolved {
+    /// A file of edges for each part.
+    pub(super) files: Vec<FileEntry>,
+    /// Documents that are not indexed.
+    pub(super) quarantined: Vec<QuarantineRow>,
 }
 
-/// A link that waits for the last document.
-#[derive(Serialize, Deserialize)]
-struct Waiting {
-    doc: String,
-    chunk: String,
-    kind: LinkKind,
-    named: bool,
-    to: String,
-}
-
-impl Collector {
-    pub(super) fn new(staging: &Staging, files: usize) -> Result<Self> {
-        Ok(Self {
-            listings: Vec::new(),
-            chunk_ids: Spool::create(staging, "chunk-ids")?,
-            links: Spool::create(staging, "links")?,
-            per_file: vec![0; files],
-        })
-    }
-
-    /// Takes in a document whose rows go to the data file number `file`.
-    pub(super) fn add(&mut self, file: usize, prepared: &Prepared) -> Result<()> {
-        let Prepared { document, chunks, outline, .. } = prepared;
-        let mut places = vec![None; chunks.len()];
-        let mut anchors = Vec::with_capacity(outline.anchors.len());
-        for anchor in &outline.anchors {
-            let Some(chunk) = anchor.chunk else {
-                anchors.push((anchor.name, NO_CHUNK));
-                continue;
-            };
-            let place = match places[chunk] {
-                Some(place) => place,
-                None => self.chunk_ids.push(chunks[chunk].chunk_id.as_bytes())?,
-            };
-            places[chunk] = Some(place);
-            anchors.push((anchor.name, place));
-        }
-        self.listings.push(Listing::new(&document.doc_id, &document.path, &document.aliases, anchors));
-        for Outgoing { chunk, kind, named, target } in &outline.links {
-            let waiting = Waiting {
-                doc: document.doc_id.clone(),
-                chunk: chunks[*chunk].chunk_id.clone(),
-                kind: *kind,
-                named: *named,
-                to: target.clone(),
-            };
-            self.links.push(&serde_json::to_vec(&waiting).map_err(unreadable)?)?;
-            self.per_file[file] += 1;
-        }
-        Ok(())
-    }
-
-    /// Resolves every link and writes a file of edges for each data file; counts them in `counts`.
-    pub(super) fn write(
-        self,
-        staging: &Staging,
-        manifest: &Manifest,
-        counts: &mut Counts,
-        stop: &AtomicBool,
-    ) -> Result<Vec<FileEntry>> {
-        let catalog = Catalog::new(self.listings);
-        let mut chunk_ids = self.chunk_ids.into_records()?;
-        let mut links = self.links.into_records()?;
-        let mut write = |(file, mut left): (usize, usize)| {
-            let batches = std::iter::from_fn(|| {
-                let rows = left.min(BATCH);
-                left -= rows;
-                let mut next = || {
-                    let edge = edge(links.read()?, &catalog, &mut chunk_ids)?;
-                    counts.add_edge(&edge);
-                    Ok(edge)
-                };
-                if stop.load(Ordering::Relaxed) {
-                    return Some(Err(Error::Interrupted));
+/// Resolves every link of the parts with these outlines and writes a file of edges for each; counts them in `counts`.
+pub(super) fn write(
+    staging: &Staging,
+    manifest: &Manifest,
+    outlines: &[FileEntry],
+    counts: &mut Counts,
+    stop: &AtomicBool,
+) -> Result<Resolved> {
+    let mut quarantined = Vec::new();
+    let mut listings = Vec::new();
+    let mut chunk_ids = Spool::create(staging, "chunk-ids")?;
+    for file in outlines {
+        for row in read_outlines(staging.locate(file))? {
+            match row? {
+                OutlineRow::Quarantined(row) => quarantined.push(row),
+                OutlineRow::Document(document) => {
+                    let place = |id: Option<&str>| id.map_or(Ok(NO_CHUNK), |id| chunk_ids.push(id.as_bytes()));
+                    listings.push(document.listing(place)?);
                 }
-                (rows > 0).then(|| (0..rows).map(|_| next()).collect())
-            });
-            store::write_edges(staging, manifest, file, batches)
-        };
-        self.per_file.into_iter().enumerate().map(&mut write).collect()
+            }
+        }
     }
+    let catalog = Catalog::new(listings);
+    let mut chunk_ids = chunk_ids.into_records()?;
+    let mut files = Vec::with_capacity(outlines.len());
+    for (index, file) in outlines.iter().enumerate() {
+        let mut failed = None;
+        let documents = read_outlines(staging.locate(file))?.map_while(|row| match row {
+            Ok(OutlineRow::Document(document)) => Some(Some(document)),
+            Ok(OutlineRow::Quarantined(_)) => Some(None),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        });
+        let mut links = documents.flatten().flat_map(|document| {
+            let id = document.doc_id().to_owned();
+            document.into_links().map(move |(chunk, link)| (id.clone(), chunk, link))
+        });
+        let batches = std::iter::from_fn(|| {
+            if stop.load(Ordering::Relaxed) {
+                return Some(Err(Error::Interrupted));
+            }
+            let mut resolve = |(doc, chunk, link)| {
+                let edge = edge(doc, chunk, link, &catalog, &mut chunk_ids)?;
+                counts.add_edge(&edge);
+                Ok(edge)
+            };
+            let rows: Result<Vec<EdgeRow>> = links.by_ref().take(BATCH).map(&mut resolve).collect();
+            match rows {
+                Ok(rows) if rows.is_empty() => None,
+                rows => Some(rows),
+            }
+        });
+        files.push(store::write_edges(staging, manifest, index, batches)?);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    Ok(Resolved { files, quarantined })
 }
 
-fn edge(record: Option<Vec<u8>>, catalog: &Catalog, chunk_ids: &mut Records) -> Result<EdgeRow> {
-    let Waiting { doc, chunk, kind, named, to } =
-        serde_json::from_slice(&record.unwrap_or_default()).map_err(unreadable)?;
-    let link = Outgoing { chunk: 0, kind, named, target: to };
-    let (to_doc, place, resolved) = match catalog.lead(&doc, &link) {
+fn edge(
+    from_doc: String,
+    from_chunk: String,
+    link: Outgoing,
+    catalog: &Catalog,
+    chunk_ids: &mut Records,
+) -> Result<EdgeRow> {
+    let (to_doc, place, resolved) = match catalog.lead(&from_doc, &link) {
         Lead::Nothing => (None, None, false),
         Lead::Document(to) => (Some(to), None, true),
         Lead::NoSuchPlace(to) => (Some(to), None, false),
@@ -125,16 +104,12 @@ fn edge(record: Option<Vec<u8>>, catalog: &Catalog, chunk_ids: &mut Records) -> 
     };
     let id = place.filter(|&place| place != NO_CHUNK).map(|place| chunk_ids.read_at(place)).transpose()?.flatten();
     Ok(EdgeRow {
-        from_chunk: chunk,
+        from_chunk,
         to_doc: to_doc.map(str::to_owned),
-        to_chunk: id.map(String::from_utf8).transpose().map_err(unreadable)?,
-        from_doc: doc,
-        kind,
+        to_chunk: id.map(|id| String::from_utf8_lossy(&id).into_owned()),
+        from_doc,
+        kind: link.kind,
         target: link.target,
         resolved,
     })
-}
-
-fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::io("read back a link from", ".staging")(std::io::Error::other(error))
 }

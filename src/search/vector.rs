@@ -3,14 +3,13 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Int64Type};
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{Float32Type, Int64Type};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::store::{Dataset, FileEntry, Table};
+use crate::store::{Dataset, FileEntry, Table, vectors};
 
 /// A chunk that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,19 +92,6 @@ fn scores(dataset: &Dataset, file: &FileEntry, query: &[f32]) -> Result<Vec<f32>
         scores.extend(values.chunks_exact(query.len()).map(|vector| dot(vector, query)));
     }
     Ok(scores)
-}
-
-/// The values of an embedding column of any of the stored types, as one array of `f32`.
-fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
-    let values = match column.data_type() {
-        DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {
-            column.as_fixed_size_list().values().clone()
-        }
-        DataType::List(_) => column.as_list::<i32>().values().clone(),
-        _ => return None,
-    };
-    let values = cast(&values, &DataType::Float32).ok()?;
-    (values.len() == column.len() * dim).then_some(values)
 }
 
 /// Dot product, summed in eight lanes so that it can be vectorised; the order of additions is

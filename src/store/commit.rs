@@ -1,39 +1,67 @@
 //! From staged files to a committed snapshot.
 //!
-//! Every file is written under a staging name and synced. When all are there, they are renamed into
-//! place and their folders synced; the manifest comes last, by one rename. There are two outcomes:
-//! the old snapshot, or the new one. A run that fails removes its staged files; what a crash leaves
-//! behind is never named by a manifest, and the next run removes it.
+//! A run works in a folder of its own inside the dataset's, `.staging`. What of it is finished, file by
+//! file of the tables, has a receipt there: a run that was killed, or failed, is continued by the
+//! next one, which takes over every part whose inputs are still the same.
+//!
+//! When all parts are there, the commit goes so:
+//!
+//! 1. the new manifest, the card and the quarantine list are staged and synced, in this order;
+//! 2. data files are renamed into place and their folders synced. Their names end in their hashes,
+//!    so none replaces a file of the old snapshot;
+//! 3. the manifest is renamed over the old one and the folder synced: **this is the commit**;
+//! 4. card and list follow, files that the manifest does not name go, the staging folder last.
+//!
+//! A crash before step 3 leaves the old snapshot, later ones the new. A staged card without a staged
+//! manifest tells the next run to end step 4 first.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
+use super::disk::{Disk, Output};
+use super::lock::Lock;
+use super::manifest::{self, FileEntry, Part};
 use super::rows::QuarantineRow;
-use super::schema::Table;
-use super::{Manifest, card, manifest};
+use super::{Manifest, card};
 use crate::error::{Error, Result};
 
 const STAGING: &str = ".staging";
+const CARD: &str = "README.md";
+const QUARANTINE: &str = "quarantine.jsonl";
 
-/// A dataset's folder while a snapshot is being written. Dropped without [`commit`](Self::commit),
-/// it leaves the old snapshot as it was.
+/// A dataset's folder while a snapshot is being made. Nobody else writes to it meanwhile.
 #[derive(Debug)]
 pub struct Staging {
     root: PathBuf,
-    /// Finished files: where they are staged, and the names below the root that they are to get.
-    finished: Mutex<Vec<(PathBuf, String)>>,
+    disk: Arc<dyn Disk>,
+    /// Parts that a run before finished and did not commit.
+    finished: BTreeMap<usize, Part>,
+    /// Names of files that are being written.
+    next: AtomicU64,
+    _lock: Lock,
+}
+
+/// A finished part: what the manifest will say of it.
+#[derive(Serialize, Deserialize)]
+struct Receipt {
+    index: usize,
+    #[serde(flatten)]
+    part: Part,
 }
 
 impl Staging {
-    /// Opens a folder for writing, and clears what a run that did not end has left there.
+    /// Opens a folder for writing, and finds what a run that did not end has left there.
     ///
     /// # Errors
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
-    /// something else than a dataset; [`Error::Io`].
-    pub fn open(root: &Path) -> Result<Self> {
+    /// something else than a dataset; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
+    pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<Self> {
         if root.exists() && !root.is_dir() {
             return Err(Error::Setting {
                 origin: "output".to_owned(),
@@ -48,18 +76,18 @@ impl Staging {
                 help: "name an empty or new folder with -o".to_owned(),
             });
         }
-        let staging = Self { root: root.to_owned(), finished: Mutex::new(Vec::new()) };
-        staging.clear()?;
-        let tables = Table::ALL.map(|table| root.join("data").join(table.name()));
-        for folder in [staging.folder()].into_iter().chain(tables) {
-            fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
+        let is_new = !root.exists();
+        disk.create_dir_all(root).map_err(Error::io("create", root))?;
+        if is_new {
+            // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
+            let above = root.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let _ = disk.sync_dir(above);
         }
-        let above = root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        for folder in [&root.join("data"), root] {
-            sync_folder(folder).map_err(Error::io("sync", folder))?;
-        }
-        // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
-        let _ = sync_folder(above);
+        let lock = Lock::take(root)?;
+        let mut staging =
+            Self { root: root.to_owned(), disk, finished: BTreeMap::new(), next: AtomicU64::new(0), _lock: lock };
+        staging.end_commit()?;
+        staging.finished = staging.receipts();
         Ok(staging)
     }
 
@@ -69,113 +97,235 @@ impl Staging {
         &self.root
     }
 
-    pub(super) fn folder(&self) -> PathBuf {
+    /// Parts that a run before finished and did not commit, by their number.
+    #[must_use]
+    pub fn finished(&self) -> &BTreeMap<usize, Part> {
+        &self.finished
+    }
+
+    /// Forgets the finished parts except these, and removes all else that is staged.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
+        self.finished.retain(|&index, part| keep(index, part));
+        let kept = self.finished.iter().flat_map(|(&index, part)| {
+            let files = part.files.iter().map(|file| self.staged(&file.path));
+            files.chain([self.receipt(index)]).collect::<Vec<_>>()
+        });
+        let kept: BTreeSet<PathBuf> = kept.collect();
+        if kept.is_empty() {
+            self.disk.remove_dir_all(&self.folder()).map_err(Error::io("remove", self.folder()))?;
+        } else {
+            for path in files_below(&self.folder()).into_iter().filter(|path| !kept.contains(path)) {
+                self.disk.remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
+        for folder in self.folders() {
+            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        }
+        Ok(())
+    }
+
+    fn folder(&self) -> PathBuf {
         self.root.join(STAGING)
     }
 
-    fn clear(&self) -> Result<()> {
-        match fs::remove_dir_all(self.folder()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", self.folder())(error))
-            }
-            _ => Ok(()),
-        }
+    /// Where a file of the dataset is staged.
+    pub(super) fn staged(&self, path: &str) -> PathBuf {
+        self.folder().join(path)
     }
 
-    /// A file to write, under a staging name.
-    pub(super) fn create(&self, name: &str) -> Result<StagedFile<'_>> {
-        let path = self.folder().join(name);
-        let file = File::create(&path).map_err(Error::io("create", &path))?;
+    fn receipt(&self, index: usize) -> PathBuf {
+        self.folder().join(format!("part-{index:05}.json"))
+    }
+
+    /// Every folder that files are staged in.
+    fn folders(&self) -> Vec<PathBuf> {
+        manifest::FOLDERS.iter().map(|folder| self.staged(folder)).chain([self.folder()]).collect()
+    }
+
+    /// A file to write; it has no name until it is finished.
+    pub(super) fn create(&self) -> Result<StagedFile<'_>> {
+        let path = self.folder().join(format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)));
+        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
         Ok(StagedFile { staging: self, path, file })
     }
 
+    /// A file that is read back before the run ends and is no part of the dataset.
+    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
+        let path = self.staged(name);
+        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
+        Ok((path, file))
+    }
+
+    /// Where a file that the next manifest will name is now: staged, or in place already.
+    #[must_use]
+    pub fn locate(&self, file: &FileEntry) -> PathBuf {
+        let staged = self.staged(&file.path);
+        if staged.exists() { staged } else { self.root.join(&file.path) }
+    }
+
     fn put(&self, name: &str, text: &str) -> Result<()> {
-        let mut staged = self.create(name)?;
-        staged.file_mut().write_all(text.as_bytes()).map_err(Error::io("write", self.root.join(name)))?;
+        let mut staged = self.create()?;
+        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", self.root.join(name)))?;
         staged.finish(name)
     }
 
-    /// Gives every finished file its name, and syncs the folders they are in.
-    fn publish(&self) -> Result<()> {
-        let finished = std::mem::take(&mut *self.lock());
-        let mut folders = BTreeSet::new();
-        for (staged, name) in finished {
-            let path = self.root.join(name);
-            fs::rename(&staged, &path).map_err(Error::io("rename to", &path))?;
-            folders.insert(path.parent().unwrap_or(&self.root).to_owned());
-        }
-        folders.iter().try_for_each(|folder| sync_folder(folder).map_err(Error::io("sync", folder)))
+    fn sync(&self, folder: &Path) -> Result<()> {
+        self.disk.sync_dir(folder).map_err(Error::io("sync", folder))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(PathBuf, String)>> {
-        self.finished.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes the finished files the dataset: data, quarantine list and card, then the manifest,
-    /// which is the commit; afterwards removes files that no manifest names any more.
+    /// Records that a part's files are all finished, so that a later run need not make them again.
     ///
-    /// The manifest does not name the list and the card, which are for people and have fixed names:
-    /// a crash just before the last rename leaves these two one run ahead of the snapshot.
+    /// Nothing is synced: a receipt that is lost or torn, or whose files are, costs the work and no more.
     ///
     /// # Errors
-    /// [`Error::Io`]; the manifest and every file it names are then still in place.
+    /// [`Error::Io`]
+    pub fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
+        let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
+        let mut staged = self.create()?;
+        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
+        let receipt = self.receipt(index);
+        self.disk.rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
+    }
+
+    /// The receipts that are there, with whole files.
+    fn receipts(&self) -> BTreeMap<usize, Part> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(self.folder()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !name.to_string_lossy().starts_with("part-") {
+                continue;
+            }
+            let read = fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok());
+            // A run that was killed while it committed has renamed some already.
+            let places = |file: &FileEntry| [self.staged(&file.path), self.root.join(&file.path)];
+            let is_whole = |path: &PathBuf, file: &FileEntry| fs::metadata(path).is_ok_and(|m| m.len() == file.bytes);
+            let whole = |file: &FileEntry| places(file).iter().any(|path| is_whole(path, file));
+            if let Some(Receipt { index, part }) = read.filter(|receipt| receipt.part.files.iter().all(whole)) {
+                found.insert(index, part);
+            }
+        }
+        found
+    }
+
+    /// Makes the staged files that the manifest names the dataset. The steps are described above.
+    ///
+    /// The manifest does not name the list and the card, which are for people and have fixed names: for
+    /// a moment they are those of the old snapshot beside the new manifest.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
     pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
-        let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
-        self.put("quarantine.jsonl", &lines.map(|line| line + "\n").collect::<String>())?;
-        self.put("README.md", &card::render(manifest))?;
-        self.publish()?;
         self.put(manifest::FILE, &manifest.to_json())?;
-        self.publish()?;
-        self.sweep(manifest);
-        Ok(())
+        let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
+        self.put(QUARANTINE, &lines.map(|line| line + "\n").collect::<String>())?;
+        self.put(CARD, &card::render(manifest))?;
+        for folder in self.folders() {
+            self.sync(&folder)?;
+        }
+        for folder in manifest::FOLDERS {
+            let folder = self.root.join(folder);
+            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        }
+        for file in &manifest.files {
+            let (staged, path) = (self.staged(&file.path), self.root.join(&file.path));
+            // A file of the old snapshot, named by its hash, is this very file.
+            if staged.exists() && !path.exists() {
+                self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+            }
+        }
+        for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
+            self.sync(&folder)?;
+            self.sync(folder.parent().unwrap_or(&self.root))?;
+        }
+        self.sync(&self.root)?;
+        let path = self.root.join(manifest::FILE);
+        self.disk.rename(&self.staged(manifest::FILE), &path).map_err(Error::io("rename to", &path))?;
+        self.sync(&self.root)?;
+        self.end_commit()
+    }
+
+    /// What follows the commit; a run that was killed there leaves it to the next one.
+    fn end_commit(&self) -> Result<()> {
+        if !self.staged(CARD).exists() || self.staged(manifest::FILE).exists() {
+            return Ok(());
+        }
+        // The card goes last, because it tells that there is something to do.
+        for name in [QUARANTINE, CARD] {
+            let (staged, path) = (self.staged(name), self.root.join(name));
+            if name == CARD {
+                self.sweep();
+            }
+            if staged.exists() {
+                self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+            }
+        }
+        self.sync(&self.root)?;
+        self.disk.remove_dir_all(&self.folder()).map_err(Error::io("remove", self.folder()))
     }
 
     /// Removes data files that the manifest does not name. It is housekeeping: one that cannot be
     /// removed is left for the next run.
-    fn sweep(&self, manifest: &Manifest) {
-        let named: BTreeSet<PathBuf> = manifest.files.iter().map(|file| self.root.join(&file.path)).collect();
-        for table in Table::ALL {
-            let Ok(entries) = fs::read_dir(self.root.join("data").join(table.name())) else { continue };
-            for path in entries.flatten().map(|entry| entry.path()) {
-                let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-                    name.starts_with("train-") && Path::new(name).extension().is_some_and(|e| e == "parquet")
-                });
-                if ours
-                    && !named.contains(&path)
-                    && let Err(error) = fs::remove_file(&path)
-                {
-                    tracing::warn!("cannot remove {}: {error}", path.display());
-                }
+    fn sweep(&self) {
+        let Ok(manifest) = Manifest::read(&self.root) else { return };
+        for path in unnamed(&self.root, &manifest) {
+            if let Err(error) = self.disk.remove_file(&path) {
+                tracing::warn!("cannot remove {}: {error}", path.display());
             }
         }
     }
 }
 
-impl Drop for Staging {
-    fn drop(&mut self) {
-        if let Err(error) = self.clear() {
-            tracing::warn!("{error}");
+/// Files in the dataset's folders that look like ours and that the manifest does not name.
+fn unnamed(root: &Path, manifest: &Manifest) -> Vec<PathBuf> {
+    let named: BTreeSet<PathBuf> = manifest.files.iter().map(|file| root.join(&file.path)).collect();
+    let entries = manifest::FOLDERS.iter().filter_map(|folder| fs::read_dir(root.join(folder)).ok());
+    let paths = entries.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
+    let ours = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("train-")) && path.is_file()
+    };
+    let mut found: Vec<PathBuf> = paths.filter(|path| ours(path) && !named.contains(path)).collect();
+    found.sort();
+    found
+}
+
+/// Every file below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder { &mut folders } else { &mut found }.push(entry.path());
         }
     }
+    found
 }
 
 /// A file under its staging name.
 pub(super) struct StagedFile<'a> {
     staging: &'a Staging,
     path: PathBuf,
-    file: File,
+    file: Box<dyn Output>,
 }
 
 impl StagedFile<'_> {
-    pub(super) fn file_mut(&mut self) -> &mut File {
-        &mut self.file
+    pub(super) fn file_mut(&mut self) -> &mut dyn Output {
+        &mut *self.file
     }
 
-    /// Syncs the file; the commit will give it this name below the dataset's folder.
-    pub(super) fn finish(self, name: &str) -> Result<()> {
-        self.file.sync_all().map_err(Error::io("sync", &self.path))?;
-        self.staging.lock().push((self.path, name.to_owned()));
-        Ok(())
+    /// Where it is being written.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Syncs the file and stages it under this name below the dataset's folder.
+    pub(super) fn finish(mut self, name: &str) -> Result<()> {
+        self.file.sync().map_err(Error::io("sync", &self.path))?;
+        let staged = self.staging.staged(name);
+        self.staging.disk.rename(&self.path, &staged).map_err(Error::io("rename to", staged))
     }
 }
 
@@ -186,13 +336,8 @@ fn may_replace(root: &Path) -> bool {
     if names.iter().any(|name| name == manifest::FILE) {
         return Manifest::is_at(root);
     }
-    let published = root.join("data").join(Table::Chunks.name()).exists();
-    names.iter().all(|name| {
-        name == STAGING || (published && ["data", "README.md", "quarantine.jsonl"].iter().any(|ours| name == ours))
-    })
-}
-
-/// Makes a rename durable. Only Unix knows how to sync a folder, and only there is it needed.
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    let published = manifest::FOLDERS.iter().all(|folder| root.join(folder).exists());
+    names
+        .iter()
+        .all(|name| name == STAGING || Lock::is_name(name) || (published && (name == "data" || name == "state")))
 }

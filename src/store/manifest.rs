@@ -19,13 +19,17 @@ use crate::embed::{Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Name of the manifest in the dataset's folder.
 pub(super) const FILE: &str = "manifest.json";
 
-/// What a dataset is and what it was made with.
-#[derive(Debug, Clone, PartialEq)]
+/// Folders of the files that it names.
+pub(super) const FOLDERS: [&str; 4] = ["data/chunks", "data/documents", "data/edges", "state/outlines"];
+
+/// What a dataset is and what it was made with. Fields that older versions did not write have defaults; a
+/// dataset of such a version is read, and made again by the next run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
@@ -34,16 +38,39 @@ pub struct Manifest {
     /// Version of the parser, see [`PARSER_VERSION`].
     pub parser_version: u32,
     /// Which documents were let in.
+    #[serde(default = "everything")]
     pub admission: Admission,
     /// How documents were chunked.
     pub spec: SpecRecord,
     /// What made the vectors.
+    #[serde(with = "ModelRecord")]
     pub model: ModelInfo,
     /// How files are laid out.
     pub output: Output,
     /// Totals.
     pub counts: Counts,
-    /// Every data file.
+    /// The parts that documents are assigned to, in order; part `i` has the `i`-th file of each table.
+    #[serde(default)]
+    pub parts: Vec<PartRecord>,
+    /// Every data file, sorted by path.
+    pub files: Vec<FileEntry>,
+}
+
+/// What a part was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// Hash of everything that decides its files: documents, settings, model, versions. Empty if unknown.
+    pub inputs: String,
+    /// Totals over it, edges aside.
+    pub counts: Counts,
+}
+
+/// A part that is finished and not yet committed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What the manifest will say of it.
+    pub record: PartRecord,
+    /// Its files, those of edges aside.
     pub files: Vec<FileEntry>,
 }
 
@@ -143,8 +170,29 @@ pub struct FileEntry {
 }
 
 impl Counts {
-    /// Adds the rows of one file.
-    pub fn add(&mut self, chunks: &[ChunkRow], documents: &[DocumentRow]) {
+    /// Of a part: its rows, and how many documents of it are not indexed.
+    #[must_use]
+    pub fn of_part(chunks: &[ChunkRow], documents: &[DocumentRow], quarantined: usize) -> Self {
+        let quarantined = quarantined as u64;
+        let discovered = documents.len() as u64 + quarantined;
+        let mut counts = Self { discovered, quarantined, ..Self::default() };
+        counts.add_rows(chunks, documents);
+        counts
+    }
+
+    /// Adds those of a part.
+    pub fn add(&mut self, part: &Self) {
+        self.discovered += part.discovered;
+        self.documents += part.documents;
+        self.chunks += part.chunks;
+        self.quarantined += part.quarantined;
+        self.bytes += part.bytes;
+        self.tokens += part.tokens;
+        self.model_tokens += part.model_tokens;
+        self.truncated += part.truncated;
+    }
+
+    fn add_rows(&mut self, chunks: &[ChunkRow], documents: &[DocumentRow]) {
         let sum = |get: fn(&ChunkRow) -> i64| chunks.iter().map(|row| get(row).unsigned_abs()).sum::<u64>();
         self.documents += documents.len() as u64;
         self.chunks += chunks.len() as u64;
@@ -184,8 +232,18 @@ impl Manifest {
             model: model.clone(),
             output,
             counts: Counts::default(),
+            parts: Vec::new(),
             files: Vec::new(),
         }
+    }
+
+    /// The files of part `index`, those of edges aside; `None` if the manifest does not know parts, or not this one.
+    #[must_use]
+    pub fn part(&self, index: usize) -> Option<Part> {
+        let record = self.parts.get(index)?.clone();
+        let of = |folder: &str| self.files.iter().filter(move |file| file.path.starts_with(folder)).nth(index).cloned();
+        let files = ["data/chunks/", "data/documents/", "state/outlines/"].map(of);
+        Some(Part { record, files: files.into_iter().collect::<Option<_>>()? })
     }
 
     /// Reads the manifest of the dataset in `folder`.
@@ -211,12 +269,17 @@ impl Manifest {
             let problem = format!("has format version {format_version}; this chunkmill reads up to {FORMAT_VERSION}");
             return Err(wrong(problem, "use a newer chunkmill"));
         }
-        let wire: Wire = serde_json::from_slice(&bytes).map_err(damaged)?;
-        if let Some(file) = wire.files.iter().find(|file| plain(&file.path).is_none()) {
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
             return Err(wrong(problem, "do not use this dataset"));
         }
-        Ok(wire.into())
+        Ok(manifest)
+    }
+
+    /// Whether there is a `manifest.json` in `folder`.
+    pub(super) fn exists(folder: &Path) -> bool {
+        folder.join(FILE).exists()
     }
 
     /// Whether the `manifest.json` in `folder` is one of ours, of any version.
@@ -232,7 +295,7 @@ impl Manifest {
     }
 
     pub(super) fn to_json(&self) -> String {
-        let mut json = serde_json::to_string_pretty(&Wire::from(self)).unwrap_or_default();
+        let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
         json.push('\n');
         json
     }
@@ -243,98 +306,33 @@ struct Version {
     format_version: u32,
 }
 
-/// The manifest on disk. Version 1 had no edges and let every document in, whatever it held.
-#[derive(Serialize, Deserialize)]
-struct Wire {
-    format_version: u32,
-    tool_version: String,
-    parser_version: u32,
-    #[serde(default = "everything")]
-    admission: Admission,
-    spec: SpecRecord,
-    model: WireModel,
-    output: Output,
-    counts: Counts,
-    files: Vec<FileEntry>,
-}
-
 /// What version 1 let in.
 fn everything() -> Admission {
     Admission { profile: SecurityProfile::Permissive, allow_blocked: false }
 }
 
+/// [`ModelInfo`] on disk. Versions that knew only candle and f32 did not say so.
 #[derive(Serialize, Deserialize)]
-struct WireModel {
+#[serde(remote = "ModelInfo")]
+struct ModelRecord {
     id: String,
     revision: Option<String>,
     dim: usize,
     max_tokens: usize,
     pooling: String,
     normalize: bool,
-    /// Datasets of versions that knew only candle do not say.
-    engine: Option<Engine>,
-    precision: Option<Precision>,
+    #[serde(default = "candle")]
+    engine: Engine,
+    #[serde(default = "f32")]
+    precision: Precision,
     fingerprint: String,
     files: BTreeMap<String, String>,
 }
 
-impl From<&Manifest> for Wire {
-    fn from(manifest: &Manifest) -> Self {
-        let ModelInfo { id, revision, files, dim, max_tokens, pooling, normalize, engine, precision, fingerprint } =
-            manifest.model.clone();
-        let (engine, precision) = (Some(engine), Some(precision));
-        Self {
-            format_version: manifest.format_version,
-            tool_version: manifest.tool_version.clone(),
-            parser_version: manifest.parser_version,
-            admission: manifest.admission,
-            spec: manifest.spec.clone(),
-            model: WireModel {
-                id,
-                revision,
-                dim,
-                max_tokens,
-                pooling,
-                normalize,
-                engine,
-                precision,
-                fingerprint,
-                files,
-            },
-            output: manifest.output,
-            counts: manifest.counts,
-            files: manifest.files.clone(),
-        }
-    }
+fn candle() -> Engine {
+    Engine::Candle
 }
 
-impl From<Wire> for Manifest {
-    fn from(wire: Wire) -> Self {
-        let WireModel { id, revision, dim, max_tokens, pooling, normalize, engine, precision, fingerprint, files } =
-            wire.model;
-        let engine = engine.unwrap_or(if id == "fake" { Engine::Fake } else { Engine::Candle });
-        let precision = precision.unwrap_or(Precision::F32);
-        Self {
-            format_version: wire.format_version,
-            tool_version: wire.tool_version,
-            parser_version: wire.parser_version,
-            admission: wire.admission,
-            spec: wire.spec,
-            model: ModelInfo {
-                id,
-                revision,
-                files,
-                dim,
-                max_tokens,
-                pooling,
-                normalize,
-                engine,
-                precision,
-                fingerprint,
-            },
-            output: wire.output,
-            counts: wire.counts,
-            files: wire.files,
-        }
-    }
+fn f32() -> Precision {
+    Precision::F32
 }

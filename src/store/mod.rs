@@ -7,6 +7,8 @@
 //!   quarantine.jsonl    every document that is not indexed, and why
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
 //!   data/edges/train-00000-of-00008-<hash>.parquet
+//!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run need not read again
+//!   .staging/           a run at work, or what it finished before it was stopped
 //! ```
 //!
 //! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
@@ -16,7 +18,10 @@
 
 mod card;
 mod commit;
+mod disk;
+mod lock;
 mod manifest;
+mod outline;
 mod reader;
 mod rows;
 mod schema;
@@ -24,12 +29,16 @@ mod spool;
 mod writer;
 
 pub use commit::Staging;
-pub use manifest::{Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, SpecRecord};
-pub use reader::Dataset;
+pub use disk::{Disk, FileSystem, Output as OutputFile};
+pub use manifest::{
+    Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartRecord, SpecRecord,
+};
+pub use outline::{DocumentOutline, OutlineRow, read_outlines};
+pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};
-pub use writer::{write_edges, write_table};
+pub use writer::{write_edges, write_outlines, write_table};
 
 /// The file that a document's rows go to.
 #[must_use]

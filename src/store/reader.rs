@@ -4,7 +4,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
 
@@ -25,6 +27,20 @@ impl Dataset {
     /// Those of [`Manifest::read`].
     pub fn open(root: &Path) -> Result<Self> {
         Ok(Self { root: root.to_owned(), manifest: Manifest::read(root)? })
+    }
+
+    /// The same, but `None` if there is no manifest.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`] but for that.
+    pub fn find(root: &Path) -> Result<Option<Self>> {
+        if Manifest::exists(root) { Self::open(root).map(Some) } else { Ok(None) }
+    }
+
+    /// The dataset's folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// What the dataset is.
@@ -81,4 +97,19 @@ impl Dataset {
         let reader = reader.map_err(|error| damaged(error.to_string()))?;
         Ok(reader.map(move |batch| batch.map_err(|error| damaged(error.to_string()))))
     }
+}
+
+/// The values of a column of vectors, row-major as f32, however they are stored; `None` if it is no column of vectors of
+/// this many dimensions.
+#[must_use]
+pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
+    let values = match column.data_type() {
+        DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {
+            column.as_fixed_size_list().values().clone()
+        }
+        DataType::List(_) => column.as_list::<i32>().values().clone(),
+        _ => return None,
+    };
+    let values = cast(&values, &DataType::Float32).ok()?;
+    (values.len() == column.len() * dim).then_some(values)
 }

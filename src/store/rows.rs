@@ -1,8 +1,9 @@
 //! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
@@ -127,7 +128,7 @@ pub struct EdgeRow {
 }
 
 /// A line of `quarantine.jsonl`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuarantineRow {
     /// Id of the document.
     pub doc_id: String,
@@ -136,7 +137,7 @@ pub struct QuarantineRow {
     /// Path below its root.
     pub path: String,
     /// A short stable word for the reason.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// The reason in words.
     pub reason: String,
 }
@@ -147,7 +148,7 @@ impl From<&Quarantined> for QuarantineRow {
             doc_id: document.doc_id.clone(),
             collection: document.collection.clone(),
             path: document.path.clone(),
-            code: document.reason.code(),
+            code: document.reason.code().into(),
             reason: document.reason.to_string(),
         }
     }

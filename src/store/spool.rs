@@ -5,17 +5,18 @@
 //! kept in memory of a million chunk ids is a million numbers at most.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
 use super::Staging;
+use super::disk::Output;
 use crate::error::{Error, Result};
 
 /// A file of records that is being written.
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<Box<dyn Output>>,
     end: u64,
 }
 
@@ -34,9 +35,8 @@ impl Spool {
     /// # Errors
     /// [`Error::Io`]
     pub fn create(staging: &Staging, name: &str) -> Result<Self> {
-        let path = staging.folder().join(name);
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-        let file = BufWriter::new(file.map_err(Error::io("create", &path))?);
+        let (path, file) = staging.scratch(name)?;
+        let file = BufWriter::new(file);
         Ok(Self { path, file, end: 0 })
     }
 
@@ -58,9 +58,9 @@ impl Spool {
     /// # Errors
     /// [`Error::Io`]
     pub fn into_records(self) -> Result<Records> {
-        let failed = Error::io("write", self.path.clone());
-        let mut file = self.file.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.rewind().map_err(Error::io("read", self.path.clone()))?;
+        let mut file = self.file;
+        file.flush().map_err(Error::io("write", &self.path))?;
+        let file = File::open(&self.path).map_err(Error::io("read", &self.path))?;
         Ok(Records { path: self.path, file: BufReader::new(file), at: 0, end: self.end })
     }
 }

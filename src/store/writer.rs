@@ -4,6 +4,7 @@
 //! group (at most about 32 MB of rows), whatever the file holds.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use arrow::array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -13,14 +14,18 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
-use super::manifest::FileEntry;
+use super::disk::Output;
+use super::outline::OutlineRow;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{self, EmbeddingType, FloatEncoding, Table};
-use super::{Manifest, Staging};
+use super::{FileEntry, Manifest, Staging};
 use crate::error::{Error, Result};
 
 /// Bytes of rows in a row group. Row groups stay far below the 64 MB that readers like.
 const ROW_GROUP_BYTES: usize = 32 << 20;
+
+/// Level of compression.
+const ZSTD_LEVEL: i32 = 3;
 
 /// Writes the file number `index` of both tables: rows sorted by document and position, with their
 /// vectors row-major. The files are staged, not yet committed.
@@ -79,6 +84,34 @@ pub fn write_edges(
     failed.map_or(entry, Err)
 }
 
+/// Writes what is to be known of the documents of part `index` when links are resolved or the part is taken over by a
+/// later run. The file is staged, not yet committed.
+///
+/// # Errors
+/// [`Error::Io`]
+pub fn write_outlines<'r>(
+    staging: &Staging,
+    manifest: &Manifest,
+    index: usize,
+    rows: impl Iterator<Item = &'r OutlineRow>,
+) -> Result<FileEntry> {
+    stage(staging, manifest, "state/outlines", index, "jsonl.zst", |to, path| {
+        let mut count = 0;
+        let write = || -> io::Result<()> {
+            let mut encoder = zstd::Encoder::new(to, ZSTD_LEVEL)?;
+            for row in rows {
+                count += 1;
+                serde_json::to_writer(&mut encoder, row)?;
+                encoder.write_all(b"\n")?;
+            }
+            encoder.finish()?;
+            Ok(())
+        };
+        write().map_err(Error::io("write", path))?;
+        Ok(count)
+    })
+}
+
 fn write(
     staging: &Staging,
     manifest: &Manifest,
@@ -86,34 +119,55 @@ fn write(
     index: usize,
     batches: impl Iterator<Item = Result<RecordBatch, arrow::error::ArrowError>>,
 ) -> Result<FileEntry> {
-    let name = format!("train-{index:05}-of-{:05}", manifest.output.files);
-    let failed = |error: ParquetError| Error::Dataset {
-        path: staging.root().join(table.name()).join(&name),
-        problem: format!("cannot be written: {error}"),
-        help: "check free space and permissions, then run again".to_owned(),
-    };
     let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
-    let mut staged = staging.create(&format!("{}-{name}", table.name()))?;
-    let mut hashing = Hashing { inner: io::BufWriter::new(staged.file_mut()), hasher: blake3::Hasher::new(), bytes: 0 };
-    let mut writer = ArrowWriter::try_new(&mut hashing, schema, Some(properties(table, manifest))).map_err(failed)?;
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch.map_err(|error| failed(ParquetError::ArrowError(error.to_string())))?;
-        rows += batch.num_rows();
-        writer.write(&batch).map_err(failed)?;
-        writer.flush().map_err(failed)?;
-    }
-    writer.close().map_err(failed)?;
-    hashing.flush().map_err(Error::io("write", staging.root()))?;
-    let (hash, bytes) = (hashing.hasher.finalize().to_hex().to_string(), hashing.bytes);
+    stage(staging, manifest, &format!("data/{}", table.name()), index, "parquet", |to, path| {
+        // What the disk says, as it said it.
+        let failed = |error: ParquetError| match error {
+            ParquetError::External(error) => match error.downcast::<io::Error>() {
+                Ok(error) => Error::io("write", path)(*error),
+                Err(error) => Error::io("write", path)(io::Error::other(error)),
+            },
+            error => Error::io("write", path)(io::Error::other(error)),
+        };
+        let mut writer = ArrowWriter::try_new(to, schema, Some(properties(table, manifest))).map_err(failed)?;
+        let mut rows = 0;
+        for batch in batches {
+            let batch = batch.map_err(|error| failed(ParquetError::ArrowError(error.to_string())))?;
+            rows += batch.num_rows();
+            writer.write(&batch).map_err(failed)?;
+            writer.flush().map_err(failed)?;
+        }
+        writer.close().map_err(failed)?;
+        Ok(rows)
+    })
+}
+
+/// Stages a file whose name ends in its hash; `write` returns its rows.
+fn stage(
+    staging: &Staging,
+    manifest: &Manifest,
+    folder: &str,
+    index: usize,
+    extension: &str,
+    write: impl FnOnce(&mut Hashing<io::BufWriter<&mut dyn Output>>, &Path) -> Result<usize>,
+) -> Result<FileEntry> {
+    let mut staged = staging.create()?;
+    let path = staged.path().to_owned();
+    let inner = io::BufWriter::new(staged.file_mut());
+    let mut hashing = Hashing { inner, hasher: blake3::Hasher::new(), bytes: 0 };
+    let rows = write(&mut hashing, &path)? as u64;
+    hashing.flush().map_err(Error::io("write", &path))?;
+    let (blake3, bytes) = (hashing.hasher.finalize().to_hex().to_string(), hashing.bytes);
     drop(hashing);
-    let path = format!("data/{}/{name}-{}.parquet", table.name(), &hash[..16]);
+    let name = format!("train-{index:05}-of-{:05}-{}.{extension}", manifest.output.files, &blake3[..16]);
+    let path = format!("{folder}/{name}");
     staged.finish(&path)?;
-    Ok(FileEntry { table: table.name().to_owned(), path, rows: rows as u64, bytes, blake3: hash })
+    let table = folder.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(FileEntry { table, path, rows, bytes, blake3 })
 }
 
 fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
-    let zstd = ZstdLevel::try_new(3).map_or(Compression::UNCOMPRESSED, Compression::ZSTD);
+    let zstd = ZstdLevel::try_new(ZSTD_LEVEL).map_or(Compression::UNCOMPRESSED, Compression::ZSTD);
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("chunkmill {}", env!("CARGO_PKG_VERSION")))
         .set_compression(zstd)

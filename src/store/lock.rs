@@ -1,0 +1,87 @@
+//! One writer at a time.
+//!
+//! The lock is the operating system's, on a file in the dataset's folder: it ends with the process
+//! that holds it, however that ends, so a dead holder's lock need not be broken. The file says who
+//! holds it, for people.
+
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::error::{Error, Result};
+
+const FILE: &str = ".lock";
+
+/// The right to write to a dataset, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    path: PathBuf,
+    /// Locked; closing it ends the lock.
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock of the dataset in an existing folder.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if somebody has it; [`Error::Io`].
+    pub(super) fn take(root: &Path) -> Result<Self> {
+        let path = root.join(FILE);
+        loop {
+            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+            let file = file.map_err(Error::io("create", &path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let holder = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
+                    let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
+                    return Err(Error::Locked { path: root.to_owned(), holder });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+            }
+            // The holder before may have removed the file between our opening and our locking it.
+            if is_at(&file, &path) {
+                let mut lock = Self { path, file };
+                lock.sign();
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// Says who holds it. Nothing depends on that, so failing is no trouble.
+    fn sign(&mut self) {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let on = if host.trim().is_empty() { String::new() } else { format!(" on {}", host.trim()) };
+        let seconds = UNIX_EPOCH.elapsed().ok().and_then(|elapsed| i64::try_from(elapsed.as_secs()).ok());
+        let since = seconds.and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
+        let since = since.map(|time| format!(" since {}", time.to_rfc3339())).unwrap_or_default();
+        let _ = self.file.set_len(0);
+        let _ = writeln!(self.file, "process {}{on}{since}", std::process::id());
+    }
+
+    /// Whether a folder's file of this name is the lock and no part of a dataset.
+    pub(super) fn is_name(name: &std::ffi::OsStr) -> bool {
+        name == FILE
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // While it is still locked, so that nobody can have locked this very file in between.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
+    file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(|(a, b)| same(a, b))
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}

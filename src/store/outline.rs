@@ -1,0 +1,132 @@
+//! What a later step must know of a document without reading it again.
+//!
+//! Links can be resolved only when all documents are known, and a run that takes over a part of an
+//! older snapshot does not open its documents. So each part has, beside its tables, a file of
+//! lines: for a document the places that links can name and its own links, or why it is not indexed.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::rows::{ChunkRow, DocumentRow, QuarantineRow};
+use crate::document::LinkKind;
+use crate::error::{Error, Result};
+use crate::links::{Listing, Outgoing, Outline};
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutlineRow {
+    /// A document that is indexed.
+    Document(DocumentOutline),
+    /// One that is not, and why.
+    Quarantined(QuarantineRow),
+}
+
+/// What links need to know of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentOutline {
+    doc_id: String,
+    path: String,
+    aliases: Vec<String>,
+    /// Ids of the chunks that anchors and links are in.
+    chunks: Vec<String>,
+    /// Hashes of names, with the place of their chunk's id in `chunks`.
+    anchors: Vec<(u64, Option<usize>)>,
+    links: Vec<LinkOutline>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct LinkOutline {
+    /// Place of the chunk's id.
+    chunk: usize,
+    kind: LinkKind,
+    named: bool,
+    target: String,
+}
+
+impl DocumentOutline {
+    /// Puts down a document that gave these rows.
+    #[must_use]
+    pub fn new(document: &DocumentRow, chunks: &[ChunkRow], outline: &Outline) -> Self {
+        let mut ids = Vec::new();
+        let mut places = vec![None; chunks.len()];
+        let mut place = |chunk: usize| {
+            *places[chunk].get_or_insert_with(|| {
+                ids.push(chunks[chunk].chunk_id.clone());
+                ids.len() - 1
+            })
+        };
+        let anchors = outline.anchors.iter().map(|anchor| (anchor.name, anchor.chunk.map(&mut place))).collect();
+        let links = outline.links.iter().map(|link| LinkOutline {
+            chunk: place(link.chunk),
+            kind: link.kind,
+            named: link.named,
+            target: link.target.clone(),
+        });
+        let links = links.collect();
+        Self {
+            doc_id: document.doc_id.clone(),
+            path: document.path.clone(),
+            aliases: document.aliases.to_vec(),
+            chunks: ids,
+            anchors,
+            links,
+        }
+    }
+
+    /// The document's id.
+    #[must_use]
+    pub fn doc_id(&self) -> &str {
+        &self.doc_id
+    }
+
+    /// What the catalog of links keeps of it; `place` says what stands for a chunk's id there, or for none.
+    ///
+    /// # Errors
+    /// Those of `place`.
+    pub fn listing(&self, mut place: impl FnMut(Option<&str>) -> Result<u64>) -> Result<Listing> {
+        let mut places = vec![None; self.chunks.len()];
+        let mut anchors = Vec::with_capacity(self.anchors.len());
+        for &(name, chunk) in &self.anchors {
+            let at = match chunk.and_then(|chunk| Some((chunk, self.chunks.get(chunk)?))) {
+                None => place(None)?,
+                Some((chunk, id)) => match places[chunk] {
+                    Some(at) => at,
+                    None => *places[chunk].insert(place(Some(id))?),
+                },
+            };
+            anchors.push((name, at));
+        }
+        Ok(Listing::new(&self.doc_id, &self.path, &self.aliases, anchors))
+    }
+
+    /// Its links, each with the id of the chunk it starts in.
+    pub fn into_links(self) -> impl Iterator<Item = (String, Outgoing)> {
+        let chunks = self.chunks;
+        self.links.into_iter().map(move |LinkOutline { chunk, kind, named, target }| {
+            let id = chunks.get(chunk).cloned().unwrap_or_default();
+            (id, Outgoing { chunk, kind, named, target })
+        })
+    }
+}
+
+/// Reads the lines of a file.
+///
+/// # Errors
+/// [`Error::Dataset`] if it is not there or not such a file; so do its items.
+pub fn read_outlines(path: PathBuf) -> Result<impl Iterator<Item = Result<OutlineRow>>> {
+    let damaged = |path: &Path, error: &dyn std::fmt::Display| Error::Dataset {
+        path: path.to_owned(),
+        problem: format!("cannot be read: {error}"),
+        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+    };
+    let opened = File::open(&path).and_then(zstd::Decoder::new).map_err(|error| damaged(&path, &error))?;
+    let lines = BufReader::new(opened).lines();
+    Ok(lines.map(move |line| {
+        let line = line.map_err(|error| damaged(&path, &error))?;
+        serde_json::from_str(&line).map_err(|error| damaged(&path, &error))
+    }))
+}

@@ -1,0 +1,136 @@
+//! Snapshots: what changed is made again and nothing else, a run that was stopped is continued, and in
+//! every case the bytes are those of a run from nothing.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{folder, run, tree, write};
+
+/// Times are part of the dataset: this one is fixed, or nothing could be compared.
+fn date(path: &Path, seconds: u64) {
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds)).unwrap();
+}
+
+fn put(home: &Path, name: &str, text: &str) {
+    write(home, name, text.as_bytes());
+    date(&home.join(name), 0);
+}
+
+fn page(number: usize, version: usize) -> String {
+    let filler = format!("Words about topic {number}, in version {version}. ").repeat(8);
+    let links = format!("See [next]({}.md#part) and [[{}]].", number + 1, number + 2);
+    format!("# Page {number}\n\n{filler}\n\n{links}\n\n## Part\n\n{filler}{number}\n")
+}
+
+fn corpus(pages: usize) -> TempDir {
+    let home = folder(&[]);
+    for number in 0..pages {
+        put(home.path(), &format!("docs/{number}.md"), &page(number, 0));
+    }
+    home
+}
+
+fn index(home: &Path, out: &str, extra: &[&str]) -> Value {
+    let mut args = vec!["index", "docs", "-o", out, "--embedder", "fake", "--json", "--min", "50", "--max", "400"];
+    if !extra.contains(&"--files") {
+        args.extend(["--files", "3"]);
+    }
+    args.extend(extra);
+    let (code, stdout, err) = run(home, &args);
+    assert!(code == 0 || code == 3, "{code}: {err}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+/// Every file of a dataset by name.
+fn files(home: &Path, out: &str) -> BTreeMap<String, Vec<u8>> {
+    tree(&home.join(out)).into_iter().collect()
+}
+
+/// Both datasets have the same files with the same bytes.
+fn assert_same(home: &Path, a: &str, b: &str) {
+    let (a, b) = (files(home, a), files(home, b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    for (name, bytes) in &a {
+        assert!(b[name] == *bytes, "{name} differs");
+    }
+}
+
+#[test]
+fn a_second_run_over_the_same_corpus_makes_nothing_and_changes_nothing() {
+    let home = corpus(30);
+    let first = index(home.path(), "out", &[]);
+    assert_eq!(first["chunks_kept"], 0);
+    let before = files(home.path(), "out");
+    let second = index(home.path(), "out", &[]);
+    assert_eq!((&second["texts_embedded"], &second["chunks_kept"]), (&0.into(), &first["chunks"]));
+    assert!(files(home.path(), "out") == before);
+    let fresh = index(home.path(), "out", &["--fresh"]);
+    assert_eq!((&fresh["texts_embedded"], &fresh["chunks_kept"]), (&first["texts_embedded"], &0.into()));
+    assert!(files(home.path(), "out") == before);
+}
+
+#[test]
+fn an_edit_touches_the_file_of_its_document_and_embeds_only_what_is_new() {
+    let home = corpus(40);
+    index(home.path(), "out", &[]);
+    let before = files(home.path(), "out");
+    put(home.path(), "docs/7.md", &page(7, 1));
+    let summary = index(home.path(), "out", &[]);
+    let embedded = summary["texts_embedded"].as_u64().unwrap();
+    assert!((1..=6).contains(&embedded), "{embedded} texts of one page");
+    let after = files(home.path(), "out");
+    let changed: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
+    for table in ["data/chunks/", "data/documents/"] {
+        assert_eq!(changed.iter().filter(|name| name.starts_with(table)).count(), 1, "{changed:?}");
+    }
+    index(home.path(), "fresh", &[]);
+    assert_same(home.path(), "out", "fresh");
+}
+
+#[test]
+fn what_happens_to_a_corpus_leaves_the_bytes_of_a_run_from_nothing() {
+    // Numbers of a linear congruential generator (Knuth), so that every run makes the same changes.
+    let mut state = 7_u64;
+    let mut next = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let home = corpus(12);
+    let docs = home.path().join("docs");
+    let mut made = 12;
+    let settings: [&[&str]; 4] = [&[], &["--overlap", "20"], &["--strategy", "none"], &["--files", "2"]];
+    let mut setting = 0;
+    for step in 0..40 {
+        for _ in 0..=next(3) {
+            let names: Vec<String> = tree(&docs).into_iter().map(|(name, _)| name).collect();
+            let name = format!("docs/{}", names[next(names.len())]);
+            match next(8) {
+                0 | 1 => put(home.path(), &name, &page(next(20), step)),
+                2 if names.len() > 2 => fs::remove_file(home.path().join(&name)).unwrap(),
+                3 => {
+                    made += 1;
+                    fs::rename(home.path().join(&name), docs.join(format!("{made}.md"))).unwrap();
+                }
+                4 => {
+                    made += 1;
+                    let text = fs::read_to_string(home.path().join(&name)).unwrap_or_default();
+                    put(home.path(), &format!("docs/{made}.md"), &text);
+                }
+                5 => date(&home.path().join(&name), step as u64 + 1),
+                6 => write(home.path(), &name, b"\xff\xfe\xfd not text \xc3"),
+                _ => setting = next(settings.len()),
+            }
+        }
+        index(home.path(), "out", settings[setting]);
+        let fresh = format!("fresh-{step}");
+        index(home.path(), &fresh, settings[setting]);
+        assert_same(home.path(), "out", &fresh);
+        fs::remove_dir_all(home.path().join(fresh)).unwrap();
+    }
+}
