@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::process::Stdio;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{folder, run, tree, write};
+use crate::common::{finish, folder, program, run, tree, write};
 
 /// Times are part of the dataset: this one is fixed, or nothing could be compared.
 fn date(path: &Path, seconds: u64) {
@@ -133,4 +134,71 @@ fn what_happens_to_a_corpus_leaves_the_bytes_of_a_run_from_nothing() {
         assert_same(home.path(), "out", &fresh);
         fs::remove_dir_all(home.path().join(fresh)).unwrap();
     }
+}
+
+/// A run with a model of real cost, so that there is something to stop.
+fn long_job(home: &Path, out: &str) -> std::process::Command {
+    let mut command = program(home);
+    command.args(["index", "docs", "-o", out, "--model", "tiny", "--files", "6", "--json", "--progress", "never"]);
+    command.args(["--min", "1", "--max", "200", "--overlap", "0"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn long_corpus() -> TempDir {
+    let home = folder(&[]);
+    crate::common::tiny_model(&home.path().join("tiny"));
+    for number in 0..60 {
+        let text: String =
+            (0..40).map(|i| format!("# s{i}\n\n{} word{i} page{number}\n\n", "the cat sat . ".repeat(9))).collect();
+        put(home.path(), &format!("docs/{number}.md"), &text);
+    }
+    home
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_is_continued_and_ends_in_the_same_bytes() {
+    let home = long_corpus();
+    let started = Instant::now();
+    let (code, whole, err) = finish(long_job(home.path(), "whole").output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    let took = started.elapsed();
+    let whole: Value = serde_json::from_str(&whole).unwrap();
+    let mut kills = 0;
+    for tenth in 1..10 {
+        let mut child = long_job(home.path(), "out").spawn().unwrap();
+        std::thread::sleep(took * tenth / 10);
+        child.kill().unwrap();
+        kills += usize::from(!child.wait().unwrap().success());
+        let staged =
+            tree(&home.path().join("out")).iter().filter(|(name, _)| name.starts_with(".staging/part-")).count();
+        let (code, report, err) = finish(long_job(home.path(), "out").output().unwrap());
+        assert_eq!(code, 0, "{err}");
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let [all, embedded, kept] =
+            [&whole["texts_embedded"], &report["texts_embedded"], &report["chunks_kept"]].map(|n| n.as_u64().unwrap());
+        assert!(staged == 0 || kept > 0, "{staged} parts were finished");
+        assert!(embedded + kept >= all, "{embedded} + {kept} of {all}");
+        assert_same(home.path(), "out", "whole");
+        fs::remove_dir_all(home.path().join("out")).unwrap();
+    }
+    assert!(kills > 3, "only {kills} runs were still at work when they were killed");
+}
+
+#[test]
+fn a_second_writer_is_refused_and_told_who_the_first_is() {
+    let home = long_corpus();
+    let mut first = long_job(home.path(), "out").spawn().unwrap();
+    while !home.path().join("out/.staging").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let (code, _, err) = finish(long_job(home.path(), "out").output().unwrap());
+    assert_eq!(code, 4, "{err}");
+    assert!(err.contains(&format!("process {}", first.id())), "{err}");
+    // A holder that dies leaves no lock behind that would have to be broken.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(finish(long_job(home.path(), "out").output().unwrap()).0, 0);
+    let names: Vec<String> = tree(&home.path().join("out")).into_iter().map(|(name, _)| name).collect();
+    assert!(!names.iter().any(|name| name.starts_with('.')), "{names:?}");
 }
