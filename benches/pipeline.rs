@@ -7,6 +7,7 @@
 
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::{Spec, chunk};
@@ -15,7 +16,7 @@ use chunkmill::document::{Admission, Document};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Engine, Role, load};
 use chunkmill::index::{Job, run};
-use chunkmill::store::{EmbeddingType, FloatEncoding, Output};
+use chunkmill::store::{EmbeddingType, FileSystem, FloatEncoding, Output};
 use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -113,6 +114,8 @@ fn job(c: &mut Criterion) {
         output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
         batch_tokens: Some(2048),
         deny_truncation: false,
+        fresh: true,
+        disk: Arc::new(FileSystem),
     };
     let mut group = c.benchmark_group("job");
     group.throughput(bytes(&documents));

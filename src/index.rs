@@ -227,7 +227,9 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     // What concerns all of them.
     let edges_started = Instant::now();
     let mut counts = Counts::default();
-    finished.iter().for_each(|part| counts.add(&part.record.counts));
+    for part in &finished {
+        counts.add(&part.record.counts);
+    }
     let outlines: Vec<FileEntry> = finished.iter().filter_map(|part| part.files.last().cloned()).collect();
     let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop)?;
     let mut quarantined: Vec<QuarantineRow> = found.quarantined.iter().map(QuarantineRow::from).collect();

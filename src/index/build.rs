@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::inputs::{self, Input};
-use super::reuse::Earlier;
+use super::reuse::{Earlier, Kept};
 use super::{Event, Job, Recipe, Watcher};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
@@ -144,26 +144,23 @@ impl Builder<'_> {
             let texts = std::mem::take(&mut batch.texts);
             let kept = match &self.earlier {
                 Some(earlier) => earlier.vectors(&batch.documents, &batch.chunks)?,
-                None => vec![None; texts.len()],
+                None => texts.iter().map(|_| None).collect(),
             };
+            total.chunks_kept += kept.iter().flatten().count() as u64;
             let new = texts.into_iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(text, _)| text);
             let new: Vec<String> = new.collect();
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
             let embedded = batcher.embed(&new, Role::Document, self.stop, &progress)?;
             let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
             for (row, kept) in batch.chunks.iter_mut().zip(&kept) {
-                let n_tokens = match kept {
-                    Some((n_tokens, vector)) => {
-                        batch.vectors.extend_from_slice(vector);
-                        total.chunks_kept += 1;
-                        *n_tokens
-                    }
-                    None => {
-                        let Some((vector, &n_tokens)) = embedded_rows.next() else { break };
-                        batch.vectors.extend_from_slice(vector);
-                        i64::try_from(n_tokens).unwrap_or(i64::MAX)
-                    }
+                let (vector, n_tokens) = match kept {
+                    Some(Kept { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
+                    None => match embedded_rows.next() {
+                        Some((vector, &n_tokens)) => (vector, i64::try_from(n_tokens).unwrap_or(i64::MAX)),
+                        None => break,
+                    },
                 };
+                batch.vectors.extend_from_slice(vector);
                 row.n_model_tokens = Some(n_tokens);
                 row.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
             }

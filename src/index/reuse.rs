@@ -11,8 +11,16 @@ use arrow::datatypes::{Float32Type, Int64Type};
 use crate::error::{Error, Result};
 use crate::store::{ChunkRow, Dataset, DocumentRow, Manifest, Table, file_of, vectors};
 
-/// The vectors of a document's chunks in order, each with what the model's tokens numbered.
-type Known = Vec<(Option<i64>, Vec<f32>)>;
+/// What a chunk keeps.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) vector: Vec<f32>,
+    /// The model's tokens before it cut any.
+    pub(super) n_tokens: i64,
+}
+
+/// What a document's chunks keep, in order.
+type Known = Vec<Kept>;
 
 /// A snapshot whose vectors are those that the job would compute.
 #[derive(Debug)]
@@ -46,12 +54,8 @@ impl Earlier {
         Ok(Some(Self { dataset, documents }))
     }
 
-    /// For each chunk its vector and model tokens, where its document is as it was.
-    pub(super) fn vectors(
-        &self,
-        documents: &[DocumentRow],
-        chunks: &[ChunkRow],
-    ) -> Result<Vec<Option<(i64, Vec<f32>)>>> {
+    /// What each chunk keeps, if its document is as it was.
+    pub(super) fn vectors(&self, documents: &[DocumentRow], chunks: &[ChunkRow]) -> Result<Vec<Option<Kept>>> {
         let same = documents.iter().filter(|row| self.documents.get(&row.doc_id) == Some(&row.content_hash));
         let mut by_file: BTreeMap<usize, HashMap<&str, Known>> = BTreeMap::new();
         let files = self.dataset.manifest().output.files;
@@ -69,10 +73,8 @@ impl Earlier {
         }
         known.retain(|id, vectors| counts.get(id) == Some(&vectors.len()));
         let of = |row: &ChunkRow| {
-            let vectors = known.get_mut(row.doc_id.as_str())?;
             let at = usize::try_from(row.chunk_index).ok()?;
-            let (tokens, vector) = vectors.get_mut(at)?;
-            Some(((*tokens)?, std::mem::take(vector)))
+            Some(std::mem::take(known.get_mut(row.doc_id.as_str())?.get_mut(at)?))
         };
         Ok(chunks.iter().map(of).collect())
     }
@@ -94,8 +96,8 @@ impl Earlier {
             let values = vectors(column("embedding")?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
             for (row, (id, tokens)) in ids.iter().zip(tokens).enumerate() {
-                if let Some(known) = id.and_then(|id| wanted.get_mut(id)) {
-                    known.push((tokens, values[row * dim..][..dim].to_vec()));
+                if let (Some(known), Some(n_tokens)) = (id.and_then(|id| wanted.get_mut(id)), tokens) {
+                    known.push(Kept { vector: values[row * dim..][..dim].to_vec(), n_tokens });
                 }
             }
         }
