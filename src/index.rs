@@ -1,7 +1,7 @@
 //! The job: corpus in, dataset out.
 //!
 //! Documents are assigned to parts by their ids; a part is one file of each table. A part whose inputs are what they
-//! were, in the snapshot before or in a run that was stopped, is taken over as it is; only the others are [built](build).
+//! were, in the snapshot before or in a run that was stopped, is taken over as it is; only the others are built.
 //! When all parts are there, links are resolved over all of them, and one commit makes them the dataset. So a run
 //! over a corpus that changed in places ends in the same bytes as one that starts from nothing.
 
