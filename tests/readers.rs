@@ -1,32 +1,56 @@
-//! Other people's Parquet readers read the dataset as it is: pyarrow, Polars and DuckDB, in a
-//! virtual environment that the test makes itself from pinned and hashed packages.
+//! Other people's Parquet readers read the dataset as it is, in virtual environments that the tests
+//! make themselves from pinned and hashed packages.
+//!
+//! pyarrow, Polars and DuckDB are part of every run. Hugging Face `datasets`, LanceDB and
+//! fastparquet double the installation, so they are ignored by default: `make readers`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{folder, note, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
-const REQUIREMENTS: &str = "tests/readers/requirements.txt";
+use crate::common::{default_model, finish, folder, json_lines, note, program, run};
 
-/// The environment's Python, made once; `None` with a printed reason if it cannot be had.
-fn python() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let requirements = root.join(REQUIREMENTS);
-    let hash = blake3::hash(&fs::read(&requirements).unwrap()).to_hex().to_string();
+/// The packages of every run, and those that only `make readers` adds.
+const LEAN: &[&str] = &["requirements.txt"];
+const HEAVY: &[&str] = &["requirements.txt", "requirements-heavy.txt"];
+
+/// Every `--embedding-type` with every `--float-encoding`.
+const VARIANTS: [(&str, &str); 6] =
+    [("f32", "bss"), ("f32", "plain"), ("f16", "bss"), ("f16", "plain"), ("list", "bss"), ("list", "plain")];
+
+/// Where the requirements and the scripts are.
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers")
+}
+
+/// The Python of the environment with these packages, made once; `None` with a printed reason if it
+/// cannot be had. Two tests may want it at once, so one makes it and the other waits.
+fn python(requirements: &[&str]) -> Option<PathBuf> {
+    static MAKING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let files: Vec<PathBuf> = requirements.iter().map(|name| scripts().join(name)).collect();
+    let mut hasher = blake3::Hasher::new();
+    for file in &files {
+        hasher.update(&fs::read(file).unwrap());
+    }
+    let hash = hasher.finalize().to_hex().to_string();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("readers-{}", &hash[..16]));
     let python = folder.join("bin/python");
     let complete = folder.join("complete");
     let succeeds = |command: &mut Command| command.status().is_ok_and(|status| status.success());
     if !complete.exists() {
-        let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))
-            && succeeds(
-                Command::new(&python)
-                    .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r"])
-                    .arg(&requirements),
-            );
+        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
+        let mut pip = Command::new(&python);
+        pip.args(install);
+        for file in &files {
+            pip.arg("-r").arg(file);
+        }
+        let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)) && succeeds(&mut pip);
         if !made {
-            let reason = "python3 with venv, and the packages of tests/readers/requirements.txt, are needed";
+            let reason = format!("python3 with venv, and the packages of tests/readers/{requirements:?}, are needed");
             assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{reason}");
             note(&format!("SKIPPED: {reason}"));
             return None;
@@ -36,35 +60,201 @@ fn python() -> Option<PathBuf> {
     Some(python)
 }
 
+/// What a script prints, run in this folder. It finds no one's settings, and leaves nothing in
+/// anyone's caches.
+fn ask(python: &Path, home: &Path, script: &str, args: &[&str]) -> Vec<Value> {
+    let caches = TempDir::new().unwrap();
+    let mut command = Command::new(python);
+    for (name, _) in std::env::vars() {
+        if name.starts_with("HF_") || name.starts_with("POLARS_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("HF_HOME", caches.path()).env("HF_HUB_OFFLINE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.current_dir(home).arg(scripts().join(script)).args(args).output().unwrap();
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    json_lines(&String::from_utf8(output.stdout).unwrap())
+}
+
+/// Indexes with the fake embedder, of 64 dimensions, and these arguments besides.
+fn index(home: &Path, source: &str, out: &str, more: &[&str]) {
+    let args = [&["index", source, "-o", out, "--embedder", "fake"], more].concat();
+    let (code, _, err) = run(home, &args);
+    assert_eq!(code, 0, "{err}");
+}
+
+/// Indexes the same once for each of [`VARIANTS`]; the datasets' names.
+fn index_variants(home: &Path, source: &str, more: &[&str]) -> Vec<String> {
+    let write = |(kind, encoding): (&str, &str)| {
+        let out = format!("{kind}-{encoding}");
+        let variant = ["--embedding-type", kind, "--float-encoding", encoding];
+        index(home, source, &out, &[&variant, more].concat());
+        out
+    };
+    VARIANTS.map(write).to_vec()
+}
+
+fn larder() -> String {
+    format!("{}/datasets/larder/corpus", env!("CARGO_MANIFEST_DIR"))
+}
+
 #[test]
 fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
-    let Some(python) = python() else { return };
+    let Some(python) = python(LEAN) else { return };
     let page = "---\ntags: [a, b]\n---\n# Page\n\nText with a [link](0.md#part) and ![image](i.png).\n\n## Part\n\nMore 日本語 🚲.\n";
     let files: Vec<(String, String)> =
         (0..40).map(|i| (format!("docs/{i}.md"), format!("{page}\nNumber {i}.\n"))).collect();
     let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
-    for (kind, types) in [
-        ("f32", ["fixed_size_list<element: float not null>[64]", "Array(Float32, shape=(64,))"]),
-        ("f16", ["fixed_size_list<element: halffloat not null>[64]", "Array(Float16, shape=(64,))"]),
-        ("list", ["list<element: float not null>", "List(Float32)"]),
-    ] {
-        let args = ["index", "docs", "-o", kind, "--embedder", "fake", "--min", "1", "--embedding-type", kind];
-        assert_eq!(run(home.path(), &args).0, 0);
-        let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers/check.py");
-        let output = Command::new(&python).arg(check).arg(home.path().join(kind)).arg("64").output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let seen: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let outs = index_variants(home.path(), "docs", &["--min", "1"]);
+    let seen = ask(&python, home.path(), "check.py", &outs.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(seen.len(), VARIANTS.len());
+    for ((kind, encoding), seen) in VARIANTS.into_iter().zip(seen) {
+        let types = match kind {
+            "f32" => ["fixed_size_list<element: float not null>[64]", "Array(Float32, shape=(64,))"],
+            "f16" => ["fixed_size_list<element: halffloat not null>[64]", "Array(Float16, shape=(64,))"],
+            _ => ["list<element: float not null>", "List(Float32)"],
+        };
         assert_eq!(seen["rows"], 80);
         assert_eq!(seen["documents"], 40);
-        assert_eq!(seen["agree"], serde_json::json!(["pyarrow", "polars", "duckdb"]), "{kind}");
-        assert_eq!(seen["types"], serde_json::json!(types));
+        assert_eq!(seen["agree"], json!(["pyarrow", "polars", "duckdb"]), "{kind} {encoding}");
+        assert_eq!(seen["types"], json!(types));
+        // Only f32 values are split into streams of bytes.
+        assert_eq!(seen["split"], json!(kind != "f16" && encoding == "bss"), "{kind} {encoding}");
         assert_eq!(seen["edges_agree"], seen["agree"]);
         assert_eq!((&seen["edge_rows"], &seen["url"]), (&80.into(), &"string".into()));
         let first = [
-            serde_json::json!(["0.md_chunk_0", "0.md", "0.md", "0.md_chunk_1", "link", "0.md#part", true]),
-            serde_json::json!(["0.md_chunk_0", "0.md", null, null, "image", "i.png", false]),
+            json!(["0.md_chunk_0", "0.md", "0.md", "0.md_chunk_1", "link", "0.md#part", true]),
+            json!(["0.md_chunk_0", "0.md", null, null, "image", "i.png", false]),
         ];
-        assert_eq!(seen["edges"], serde_json::json!(first));
+        assert_eq!(seen["edges"], json!(first));
         assert_eq!((&seen["unit"], &seen["nulls"]), (&true.into(), &0.into()));
+    }
+}
+
+/// Every chunk carries its document's front matter, so a few short documents with a long note make
+/// many row groups.
+#[test]
+fn a_filter_on_a_document_reads_only_the_row_groups_that_hold_it() {
+    let Some(python) = python(LEAN) else { return };
+    let files: Vec<(String, String)> = (0..60)
+        .map(|i| {
+            let parts: String = (0..60).map(|k| format!("## Part {k}\n\nPart {k} of document {i}.\n\n")).collect();
+            (
+                format!("docs/{i:02}.md"),
+                format!("---\nnote: {}\n---\n# Document {i}\n\n{parts}", "note ".repeat(12_000)),
+            )
+        })
+        .collect();
+    let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    index(home.path(), "docs", "out", &["--min", "1", "--files", "1"]);
+    let ids = ["05.md", "25.md", "39.md", "25.md-", "99.md"];
+    let seen = ask(&python, home.path(), "pruning.py", &[&["out"], &ids[..]].concat());
+    assert_eq!(seen.len(), ids.len());
+    let groups = seen[0]["pyarrow"][1].as_u64().unwrap();
+    assert!(groups >= 6, "{groups} row groups");
+    for (id, seen) in ids.into_iter().zip(&seen) {
+        let readers = ["pyarrow", "duckdb", "polars"].map(|name| &seen[name]);
+        let rows = if files.iter().any(|(name, _)| name.strip_prefix("docs/") == Some(id)) { 61 } else { 0 };
+        assert!(readers.iter().all(|counts| counts[2] == rows), "{id}: {seen}");
+        let read = |counts: &Value| counts[0].as_u64().unwrap();
+        if rows > 0 {
+            // A document may go on in the next row group; no other may be touched.
+            assert!(readers.iter().all(|counts| counts[1] == groups), "{id}: {seen}");
+            assert!(readers.iter().all(|counts| (1..=2).contains(&read(counts))), "{id}: {seen}");
+            assert_eq!(seen["bloom"], seen["pyarrow"][0], "{id}");
+        } else {
+            // Between two ids the ranges cannot tell that it is absent; the bloom filters can.
+            assert!(readers.iter().all(|counts| read(counts) <= 1), "{id}: {seen}");
+            assert_eq!((&seen["bloom"], &seen["duckdb"][0]), (&0.into(), &0.into()), "{id}");
+        }
+    }
+    // Files hold documents from all over the corpus, so between files only the bloom filters help.
+    index(home.path(), &larder(), "spread", &[]);
+    let spread = ask(&python, home.path(), "pruning.py", &["spread", "operate/quotas.md"]);
+    assert_eq!((&spread[0]["duckdb"][0], &spread[0]["duckdb"][1]), (&1.into(), &8.into()), "{spread:?}");
+    assert_eq!((&spread[0]["bloom"], &spread[0]["pyarrow"][2]), (&1.into(), &spread[0]["duckdb"][2]), "{spread:?}");
+    // Else the bloom filters would have had nothing to do above.
+    assert_eq!(seen[3]["pyarrow"][0], 1, "25.md- lies inside a row group's range");
+}
+
+/// Runs the README's examples on a dataset of the larder corpus at `out`, and checks what they got.
+fn check_examples(python: &Path, home: &Path, names: &[&str], dim: usize) {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    // The examples name the default model's width, which the fake embedder's vectors do not have.
+    fs::write(home.join("README.md"), readme.replace("FLOAT[384]", &format!("FLOAT[{dim}]"))).unwrap();
+    let seen = ask(python, home, "snippets.py", &[&["README.md"], names].concat());
+    assert_eq!(seen.iter().map(|seen| seen["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let (_, rows, _) = run(home, &["chunk", &larder(), "--preset", "ragdocs"]);
+    let rows = json_lines(&rows);
+    let ids = |doc: &str| -> Vec<&str> {
+        let mut ids: Vec<&str> =
+            rows.iter().filter(|row| row["doc_id"] == doc).map(|row| row["chunk_id"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let page = ids("operate/quotas.md");
+    assert!(!page.is_empty());
+    for seen in seen {
+        let vector = seen["vector"].as_str().unwrap();
+        assert!(vector.contains(&dim.to_string()), "{seen}");
+        let mut got: Vec<&str> = seen["page"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        if seen["name"] == "LanceDB" {
+            assert_eq!((got.len(), got[0]), (3, seen["first"].as_str().unwrap()), "the nearest to a row is itself");
+        } else {
+            got.sort_unstable();
+            assert_eq!(got, page, "{seen}");
+        }
+    }
+}
+
+#[test]
+fn the_readmes_examples_of_reading_work() {
+    let Some(python) = python(LEAN) else { return };
+    let home = TempDir::new().unwrap();
+    index(home.path(), &larder(), "out", &[]);
+    check_examples(&python, home.path(), &["pyarrow", "Polars", "DuckDB"], 64);
+}
+
+#[test]
+#[ignore = "860 MB of packages: run it with `make readers`"]
+fn heavy_readers_run_the_readmes_examples() {
+    let (Some(python), Some(_)) = (python(HEAVY), default_model()) else { return };
+    let home = TempDir::new().unwrap();
+    // With the default model, as a user has it; where it lies, the caller's variables say.
+    let cache = std::env::vars().filter(|(name, _)| name.starts_with("HF_"));
+    let args = ["--quiet", "index", &larder(), "-o", "out"];
+    let (code, _, err) = finish(program(home.path()).envs(cache).args(args).output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    check_examples(&python, home.path(), &["pyarrow", "Polars", "DuckDB", "datasets", "LanceDB"], 384);
+}
+
+#[test]
+#[ignore = "860 MB of packages: run it with `make readers`"]
+fn heavy_readers_read_every_kind_of_dataset_alike() {
+    let Some(python) = python(HEAVY) else { return };
+    let home = TempDir::new().unwrap();
+    let outs = index_variants(home.path(), &larder(), &[]);
+    let seen = ask(&python, home.path(), "libraries.py", &outs.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(seen.len(), VARIANTS.len());
+    for (((kind, encoding), out), seen) in VARIANTS.into_iter().zip(&outs).zip(seen) {
+        let manifest: Value =
+            serde_json::from_slice(&fs::read(home.path().join(out).join("manifest.json")).unwrap()).unwrap();
+        let rows = ["chunks", "documents", "edges"].map(|name| (name.to_owned(), manifest["counts"][name].clone()));
+        let (datasets, lancedb) = match kind {
+            "f32" => ("List(Value('float32'), length=64)", "fixed_size_list<item: float>[64]"),
+            "f16" => ("List(Value('float16'), length=64)", "fixed_size_list<item: halffloat>[64]"),
+            _ => ("List(Value('float32'))", "fixed_size_list<item: float>[64]"),
+        };
+        let rows = Value::Object(rows.into_iter().collect());
+        assert_eq!(seen["datasets"], json!({"rows": rows, "type": datasets, "same": true}), "{out}");
+        let table = json!({"rows": rows["chunks"], "type": lancedb, "same": true, "nearest": 20});
+        assert_eq!(seen["lancedb"], table, "{out}");
+        // What the README says of it: plain f32 is the one kind of vector that it reads.
+        let fastparquet = match (kind, encoding) {
+            ("f16", _) => "<class 'numpy.bytes_'>",
+            (_, "bss") => "Encoding 9",
+            _ => "same",
+        };
+        assert_eq!(seen["fastparquet"], fastparquet, "{out}");
     }
 }

@@ -1,4 +1,4 @@
-"""Reads a dataset with pyarrow, Polars and DuckDB and prints what each of them sees, as JSON."""
+"""Reads datasets with pyarrow, Polars and DuckDB and prints what each of them sees, a line of JSON for each."""
 
 import json
 import pathlib
@@ -7,12 +7,30 @@ import sys
 import duckdb
 import polars
 import pyarrow.dataset
+import pyarrow.parquet
 
 
 def main():
-    out = pathlib.Path(sys.argv[1])
-    dim = int(sys.argv[2])
+    for out in sys.argv[1:]:
+        check(pathlib.Path(out))
+
+
+def encodings(file):
+    """The encodings of a file's vectors; none if it has no rows."""
+    metadata = pyarrow.parquet.read_metadata(file)
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+    return {
+        encoding
+        for column in columns
+        if column.path_in_schema.startswith("embedding.") and column.num_values
+        for encoding in column.encodings
+    }
+
+
+def check(out):
     manifest = json.loads((out / "manifest.json").read_text())
+    dim = manifest["model"]["dim"]
     files = [str(out / file["path"]) for file in manifest["files"] if file["table"] == "chunks"]
 
     table = pyarrow.dataset.dataset(files).to_table().sort_by([("doc_id", "ascending"), ("chunk_index", "ascending")])
@@ -51,6 +69,7 @@ def main():
                 "edges_agree": [name for name, rows in edges.items() if rows == edges["pyarrow"]],
                 "url": str(table.schema.field("links").type.value_type.field("url").type),
                 "nulls": table["embedding"].null_count,
+                "split": all("BYTE_STREAM_SPLIT" in encodings(file) for file in files if encodings(file)),
             }
         )
     )

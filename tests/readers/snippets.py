@@ -1,0 +1,34 @@
+"""Runs the README's examples of reading a dataset and prints what each of them got, a line of JSON for each.
+
+They run in the working folder, where the dataset is `out`. The arguments are the README and the names of the examples
+wanted; an example's name is the first word of its first line, which is a comment.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+
+def ids(rows):
+    """The chunks in what an example calls `page`, whatever its reader made it."""
+    if isinstance(rows, list):
+        return [row["chunk_id"] for row in rows]
+    column = rows["chunk_id"]
+    return column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+
+
+def main():
+    readme, wanted = sys.argv[1], sys.argv[2:]
+    blocks = re.findall(r"^```python\n# (\w+)(.*?)^```$", pathlib.Path(readme).read_text(), re.MULTILINE | re.DOTALL)
+    for name, text in blocks:
+        if name in wanted:
+            names = {}
+            exec(compile(f"# {name}{text}", f"README: {name}", "exec"), names)
+            first = names.get("first", {}).get("chunk_id")
+            vector = str(names["vector"])
+            print(json.dumps({"name": name, "vector": vector, "page": ids(names["page"]), "first": first}))
+
+
+if __name__ == "__main__":
+    main()
