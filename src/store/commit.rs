@@ -147,8 +147,7 @@ impl Staging {
 
     /// A file to write; it has no name until it is finished.
     pub(super) fn create(&self) -> Result<StagedFile<'_>> {
-        let path = self.folder().join(format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)));
-        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
+        let (path, file) = self.scratch(&format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)))?;
         Ok(StagedFile { staging: self, path, file })
     }
 
@@ -252,18 +251,21 @@ impl Staging {
         if !self.staged(CARD).exists() || self.staged(manifest::FILE).exists() {
             return Ok(());
         }
+        self.place(QUARANTINE)?;
+        self.sweep();
         // The card goes last, because it tells that there is something to do.
-        for name in [QUARANTINE, CARD] {
-            let (staged, path) = (self.staged(name), self.root.join(name));
-            if name == CARD {
-                self.sweep();
-            }
-            if staged.exists() {
-                self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
-            }
-        }
+        self.place(CARD)?;
         self.sync(&self.root)?;
         self.disk.remove_dir_all(&self.folder()).map_err(Error::io("remove", self.folder()))
+    }
+
+    /// Gives a staged file its name, if that is not done yet.
+    fn place(&self, name: &str) -> Result<()> {
+        let (staged, path) = (self.staged(name), self.root.join(name));
+        if staged.exists() {
+            self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+        }
+        Ok(())
     }
 
     /// Removes data files that the manifest does not name. It is housekeeping: one that cannot be
