@@ -113,6 +113,7 @@ fn job(c: &mut Criterion) {
         output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
         batch_tokens: Some(2048),
         deny_truncation: false,
+        cache: None,
     };
     let mut group = c.benchmark_group("job");
     group.throughput(bytes(&documents));

@@ -9,6 +9,7 @@
 mod edges;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -19,7 +20,7 @@ use rayon::prelude::*;
 use crate::chunk::{self, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
-use crate::embed::{Batcher, Embedder, Role};
+use crate::embed::{Batcher, Cache, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{self, ChunkRow, Counts, DocumentRow, FileEntry, Manifest, Output, QuarantineRow, Staging};
@@ -43,6 +44,8 @@ pub struct Job {
     pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut stops the job.
     pub deny_truncation: bool,
+    /// Where vectors are looked for and kept. It changes no byte of the result.
+    pub cache: Option<Arc<Cache>>,
 }
 
 /// What a running job tells its watcher.
@@ -60,7 +63,7 @@ pub enum Event {
         /// Chunks it gave.
         chunks: usize,
     },
-    /// A batch was embedded.
+    /// A batch was embedded, or taken from the cache.
     Embedded {
         /// Texts in it.
         texts: usize,
@@ -86,7 +89,9 @@ pub struct Report {
     pub quarantined: Vec<Quarantined>,
     /// Different texts that were embedded.
     pub texts_embedded: usize,
-    /// Tokens the model read for them.
+    /// Different texts whose vectors were in the cache.
+    pub texts_cached: usize,
+    /// Tokens the model read for those that were embedded.
     pub tokens_read: usize,
     /// Time from start to commit.
     pub elapsed: Duration,
@@ -208,6 +213,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
         manifest,
         quarantined,
         texts_embedded: embedding.computed,
+        texts_cached: embedding.cached,
         tokens_read: embedding.tokens_read,
         elapsed: started.elapsed(),
         stages: [preparing, embedding.busy, writing],
@@ -266,6 +272,7 @@ fn prepare_files(
 #[derive(Default)]
 struct Embedding {
     computed: usize,
+    cached: usize,
     tokens_read: usize,
     busy: Duration,
 }
@@ -279,7 +286,7 @@ fn embed_files(
     done: &SyncSender<Batch>,
 ) -> Result<Embedding> {
     let mut total = Embedding::default();
-    let mut batcher = Batcher::new(embedder, job.batch_tokens);
+    let mut batcher = Batcher::new(embedder, job.batch_tokens).with_cache(job.cache.as_deref());
     let max_tokens = embedder.info().max_tokens;
     for mut batch in prepared {
         let started = Instant::now();
@@ -296,6 +303,7 @@ fn embed_files(
         }
         batch.vectors = vectors.vectors;
         total.computed += vectors.computed;
+        total.cached += vectors.cached;
         total.tokens_read += vectors.tokens_read;
         total.busy += started.elapsed();
         watch(Event::Ready { chunks });

@@ -208,6 +208,9 @@ fn each_text_is_embedded_once_and_batches_keep_their_budget() {
             self.1.lock().unwrap().push(batch.len());
             self.0.embed(batch)
         }
+        fn arithmetic(&self) -> String {
+            self.0.arithmetic()
+        }
         fn counter(&self) -> &dyn chunkmill::tokens::TokenCounter {
             self.0.counter()
         }

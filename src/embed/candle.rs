@@ -15,7 +15,7 @@ use network::{Family, Network, SUPPORTED};
 
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
-    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Precision, PrecisionSetting, Role, failed,
+    Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, failed,
 };
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
@@ -91,6 +91,12 @@ impl Embedder for Candle {
         let hidden = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
         let texts = hidden.chunks(width * dim).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * dim]);
         self.pooling.vectors(texts, dim, &self.info)
+    }
+
+    fn arithmetic(&self) -> String {
+        // Its products choose instructions by the processor, which ours names well enough.
+        let libraries = [cfg!(feature = "accelerate"), cfg!(feature = "mkl")];
+        format!("{:?} {} {libraries:?}", self.device.location(), Isa::best())
     }
 
     fn counter(&self) -> &dyn TokenCounter {

@@ -3,9 +3,10 @@
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
 //! others and for GPUs; and a fake for tests and dry runs. [`model`] reads and checks a model's
-//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together.
+//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
 
 pub mod batch;
+pub mod cache;
 mod candle;
 pub mod cpu;
 mod fake;
@@ -23,6 +24,7 @@ use crate::named::named;
 use crate::tokens::TokenCounter;
 
 pub use batch::Batcher;
+pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
 
 /// What a text is to the model: some read queries and documents with different prompts.
@@ -59,6 +61,9 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// [`Error::Embed`] if the tensor library fails or a value is not finite.
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>>;
+
+    /// What, besides the fingerprint, decides the last bits of a vector: the instruction set, the device.
+    fn arithmetic(&self) -> String;
 
     /// Counts the model's own tokens.
     fn counter(&self) -> &dyn TokenCounter;

@@ -66,6 +66,7 @@ pub(super) struct Cpu {
     tokenizer: ModelTokenizer,
     pooling: Pooling,
     encoder: Encoder,
+    isa: Isa,
     /// One for each thread that has worked so far, except those at work.
     idle: Mutex<Vec<Workspace>>,
 }
@@ -78,15 +79,15 @@ impl Cpu {
         let source = |name: &str| tensors.floats(name);
         let weights = network.open(&source).map_err(damaged)?;
         let embeddings = weights.embeddings().map_err(damaged)?;
-        let (dim, precision) = (network.shape().hidden, kernel.precision());
+        let (dim, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
         let samples = if precision == Precision::Int8 { samples::encode(&settings.tokenizer)? } else { Vec::new() };
         let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
         let layer = |index| weights.layer(index);
         let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
-        tracing::info!("{} runs on the CPU in {precision} with {}", folder.id, kernel.isa());
+        tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
         let info = folder.info(&settings, dim, Engine::Cpu, precision);
         let Settings { tokenizer, pooling, .. } = settings;
-        Ok(Self { info, tokenizer, pooling, encoder, idle: Mutex::default() })
+        Ok(Self { info, tokenizer, pooling, encoder, isa, idle: Mutex::default() })
     }
 }
 
@@ -116,6 +117,10 @@ impl Embedder for Cpu {
         let vectors = self.pooling.vectors(texts, stride, &self.info);
         idle().push(workspace);
         vectors
+    }
+
+    fn arithmetic(&self) -> String {
+        self.isa.name().to_owned()
     }
 
     fn counter(&self) -> &dyn TokenCounter {
