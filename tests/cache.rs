@@ -67,6 +67,40 @@ fn size(folder: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
+/// What is in a cache, if there is one, was used a day earlier.
+fn a_day_passes(folder: &Path) {
+    if folder.join(DATABASE).exists() {
+        let database = rusqlite::Connection::open(folder.join(DATABASE)).unwrap();
+        database.execute("UPDATE texts SET used = used - 86400000", []).unwrap();
+    }
+}
+
+/// The most bytes that were in a folder during some work.
+fn most_while(folder: &Path, work: impl FnOnce()) -> u64 {
+    /// Ends the watching also where an assertion fails.
+    struct AtEnd<'a>(&'a AtomicBool);
+    impl Drop for AtEnd<'_> {
+        fn drop(&mut self) {
+            self.0.store(false, Ordering::Relaxed);
+        }
+    }
+    let working = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let at_end = AtEnd(&working);
+        let watcher = scope.spawn(|| {
+            let mut most = 0;
+            while working.load(Ordering::Relaxed) {
+                most = most.max(size(folder));
+                thread::sleep(Duration::from_millis(1));
+            }
+            most
+        });
+        work();
+        drop(at_end);
+        watcher.join().unwrap()
+    })
+}
+
 #[test]
 fn a_second_run_embeds_nothing_and_writes_the_same_bytes() {
     let home = home(40);
@@ -244,10 +278,10 @@ fn a_damaged_database_that_somebody_uses_stays_where_it_is() {
 }
 
 #[test]
-fn the_limit_holds_all_the_time_and_the_oldest_goes_first() {
+fn a_lower_limit_makes_the_file_smaller_and_the_oldest_goes_first() {
     let (fake, folder) = (fake(), TempDir::new().unwrap());
     let space = Space::of(fake.as_ref());
-    let texts = words(12_000);
+    let texts = words(22_000);
     let key = |text: &String| blake3::hash(text.as_bytes());
     let vector = [0.125; 64];
     let put = |cache: &Cache, texts: &[String]| cache.put(&space, texts.iter().map(|text| (key(text), &vector[..])));
@@ -256,8 +290,7 @@ fn the_limit_holds_all_the_time_and_the_oldest_goes_first() {
         cache.get(&space, &keys).iter().flatten().count()
     };
     let open = |limit| {
-        // Another millisecond, so another time of last use.
-        thread::sleep(Duration::from_millis(5));
+        a_day_passes(folder.path());
         Cache::open(folder.path(), limit).unwrap()
     };
     put(&open(16 << 20), &texts[..2000]);
@@ -266,75 +299,57 @@ fn the_limit_holds_all_the_time_and_the_oldest_goes_first() {
         let cache = open(16 << 20);
         assert_eq!(there(&cache, &texts[..1000]), 1000);
     }
-    put(&open(16 << 20), &texts[2000..10_000]);
+    put(&open(16 << 20), &texts[2000..20_000]);
     let before = size(folder.path());
-    assert!(before > 2 << 20, "{before}");
+    assert!(before > 6 << 20, "{before}");
 
-    let limit = 2 << 20;
-    let watching = AtomicBool::new(true);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let mut most = 0;
-            while watching.load(Ordering::Relaxed) {
-                most = most.max(size(folder.path()));
-                thread::sleep(Duration::from_millis(1));
-            }
-            most
-        });
+    let limit = MIN_LIMIT;
+    let most = most_while(folder.path(), || {
         let cache = open(limit);
-        put(&cache, &texts[10_000..10_001]);
-        assert_eq!(there(&cache, &texts[10_000..10_001]), 1);
+        put(&cache, &texts[20_000..20_001]);
+        assert_eq!(there(&cache, &texts[20_000..20_001]), 1);
         assert_eq!(there(&cache, &texts[1000..2000]), 0, "what was not used for the longest time is gone");
-        assert!(there(&cache, &texts[9000..10_000]) == 1000, "the newest is there");
-        drop(cache);
-        let after = size(folder.path());
-        assert!(after <= limit && after > limit / 3, "{after} bytes");
-        watching.store(false, Ordering::Relaxed);
-        // The log on which it shrinks is all that may come on top.
-        assert!(watcher.join().unwrap() < before + limit);
-    });
-
-    let watching = AtomicBool::new(true);
-    thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let mut most = 0;
-            while watching.load(Ordering::Relaxed) {
-                // The shared memory beside it, 32 KiB, is not on the disk.
-                most = most.max(size(folder.path()));
-                thread::sleep(Duration::from_millis(1));
-            }
-            most
-        });
-        let cache = open(MIN_LIMIT);
-        for texts in texts.chunks(100) {
-            put(&cache, texts);
-            assert!(there(&cache, texts) == texts.len(), "what was just put in is not what goes");
-        }
-        drop(cache);
-        watching.store(false, Ordering::Relaxed);
-        let most = watcher.join().unwrap();
-        assert!(most <= limit, "{most} bytes while it was filled");
+        assert_eq!(there(&cache, &texts[19_000..20_000]), 1000, "the newest is there");
     });
     let after = size(folder.path());
-    assert!(after <= MIN_LIMIT && after > MIN_LIMIT / 2, "{after} bytes");
+    assert!(after <= limit && after > limit / 2, "{after} bytes, as it was told to");
+    assert!(most < before + limit / 4, "{most} bytes while {before} became fewer");
+}
+
+#[test]
+fn the_limit_holds_while_a_cache_is_filled() {
+    let (fake, folder) = (fake(), TempDir::new().unwrap());
+    let space = Space::of(fake.as_ref());
+    let keys: Vec<Hash> = words(30_000).iter().map(|text| blake3::hash(text.as_bytes())).collect();
+    let vector = [0.125; 64];
+    let most = most_while(folder.path(), || {
+        let cache = Cache::open(folder.path(), MIN_LIMIT).unwrap();
+        for keys in keys.chunks(200) {
+            cache.put(&space, keys.iter().map(|&key| (key, &vector[..])));
+            assert!(cache.get(&space, keys).iter().all(Option::is_some), "what was just put in is not what goes");
+        }
+    });
+    assert!(most <= MIN_LIMIT, "{most} bytes");
+    let after = size(folder.path());
+    assert!(after > MIN_LIMIT / 2, "{after} bytes are left");
 }
 
 #[test]
 fn what_a_run_uses_outlives_what_it_does_not() {
     let (fake, folder) = (fake(), TempDir::new().unwrap());
-    let texts = words(6000);
+    let texts = words(20_000);
     let open = |limit| {
-        thread::sleep(Duration::from_millis(5));
+        a_day_passes(folder.path());
         Cache::open(folder.path(), limit).unwrap()
     };
-    embed(fake.as_ref(), Some(&open(16 << 20)), &texts[..4000]);
+    embed(fake.as_ref(), Some(&open(16 << 20)), &texts[..16_000]);
     // Used again: the first thousand, which is the oldest.
     assert_eq!(embed(fake.as_ref(), Some(&open(16 << 20)), &texts[..1000]).cached, 1000);
-    embed(fake.as_ref(), Some(&open(MIN_LIMIT + (MIN_LIMIT >> 2))), &texts[5900..]);
+    embed(fake.as_ref(), Some(&open(MIN_LIMIT)), &texts[19_900..]);
     let cache = open(16 << 20);
     assert_eq!(embed(fake.as_ref(), Some(&cache), &texts[..1000]).cached, 1000);
-    let unused = embed(fake.as_ref(), Some(&cache), &texts[1000..4000]).cached;
-    assert!(unused < 2500, "{unused} of 3000 are still there");
+    let unused = embed(fake.as_ref(), Some(&cache), &texts[1000..16_000]).cached;
+    assert!(unused < 12_000, "{unused} of 15000 are still there");
 }
 
 #[test]
@@ -369,7 +384,7 @@ fn off_writes_nothing_and_auto_is_the_users_cache_folder() {
 #[test]
 fn the_settings_file_names_the_folder_from_where_it_is() {
     let home = home(3);
-    write(home.path(), "chunkmill.toml", b"[embedding]\ncache = \"kept\"\ncache_size = 2000000\n");
+    write(home.path(), "chunkmill.toml", b"[embedding]\ncache = \"kept\"\ncache_size = 5000000\n");
     let mut command = program(home.path());
     command.env_remove("CHUNKMILL_EMBEDDING_CACHE").args(["index", ".", "-o", "../out"]).args(FAKE);
     let (code, _, err) = finish(command.current_dir(home.path().join("docs")).output().unwrap());
@@ -438,10 +453,10 @@ fn two_processes_share_a_cache() {
             }
         }
     }
-    let spawn = |corpus: &Path, out: &str, cache: &str, size: &str| {
+    let spawn = |corpus: &Path, out: &str, cache: &str| {
         let mut command = program(home.path());
         command.arg("index").arg(corpus).args(["-o", out, "--json", "--threads", "1", "--files", "20"]).args(FAKE);
-        command.args(["--embedding-cache", cache, "--embedding-cache-size", size]);
+        command.args(["--embedding-cache", cache]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let end = |child: std::process::Child| {
@@ -449,24 +464,46 @@ fn two_processes_share_a_cache() {
         assert_eq!((code, err.as_str()), (0, ""));
         texts(&serde_json::from_str(&out).unwrap())
     };
-    let off = [(&one, "off-one"), (&two, "off-two")].map(|(corpus, out)| spawn(corpus, out, "off", "2000000"));
+    let off = [(&one, "off-one"), (&two, "off-two")].map(|(corpus, out)| spawn(corpus, out, "off"));
     assert_eq!(off.map(end), [(2000, 0), (2000, 0)]);
-    for (round, size) in ["100000000", "100000000", "1048576"].into_iter().enumerate() {
+    for round in 0..2 {
         let cache = format!("cache-{round}");
-        let both = [(&one, "on-one"), (&two, "on-two")].map(|(corpus, out)| spawn(corpus, out, &cache, size));
+        let both = [(&one, "on-one"), (&two, "on-two")].map(|(corpus, out)| spawn(corpus, out, &cache));
         let counts = both.map(end);
         assert!(counts.iter().all(|(new, old)| new + old == 2000), "{counts:?}");
         for corpus in ["one", "two"] {
             let [off, on] = ["off", "on"].map(|out| tree(&home.path().join(format!("{out}-{corpus}"))));
             assert!(off == on, "round {round}, {corpus}");
         }
-        if round < 2 {
-            assert_eq!(end(spawn(&one, "again", &cache, size)), (0, 2000), "nothing of either was lost");
-            assert_eq!(end(spawn(&two, "again", &cache, size)), (0, 2000));
-        }
-        let bytes = self::size(&home.path().join(&cache));
-        assert!(bytes <= size.parse::<u64>().unwrap(), "{bytes}");
+        assert_eq!(end(spawn(&one, "again", &cache)), (0, 2000), "nothing of either was lost");
+        assert_eq!(end(spawn(&two, "again", &cache)), (0, 2000));
     }
+}
+
+#[test]
+fn two_who_share_a_cache_keep_its_limit_together() {
+    let (fake, folder) = (fake(), TempDir::new().unwrap());
+    let (space, path) = (Space::of(fake.as_ref()), folder.path());
+    let most = most_while(path, || {
+        thread::scope(|scope| {
+            for who in 0..2 {
+                scope.spawn(move || {
+                    let cache = Cache::open(path, MIN_LIMIT).unwrap();
+                    for part in 0..80u32 {
+                        let vector = [part as f32; 64];
+                        let key = |i: u32| blake3::hash(format!("{who} {part} {i}").as_bytes());
+                        let keys: Vec<Hash> = (0..200).map(key).collect();
+                        cache.put(&space, keys.iter().map(|&key| (key, &vector[..])));
+                        for found in cache.get(&space, &keys) {
+                            assert_eq!(found.as_deref(), Some(&vector[..]), "what was just put in is there");
+                        }
+                    }
+                });
+            }
+        });
+    });
+    assert!(most < MIN_LIMIT + MIN_LIMIT / 8, "{most} bytes, with one transaction more than one alone has");
+    assert!(size(path) > MIN_LIMIT / 2);
 }
 
 /// The fake, as slow as a model, and with a list of what it has done.

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 
 /// The smallest limit that leaves room for vectors beside the database's own pages.
-pub const MIN_LIMIT: u64 = 1 << 20;
+pub const MIN_LIMIT: u64 = 4 << 20;
 
 /// The database's name; another layout of its tables gets another name.
 const FILE: &str = "embeddings-v1.sqlite";
@@ -47,8 +47,8 @@ const PAGE: u64 = 16 << 10;
 /// Rows that are read in one transaction, so that they are not in memory twice.
 const READ_AT_ONCE: usize = 4096;
 
-/// Rows that are removed in one transaction, so that other processes get their turn.
-const REMOVED_AT_ONCE: usize = 1000;
+/// A row that was used within this time, in milliseconds, is not written to say that it is used again.
+const RECENT: i64 = 3_600_000;
 
 /// Bytes of a key, and of a checksum.
 const HASH: usize = 16;
@@ -87,7 +87,7 @@ pub struct Cache {
 struct Shared {
     folder: PathBuf,
     limit: u64,
-    /// When this run began, in milliseconds: the last use of each row that it uses.
+    /// When this run began, in milliseconds since 1970: the last use of each row that it uses.
     now: i64,
     pending: Mutex<Pending>,
     wake: Condvar,
@@ -148,7 +148,7 @@ impl Cache {
                 if vector.is_none() {
                     damaged = true;
                     pending.damaged.push(*key);
-                } else if found.used < shared.now {
+                } else if found.used < shared.now - RECENT {
                     pending.used.push(*key);
                 }
             }
@@ -247,6 +247,8 @@ struct Found {
 struct Budget {
     /// Bytes of vectors in a transaction.
     transaction: usize,
+    /// Rows that are changed or removed in a transaction: keys are scattered, a page may hold but one.
+    rows: usize,
     /// Bytes of the write-ahead log after which it is worked into the database.
     log: u64,
     /// Bytes of the database.
@@ -255,9 +257,11 @@ struct Budget {
 
 impl Budget {
     fn of(limit: u64) -> Self {
-        let log = (limit / 8).min(8 << 20);
-        // The log may grow past its bound by the transaction that reaches it.
-        Self { transaction: usize::try_from(log / 4).unwrap_or(usize::MAX), log, database: limit - 2 * log }
+        let log = (limit / 16).min(8 << 20);
+        // The log grows past its bound by what one transaction writes, and by more while the database
+        // shrinks; beside it is a small index of it.
+        let number = |of: u64| usize::try_from(of).unwrap_or(usize::MAX);
+        Self { transaction: number(log / 4), rows: number(2 * log / PAGE), log, database: limit - 4 * log }
     }
 }
 
@@ -317,23 +321,28 @@ impl Store {
 
     fn write(&mut self, pending: &Pending, now: i64) -> rusqlite::Result<()> {
         let Pending { rows, used, damaged, .. } = pending;
-        for keys in damaged.chunks(REMOVED_AT_ONCE) {
+        let budget = Budget::of(self.limit);
+        for keys in damaged.chunks(budget.rows) {
             self.remove(keys.iter().map(short))?;
         }
-        for keys in used.chunks(10 * REMOVED_AT_ONCE) {
+        // Neighbours share a page.
+        let mut used: Vec<&[u8]> = used.iter().map(short).collect();
+        used.sort_unstable();
+        for keys in used.chunks(budget.rows) {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut update = transaction.prepare("UPDATE texts SET used = ?2 WHERE key = ?1")?;
-            keys.iter().try_for_each(|key| update.execute(params![short(key), now]).map(drop))?;
+            keys.iter().try_for_each(|key| update.execute(params![key, now]).map(drop))?;
             drop(update);
             transaction.commit()?;
         }
         let row_bytes = rows.first().map_or(1, |(_, blob)| blob.len());
-        for rows in rows.chunks((Budget::of(self.limit).transaction / row_bytes).max(1)) {
+        for rows in rows.chunks((budget.transaction / row_bytes).max(1)) {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             {
                 let mut is_there = transaction.prepare("SELECT 1 FROM texts JOIN vectors USING (id) WHERE key = ?1")?;
                 let mut vector = transaction.prepare("INSERT INTO vectors (vector) VALUES (?1)")?;
-                let mut text = transaction.prepare("INSERT OR REPLACE INTO texts (key, id, used) VALUES (?1, ?2, ?3)")?;
+                let mut text =
+                    transaction.prepare("INSERT OR REPLACE INTO texts (key, id, used) VALUES (?1, ?2, ?3)")?;
                 for (key, blob) in rows {
                     // Another process may have been faster.
                     if !is_there.exists([short(key)])? {
@@ -345,7 +354,8 @@ impl Store {
             transaction.commit()?;
             self.keep_limit()?;
         }
-        Ok(())
+        // Also where nothing is new: the limit may be lower than it was.
+        self.keep_limit()
     }
 
     /// Removes rows by their keys, in one transaction.
@@ -362,7 +372,7 @@ impl Store {
 
     /// Removes what was not used for the longest time until the database is well below its limit.
     fn keep_limit(&mut self) -> rusqlite::Result<()> {
-        let Budget { database, log, .. } = Budget::of(self.limit);
+        let Budget { database, log, rows, .. } = Budget::of(self.limit);
         // Readers elsewhere can keep the log from being worked in; the next to write tries again.
         if fs::metadata(&self.log).is_ok_and(|file| file.len() > 2 * log) {
             self.checkpoint()?;
@@ -382,7 +392,7 @@ impl Store {
                 self.give_back()?;
                 break;
             }
-            for keys in oldest.chunks(REMOVED_AT_ONCE) {
+            for keys in oldest.chunks(rows) {
                 self.remove(keys.iter().map(Vec::as_slice))?;
                 self.give_back()?;
             }
