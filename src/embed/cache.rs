@@ -87,8 +87,6 @@ pub struct Cache {
 struct Shared {
     folder: PathBuf,
     limit: u64,
-    /// When this run began, in milliseconds since 1970: the last use of each row that it uses.
-    now: i64,
     pending: Mutex<Pending>,
     wake: Condvar,
     /// `None` after trouble. Never locked together with `pending`.
@@ -115,11 +113,9 @@ impl Cache {
     /// seconds. A damaged database is no error: it is moved aside.
     pub fn open(folder: &Path, limit: u64) -> Result<Self> {
         let limit = limit.max(MIN_LIMIT);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let shared = Arc::new(Shared {
             folder: folder.to_owned(),
             limit,
-            now: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
             pending: Mutex::default(),
             wake: Condvar::new(),
             store: Mutex::new(Some(Store::open(folder, limit, false)?)),
@@ -148,7 +144,7 @@ impl Cache {
                 if vector.is_none() {
                     damaged = true;
                     pending.damaged.push(*key);
-                } else if found.used < shared.now - RECENT {
+                } else if found.used < now() - RECENT {
                     pending.used.push(*key);
                 }
             }
@@ -211,7 +207,7 @@ impl Shared {
             std::mem::replace(&mut *pending, Pending { closing, ..Pending::default() })
         };
         if !(taken.rows.is_empty() && taken.used.is_empty() && taken.damaged.is_empty()) {
-            self.with_store(|store| store.write(&taken, self.now));
+            self.with_store(|store| store.write(&taken));
         }
     }
 
@@ -319,7 +315,7 @@ impl Store {
         keys.iter().map(&mut find).collect()
     }
 
-    fn write(&mut self, pending: &Pending, now: i64) -> rusqlite::Result<()> {
+    fn write(&mut self, pending: &Pending) -> rusqlite::Result<()> {
         let Pending { rows, used, damaged, .. } = pending;
         let budget = Budget::of(self.limit);
         for keys in damaged.chunks(budget.rows) {
@@ -331,7 +327,7 @@ impl Store {
         for keys in used.chunks(budget.rows) {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut update = transaction.prepare("UPDATE texts SET used = ?2 WHERE key = ?1")?;
-            keys.iter().try_for_each(|key| update.execute(params![key, now]).map(drop))?;
+            keys.iter().try_for_each(|key| update.execute(params![key, now()]).map(drop))?;
             drop(update);
             transaction.commit()?;
         }
@@ -347,7 +343,7 @@ impl Store {
                     // Another process may have been faster.
                     if !is_there.exists([short(key)])? {
                         let id = vector.insert([blob])?;
-                        text.execute(params![short(key), id, now])?;
+                        text.execute(params![short(key), id, now()])?;
                     }
                 }
             }
@@ -373,7 +369,7 @@ impl Store {
     /// Removes what was not used for the longest time until the database is well below its limit.
     fn keep_limit(&mut self) -> rusqlite::Result<()> {
         let Budget { database, log, rows, .. } = Budget::of(self.limit);
-        // Readers elsewhere can keep the log from being worked in; the next to write tries again.
+        // With others at work, what SQLite does by itself does not make the log start anew.
         if fs::metadata(&self.log).is_ok_and(|file| file.len() > 2 * log) {
             self.checkpoint()?;
         }
@@ -409,8 +405,19 @@ impl Store {
         self.checkpoint()
     }
 
+    /// Works the log into the database. Nothing more is written before that is done: `SQLite` refuses
+    /// at once while another process is at it, and who then went on to write would keep that one from
+    /// ending.
     fn checkpoint(&self) -> rusqlite::Result<()> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        let started = Instant::now();
+        while self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))? {
+            if started.elapsed() > PATIENCE {
+                let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+                return Err(rusqlite::Error::SqliteFailure(busy, Some("its log is in use for long".to_owned())));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     fn bytes(&self) -> rusqlite::Result<u64> {
@@ -501,6 +508,12 @@ fn lock_within(time: Duration, attempt: impl Fn() -> Result<(), TryLockError>) -
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In milliseconds since 1970: when a row is used.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The part of a key that rows are found by. The checksum covers all of it.
