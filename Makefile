@@ -53,6 +53,7 @@ test: check model
 	$(MAKE) smoke
 
 # The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
+smoke: export CHUNKMILL_EMBEDDING_CACHE = off
 smoke:
 	rm -rf $(TARGET)/smoke
 	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/smoke/one --threads 1 --progress plain

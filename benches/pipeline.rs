@@ -116,6 +116,7 @@ fn job(c: &mut Criterion) {
         deny_truncation: false,
         fresh: true,
         disk: Arc::new(FileSystem),
+        cache: None,
     };
     let mut group = c.benchmark_group("job");
     group.throughput(bytes(&documents));

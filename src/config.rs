@@ -10,13 +10,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
-use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting};
+use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::options::{Globs, options};
 use crate::store::{EmbeddingType, FloatEncoding, Output};
@@ -78,6 +78,12 @@ options! {
         pub batch_tokens: NonZeroUsize,
         /// Whether a chunk that the model would cut is an error.
         pub deny_truncation: bool,
+        /// Where vectors are kept for other runs.
+        #[serde(rename = "cache")]
+        pub embedding_cache: EmbeddingCache,
+        /// Most bytes on disk for them.
+        #[serde(rename = "cache_size")]
+        pub embedding_cache_size: u64,
     }
 }
 
@@ -90,6 +96,57 @@ options! {
         pub embedding_type: EmbeddingType,
         /// How their values are encoded.
         pub float_encoding: FloatEncoding,
+    }
+}
+
+/// Where vectors are kept for other runs. Written `auto`, `off` or as a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum EmbeddingCache {
+    /// The user's cache folder, if there is one.
+    #[default]
+    Auto,
+    /// Nowhere.
+    Off,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+impl EmbeddingCache {
+    fn folder(self) -> Option<PathBuf> {
+        match self {
+            Self::Auto => user_folder("XDG_CACHE_HOME", ".cache"),
+            Self::Off => None,
+            Self::Folder(folder) => Some(folder),
+        }
+    }
+}
+
+impl FromStr for EmbeddingCache {
+    type Err = std::convert::Infallible;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Ok(s.to_owned().into())
+    }
+}
+
+impl From<String> for EmbeddingCache {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "auto" | "" => Self::Auto,
+            "off" => Self::Off,
+            _ => Self::Folder(text.into()),
+        }
+    }
+}
+
+impl From<EmbeddingCache> for String {
+    fn from(cache: EmbeddingCache) -> Self {
+        match cache {
+            EmbeddingCache::Auto => "auto".to_owned(),
+            EmbeddingCache::Off => "off".to_owned(),
+            EmbeddingCache::Folder(folder) => folder.to_string_lossy().into_owned(),
+        }
     }
 }
 
@@ -112,6 +169,10 @@ pub struct Config {
     pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut is an error.
     pub deny_truncation: bool,
+    /// Folder of the cache of vectors, if there is to be one.
+    pub cache: Option<PathBuf>,
+    /// Most bytes it may take on disk.
+    pub cache_size: u64,
     /// How the dataset is laid out.
     pub output: Output,
     /// Worker threads; `None` means one per core.
@@ -147,6 +208,11 @@ impl Options {
             && here.join(&*model).is_dir()
         {
             *model = here.join(&*model).display().to_string();
+        }
+        if let (Some(EmbeddingCache::Folder(cache)), Some(here)) =
+            (&mut options.embedding.embedding_cache, path.parent())
+        {
+            *cache = here.join(&*cache);
         }
         Ok(options)
     }
@@ -203,6 +269,14 @@ impl Options {
                 help: "use at most 99999".to_owned(),
             });
         }
+        let cache_size = self.embedding.embedding_cache_size.unwrap_or(cache::DEFAULT_LIMIT);
+        if cache_size < cache::MIN_LIMIT {
+            return Err(Error::Setting {
+                origin: "embedding-cache-size".to_owned(),
+                problem: format!("{cache_size} bytes leave no room for vectors"),
+                help: format!("use at least {}, or --embedding-cache off", cache::MIN_LIMIT),
+            });
+        }
         let model = self.embedding.model.map(|model| {
             model.parse().map_err(|problem| Error::Setting {
                 origin: "model".to_owned(),
@@ -232,6 +306,8 @@ impl Options {
             },
             batch_tokens: self.embedding.batch_tokens.map(NonZeroUsize::get),
             deny_truncation: self.embedding.deny_truncation.unwrap_or(false),
+            cache: self.embedding.embedding_cache.unwrap_or_default().folder(),
+            cache_size,
             output: Output {
                 files,
                 embedding_type: self.output.embedding_type.unwrap_or_default(),
@@ -278,9 +354,15 @@ fn project_file() -> Option<PathBuf> {
 
 /// `chunkmill/config.toml` in `XDG_CONFIG_HOME`, or in `~/.config`.
 fn user_file() -> Option<PathBuf> {
-    let folder = match std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()) {
+    let folder = user_folder("XDG_CONFIG_HOME", ".config")?;
+    Some(folder.join("config.toml")).filter(|file| file.is_file())
+}
+
+/// Our folder below the one that a variable names, or below one in the user's home.
+fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
+    let folder = match std::env::var_os(variable).filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),
-        None => std::env::home_dir()?.join(".config"),
+        None => std::env::home_dir().filter(|home| !home.as_os_str().is_empty())?.join(in_home),
     };
-    Some(folder.join("chunkmill/config.toml")).filter(|file| file.is_file())
+    Some(folder.join("chunkmill"))
 }

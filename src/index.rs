@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::chunk::{self, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
-use crate::embed::Embedder;
+use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{
@@ -45,7 +45,9 @@ pub struct Job {
     pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would cut stops the job.
     pub deny_truncation: bool,
-    /// Whether nothing that earlier runs made is used.
+    /// Where vectors are looked for and kept. It changes no byte of the result.
+    pub cache: Option<Arc<Cache>>,
+    /// Whether the dataset that is there counts for nothing. The cache counts all the same.
     pub fresh: bool,
     /// What everything is written through.
     pub disk: Arc<dyn Disk>,
@@ -73,7 +75,7 @@ pub enum Event {
         /// Chunks it gave.
         chunks: usize,
     },
-    /// A batch was embedded.
+    /// A batch was embedded, or taken from the cache.
     Embedded {
         /// Texts in it.
         texts: usize,
@@ -101,7 +103,9 @@ pub struct Report {
     pub chunks_kept: u64,
     /// Different texts that were embedded.
     pub texts_embedded: usize,
-    /// Tokens the model read for them.
+    /// Different texts whose vectors were in the cache.
+    pub texts_cached: usize,
+    /// Tokens the model read for those that were embedded.
     pub tokens_read: usize,
     /// Time from start to commit.
     pub elapsed: Duration,
@@ -249,6 +253,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
         quarantined,
         chunks_kept: chunks_kept + built.chunks_kept,
         texts_embedded: built.texts_embedded,
+        texts_cached: built.texts_cached,
         tokens_read: built.tokens_read,
         elapsed: started.elapsed(),
         stages: [preparing, embedding, writing],

@@ -70,6 +70,8 @@ pub fn program(home: &Path) -> Command {
         }
     }
     command.env("XDG_CONFIG_HOME", home.join(".config")).current_dir(home);
+    // Each run computes its vectors itself; tests of the cache say where it is.
+    command.env("CHUNKMILL_EMBEDDING_CACHE", "off");
     command
 }
 

@@ -186,6 +186,23 @@ fn a_run_that_is_killed_is_continued_and_ends_in_the_same_bytes() {
 }
 
 #[test]
+fn vectors_that_other_instructions_computed_are_computed_again() {
+    let home = folder(&[("docs/a.md", "# A\n\nthe cat sat on the mat\n"), ("docs/b.md", "# B\n\nthe mat sat\n")]);
+    crate::common::tiny_model(&home.path().join("tiny"));
+    let index = |out: &str, isa: &str| {
+        let args = ["index", "docs", "-o", out, "--model", "tiny", "--files", "1", "--json", "--cpu-isa", isa];
+        let (code, report, err) = run(home.path(), &args);
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<Value>(&report).unwrap()
+    };
+    let best = index("out", "avx2");
+    assert_eq!(index("out", "avx2")["chunks_kept"], best["chunks"]);
+    assert_eq!(index("out", "portable")["chunks_kept"], 0);
+    index("fresh", "portable");
+    assert_same(home.path(), "out", "fresh");
+}
+
+#[test]
 fn a_second_writer_is_refused_and_told_who_the_first_is() {
     let home = long_corpus();
     let mut first = long_job(home.path(), "out").spawn().unwrap();

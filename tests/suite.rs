@@ -9,6 +9,7 @@
 )]
 
 mod architecture;
+mod cache;
 mod chunking;
 mod cli;
 mod common;

@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs, merge};
 use super::progress::{Mode, Progress};
 use super::{print, use_threads, warn_unused};
-use crate::config::{self, EmbeddingOptions, Options};
-use crate::embed;
+use crate::config::{self, Config, EmbeddingCache, EmbeddingOptions, Options};
+use crate::embed::{self, Cache};
 use crate::error::exit;
 use crate::index::{self, Job, Report};
 use crate::options::switch;
@@ -36,6 +36,12 @@ pub(super) struct Args {
     /// Fail if a chunk is longer than the model reads
     #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
     deny_truncation: Option<bool>,
+    /// Where vectors are kept for other runs: auto (the user's cache folder), off, or a folder [default: auto]
+    #[arg(long, value_name = "auto|off|FOLDER", help_heading = "Embedding")]
+    embedding_cache: Option<EmbeddingCache>,
+    /// Most that it may take on disk; what was not used for long goes first [default: 4294967296]
+    #[arg(long, value_name = "BYTES", help_heading = "Embedding")]
+    embedding_cache_size: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -64,6 +70,8 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         embedding: EmbeddingOptions {
             batch_tokens: args.batch_tokens,
             deny_truncation: args.deny_truncation,
+            embedding_cache: args.embedding_cache,
+            embedding_cache_size: args.embedding_cache_size,
             ..args.model.options()
         },
         output: args.output.options(),
@@ -73,6 +81,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     use_threads(config.threads)?;
     let stop = stop_on_interrupt()?;
     let embedder = embed::load(config.backend, &config.model.clone().unwrap_or_default())?;
+    let cache = open_cache(&config);
     let job = Job {
         roots,
         filter: config.filter,
@@ -81,6 +90,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         output: config.output,
         batch_tokens: config.batch_tokens,
         deny_truncation: config.deny_truncation,
+        cache,
         fresh: args.fresh,
         disk: Arc::new(FileSystem),
     };
@@ -94,6 +104,12 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         print(describe(&report, &args.out.display().to_string()))?;
     }
     Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
+}
+
+/// The cache of vectors, if there is to be one. Without it, a job is slower and no less right.
+fn open_cache(config: &Config) -> Option<Arc<Cache>> {
+    let opened = Cache::open(config.cache.as_deref()?, config.cache_size);
+    opened.map(Arc::new).map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
 }
 
 /// The first Ctrl-C asks the job to end cleanly, the second ends the process.
@@ -117,6 +133,7 @@ struct Summary<'a> {
     counts: Counts,
     chunks_kept: u64,
     texts_embedded: usize,
+    texts_cached: usize,
     tokens_read: usize,
     seconds: f64,
     seconds_preparing: f64,
@@ -135,6 +152,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
             counts: report.manifest.counts,
             chunks_kept: report.chunks_kept,
             texts_embedded: report.texts_embedded,
+            texts_cached: report.texts_cached,
             tokens_read: report.tokens_read,
             seconds: report.elapsed.as_secs_f64(),
             seconds_preparing: preparing,
@@ -172,6 +190,9 @@ fn describe(report: &Report, out: &str) -> String {
     ];
     if report.chunks_kept > 0 {
         lines.insert(3, format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+    }
+    if report.texts_cached > 0 {
+        lines.push(format!("  cached     {} texts more had their vectors in the cache", report.texts_cached));
     }
     if counts.truncated > 0 {
         lines.push(format!(

@@ -1,19 +1,22 @@
 //! What is computed together: each text once, sorted by length, cut by a budget of tokens.
 //!
 //! Equal texts are tokenized once, and texts that are equal as the model reads them (cut to its
-//! limit, say) are computed once, over all calls and within a bound of memory.
+//! limit, say) are computed once, over all calls and within a bound of memory; with a [`Cache`], over
+//! all runs.
 //!
 //! A batch never changes a vector: the same text has the same one whether its chunk was indexed alone,
 //! after an edit, or in a corpus of millions, and on any number of threads. An embedder that computes
 //! text by text gets texts as they come, sorted by length so that all threads end together; any other
 //! gets texts of exactly one length at a time, so that there is nothing to pad.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blake3::Hash;
 use rayon::prelude::*;
 
+use super::cache::{Cache, Space};
 use super::{Embedder, Role};
 use crate::error::{Error, Result};
 
@@ -29,6 +32,8 @@ pub struct Batcher<'a> {
     /// Vectors by the hash of what the model read.
     remembered: HashMap<Hash, Box<[f32]>>,
     capacity: usize,
+    /// Vectors of other runs, and where they find those of this one.
+    cache: Option<(&'a Cache, Space)>,
 }
 
 #[derive(Clone, Copy)]
@@ -47,7 +52,9 @@ pub struct Embedded {
     pub n_tokens: Vec<usize>,
     /// How many different texts had to be computed.
     pub computed: usize,
-    /// How many tokens the model read for them.
+    /// How many different texts had their vectors in the cache.
+    pub cached: usize,
+    /// How many tokens the model read for those that were computed.
     pub tokens_read: usize,
 }
 
@@ -57,11 +64,17 @@ impl<'a> Batcher<'a> {
     pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
         let capacity = MEMORY / (embedder.info().dim.max(1) * size_of::<f32>());
         let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
-        Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity }
+        Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity, cache: None }
+    }
+
+    /// The same with a cache, if there is one.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<&'a Cache>) -> Self {
+        Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), ..self }
     }
 
     /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any
-    /// thread.
+    /// thread. What comes from the cache is told as a batch for which no token was read.
     ///
     /// # Errors
     /// [`Error::Embed`] from the embedder; [`Error::Interrupted`] soon after `stop` is set.
@@ -102,6 +115,17 @@ impl<'a> Batcher<'a> {
                 unique.push((tokenized.hash, ids));
             }
         }
+        let mut place: HashMap<Hash, Cow<'_, [f32]>> = HashMap::new();
+        if let Some((cache, space)) = &self.cache {
+            let wanted: Vec<Hash> = unique.iter().map(|&(hash, _)| hash).collect();
+            let found = wanted.iter().zip(cache.get(space, &wanted));
+            place.extend(found.filter_map(|(&hash, vector)| Some((hash, vector?.into()))));
+            unique.retain(|(hash, _)| !place.contains_key(hash));
+        }
+        let cached = place.len();
+        if cached > 0 {
+            progress(cached, 0);
+        }
         unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         let batches = self.cut(&unique);
         let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
@@ -110,6 +134,9 @@ impl<'a> Batcher<'a> {
             }
             let ids: Vec<&[u32]> = batch.iter().map(|(_, ids)| ids.as_slice()).collect();
             let vectors = embedder.embed(&ids)?;
+            if let Some((cache, space)) = &self.cache {
+                cache.put(space, batch.iter().map(|&(hash, _)| hash).zip(vectors.chunks(dim)));
+            }
             progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
             Ok(vectors)
         };
@@ -119,27 +146,31 @@ impl<'a> Batcher<'a> {
         } else {
             batches.iter().map(run).collect::<Result<_>>()?
         };
-        let computed: Vec<&[f32]> = computed.iter().flat_map(|rows| rows.chunks(dim)).collect();
-        let place: HashMap<Hash, &[f32]> = unique.iter().map(|&(hash, _)| hash).zip(computed.iter().copied()).collect();
+        let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
+        place.extend(unique.iter().map(|&(hash, _)| hash).zip(computed));
 
         let mut result = Embedded {
             vectors: Vec::with_capacity(texts.len() * dim),
             n_tokens: Vec::with_capacity(texts.len()),
             computed: unique.len(),
+            cached,
             tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
         };
         for hash in &hashes {
             let Tokenized { hash, n_tokens } = self.tokenized[hash];
             let vector = match place.get(&hash) {
-                Some(vector) => vector,
+                Some(vector) => &**vector,
                 None => &*self.remembered[&hash],
             };
             result.vectors.extend_from_slice(vector);
             result.n_tokens.push(n_tokens);
         }
-        for ((hash, _), vector) in unique.iter().zip(&computed) {
-            if self.remembered.len() < self.capacity {
-                self.remembered.insert(*hash, (*vector).into());
+        for hash in &hashes {
+            let hash = self.tokenized[hash].hash;
+            if self.remembered.len() < self.capacity
+                && let Some(vector) = place.remove(&hash)
+            {
+                self.remembered.insert(hash, vector.into());
             }
         }
         if self.tokenized.len() > self.capacity {

@@ -15,7 +15,7 @@ use network::{Family, Network, SUPPORTED};
 
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
-    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Precision, PrecisionSetting, Role, failed,
+    Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, failed,
 };
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
@@ -53,7 +53,10 @@ impl Candle {
         let Tensors(tensors) = Tensors::read(&mut folder, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         let network = family.build(tensors, &device).map_err(damaged)?;
-        let info = folder.info(&settings, dim, Engine::Candle, Precision::F32);
+        // Its products choose instructions by the processor, which ours names well enough.
+        let libraries = [cfg!(feature = "accelerate"), cfg!(feature = "mkl")];
+        let arithmetic = format!("{:?} {} {libraries:?}", device.location(), Isa::best());
+        let info = folder.info(&settings, dim, Engine::Candle, Precision::F32, arithmetic);
         Ok(Self { info, tokenizer: settings.tokenizer, pooling: settings.pooling, network, device })
     }
 

@@ -3,9 +3,10 @@
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
 //! others and for GPUs; and a fake for tests and dry runs. [`model`] reads and checks a model's
-//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together.
+//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
 
 pub mod batch;
+pub mod cache;
 mod candle;
 pub mod cpu;
 mod fake;
@@ -23,6 +24,7 @@ use crate::named::named;
 use crate::tokens::TokenCounter;
 
 pub use batch::Batcher;
+pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
 
 /// What a text is to the model: some read queries and documents with different prompts.
@@ -101,6 +103,16 @@ pub struct ModelInfo {
     pub precision: Precision,
     /// Identifies the files and everything else that decides the vectors: 16 hexadecimal digits.
     pub fingerprint: String,
+    /// What decides the last bits of the vectors besides: the instruction set, the device.
+    pub arithmetic: String,
+}
+
+impl ModelInfo {
+    /// Whether this and another one give the same vectors, to the last bit.
+    #[must_use]
+    pub fn computes_as(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
+    }
 }
 
 /// Where a model runs. Written `cpu`, `cuda:N` or `metal`.

@@ -103,7 +103,14 @@ impl Folder {
     }
 
     /// What is recorded of this folder's model, run in this way: everything that decides the vectors.
-    pub(super) fn info(&self, settings: &Settings, dim: usize, engine: Engine, precision: Precision) -> ModelInfo {
+    pub(super) fn info(
+        &self,
+        settings: &Settings,
+        dim: usize,
+        engine: Engine,
+        precision: Precision,
+        arithmetic: String,
+    ) -> ModelInfo {
         let files: BTreeSet<_> = self.read.iter().collect();
         let Settings { pooling, normalize, tokenizer, .. } = settings;
         let rules = tokenizer.rules();
@@ -119,6 +126,7 @@ impl Folder {
             engine,
             precision,
             fingerprint: blake3::hash(text.as_bytes()).to_hex()[..16].to_owned(),
+            arithmetic,
         }
     }
 

@@ -44,6 +44,7 @@ pub(super) struct Built {
     pub(super) parts: Vec<(usize, Part)>,
     pub(super) chunks_kept: u64,
     pub(super) texts_embedded: usize,
+    pub(super) texts_cached: usize,
     pub(super) tokens_read: usize,
     /// Time the stages were at work: preparing, embedding, writing.
     pub(super) busy: [Duration; 3],
@@ -137,7 +138,7 @@ impl Builder<'_> {
 
     fn embed(&self, prepared: &Receiver<Batch>, done: &SyncSender<Batch>) -> Result<Built> {
         let mut total = Built::default();
-        let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens);
+        let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens).with_cache(self.job.cache.as_deref());
         let max_tokens = self.embedder.info().max_tokens;
         for mut batch in prepared {
             let started = Instant::now();
@@ -168,6 +169,7 @@ impl Builder<'_> {
                 deny_truncated(&batch.chunks, max_tokens)?;
             }
             total.texts_embedded += embedded.computed;
+            total.texts_cached += embedded.cached;
             total.tokens_read += embedded.tokens_read;
             total.busy[1] += started.elapsed();
             (self.watch)(Event::Ready { chunks: batch.chunks.len() });

@@ -30,10 +30,12 @@ pub(super) struct Recipe(Hash);
 impl Recipe {
     pub(super) fn new(job: &Job, model: &ModelInfo) -> Self {
         let parts = [
+            env!("CARGO_PKG_VERSION").to_owned(),
             FORMAT_VERSION.to_string(),
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
             model.fingerprint.clone(),
+            model.arithmetic.clone(),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),
         ];
         Self(blake3::hash(parts.join("\n").as_bytes()))

@@ -35,7 +35,7 @@ impl Earlier {
     pub(super) fn open(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
-            && manifest.model.fingerprint == next.model.fingerprint
+            && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
             && manifest.format_version == next.format_version
             && manifest.output.embedding_type == next.output.embedding_type;

@@ -326,6 +326,8 @@ struct ModelRecord {
     #[serde(default = "f32")]
     precision: Precision,
     fingerprint: String,
+    #[serde(default)]
+    arithmetic: String,
     files: BTreeMap<String, String>,
 }
 

@@ -78,13 +78,13 @@ impl Cpu {
         let source = |name: &str| tensors.floats(name);
         let weights = network.open(&source).map_err(damaged)?;
         let embeddings = weights.embeddings().map_err(damaged)?;
-        let (dim, precision) = (network.shape().hidden, kernel.precision());
+        let (dim, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
         let samples = if precision == Precision::Int8 { samples::encode(&settings.tokenizer)? } else { Vec::new() };
         let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
         let layer = |index| weights.layer(index);
         let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
-        tracing::info!("{} runs on the CPU in {precision} with {}", folder.id, kernel.isa());
-        let info = folder.info(&settings, dim, Engine::Cpu, precision);
+        tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
+        let info = folder.info(&settings, dim, Engine::Cpu, precision, isa.name().to_owned());
         let Settings { tokenizer, pooling, .. } = settings;
         Ok(Self { info, tokenizer, pooling, encoder, idle: Mutex::default() })
     }
