@@ -28,7 +28,7 @@ pub const FILE: &str = "chunkmill.toml";
 pub const DEFAULT_FILES: usize = 8;
 
 /// One source of settings.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Which files are documents.

@@ -8,8 +8,10 @@
 mod build;
 mod edges;
 mod inputs;
+mod lifecycle;
 mod publish;
 mod reuse;
+mod shards;
 mod work;
 
 use std::collections::BTreeMap;
@@ -29,6 +31,9 @@ use crate::tokens::Sizer;
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
+
+pub use lifecycle::{Changed, delete, promote};
+pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 
 /// What to index, and how.
 #[derive(Debug, Clone)]
@@ -115,6 +120,15 @@ pub struct Report {
     pub stages: [Duration; 3],
 }
 
+impl Report {
+    /// Of a commit of what others had made.
+    fn of_commit(manifest: Manifest, quarantined: Vec<QuarantineRow>, elapsed: Duration) -> Self {
+        let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
+        let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
+        Self { manifest, quarantined, chunks_kept, texts_embedded, texts_cached, tokens_read, elapsed, stages }
+    }
+}
+
 /// A document as rows: its own, and for each chunk a row and the text that the model sees.
 pub struct Prepared {
     /// The row of `documents`.
@@ -182,7 +196,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
     let earlier = Dataset::find(out)?;
     let mut parts = work::find(job, out, &work::promotions(earlier.as_ref()))?;
-    watch(work::discovered(&parts));
+    watch(work::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
     // What is there already, and still right.

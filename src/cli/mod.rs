@@ -9,10 +9,13 @@ mod compare;
 mod completions;
 mod explain;
 mod index;
+mod job;
+mod lifecycle;
 mod model;
 mod progress;
 mod schema;
 mod search;
+mod shards;
 mod stats;
 
 use std::io::{self, IsTerminal, Write};
@@ -47,6 +50,16 @@ pub struct Cli {
 enum Command {
     /// Chunk and embed a corpus, and write it as a dataset
     Index(index::Args),
+    /// Say what `index` would do; with --shards, share it out to several processes
+    Plan(shards::PlanArgs),
+    /// Make one shard of a plan
+    Run(shards::RunArgs),
+    /// Publish what the shards of a plan made, as one dataset
+    Commit(shards::CommitArgs),
+    /// Give a document, and all its chunks, a promotion level
+    Promote(lifecycle::PromoteArgs),
+    /// Take documents out of a dataset
+    Delete(lifecycle::DeleteArgs),
     /// Chunk a corpus without a model; one JSON object per chunk on standard output
     Chunk(chunk::Args),
     /// Show where and why a file is cut
@@ -70,6 +83,11 @@ pub fn main() -> u8 {
     log(cli.verbose, cli.quiet);
     let result = match cli.command {
         Command::Index(args) => index::run(args, cli.quiet),
+        Command::Plan(args) => shards::plan(args),
+        Command::Run(args) => shards::run(args, cli.quiet),
+        Command::Commit(args) => shards::commit(&args),
+        Command::Promote(args) => lifecycle::promote(&args),
+        Command::Delete(args) => lifecycle::delete(&args),
         Command::Chunk(args) => chunk::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Search(args) => search::run(args),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::index::megabytes;
+use super::job::megabytes;
 use super::print;
 use crate::error::exit;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};

@@ -33,14 +33,15 @@ impl PartWork {
         (self.sources.len() + self.passed_over.len()) as u64
     }
 
-    /// Reads its documents once, to know its inputs.
-    pub(super) fn look(&mut self, recipe: &Recipe) {
+    /// Reads its documents once, to know its inputs. Gives the hash of each one's file, see [`look_at`].
+    pub(super) fn look(&mut self, recipe: &Recipe) -> Vec<Option<String>> {
         let contents: Vec<_> = self.sources.par_iter().map(look_at).collect();
         let mut inputs = recipe.begin(&self.passed_over);
         for (source, content) in self.sources.iter().zip(&contents) {
             inputs.document(source, content.as_deref());
         }
         self.inputs.inputs = inputs.value();
+        contents
     }
 }
 
@@ -66,11 +67,10 @@ pub(super) fn find(job: &Job, out: &Path, promotions: &BTreeMap<String, String>)
 }
 
 /// What a watcher is told of a corpus.
-pub(super) fn discovered(parts: &[PartWork]) -> Event {
-    Event::Discovered {
-        documents: parts.iter().map(PartWork::documents).sum(),
-        bytes: parts.iter().map(PartWork::bytes).sum(),
-    }
+pub(super) fn discovered<'p>(parts: impl Iterator<Item = &'p PartWork>) -> Event {
+    let (documents, bytes) =
+        parts.fold((0, 0), |(documents, bytes), part| (documents + part.documents(), bytes + part.bytes()));
+    Event::Discovered { documents, bytes }
 }
 
 /// Levels that were given to documents of a dataset.

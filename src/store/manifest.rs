@@ -196,22 +196,27 @@ impl Counts {
         self.truncated += part.truncated;
     }
 
-    /// Adds rows of a part, as they are written.
-    pub(super) fn add_rows(&mut self, chunks: &RecordBatch, documents: &RecordBatch, outlines: &[OutlineRow]) {
-        let sum = |batch: &RecordBatch, name| {
-            let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
-            column.and_then(arrow::compute::sum).unwrap_or_default().unsigned_abs()
-        };
-        let quarantined = outlines.iter().filter(|row| matches!(row, OutlineRow::Quarantined(_))).count() as u64;
-        let truncated = chunks.column_by_name("truncated").map_or(0, |column| column.as_boolean().true_count());
-        self.discovered += documents.num_rows() as u64 + quarantined;
+    /// Adds rows of `chunks`.
+    pub(super) fn add_chunks(&mut self, rows: &RecordBatch) {
+        let truncated = rows.column_by_name("truncated").and_then(|column| column.as_boolean_opt());
+        self.chunks += rows.num_rows() as u64;
+        self.tokens += sum(rows, "n_tokens");
+        self.model_tokens += sum(rows, "n_model_tokens");
+        self.truncated += truncated.map_or(0, |column| column.true_count() as u64);
+    }
+
+    /// Adds rows of `documents`.
+    pub(super) fn add_documents(&mut self, rows: &RecordBatch) {
+        self.discovered += rows.num_rows() as u64;
+        self.documents += rows.num_rows() as u64;
+        self.bytes += sum(rows, "bytes");
+    }
+
+    /// Adds a document that is not indexed; others are counted by their rows.
+    pub(super) fn add_outline(&mut self, row: &OutlineRow) {
+        let quarantined = u64::from(matches!(row, OutlineRow::Quarantined(_)));
+        self.discovered += quarantined;
         self.quarantined += quarantined;
-        self.documents += documents.num_rows() as u64;
-        self.chunks += chunks.num_rows() as u64;
-        self.bytes += sum(documents, "bytes");
-        self.tokens += sum(chunks, "n_tokens");
-        self.model_tokens += sum(chunks, "n_model_tokens");
-        self.truncated += truncated as u64;
     }
 
     /// Adds an edge.
@@ -227,6 +232,12 @@ impl Counts {
         kind.edges += 1;
         kind.unresolved += unresolved;
     }
+}
+
+/// The sum of a column of counts.
+fn sum(rows: &RecordBatch, column: &str) -> u64 {
+    let column = rows.column_by_name(column).and_then(|column| column.as_primitive_opt::<Int64Type>());
+    column.and_then(arrow::compute::sum).unwrap_or_default().unsigned_abs()
 }
 
 impl Manifest {

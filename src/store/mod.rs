@@ -35,7 +35,7 @@ pub use disk::{Disk, FileSystem, Output as OutputFile};
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartInputs, PartRecord, SpecRecord,
 };
-pub use outline::{DocumentOutline, OutlineRow, read_outlines};
+pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
 pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::Manifest;
 use super::rows::{ChunkRow, DocumentRow, QuarantineRow};
 use crate::document::LinkKind;
 use crate::error::{Error, Result};
@@ -111,6 +112,23 @@ impl DocumentOutline {
             (id, Outgoing { chunk, kind, named, target })
         })
     }
+}
+
+/// The documents that a snapshot has not indexed, by id.
+///
+/// # Errors
+/// Those of [`read_outlines`].
+pub fn quarantined(root: &Path, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
+    let mut found = Vec::new();
+    for file in manifest.files.iter().filter(|file| file.table == "outlines") {
+        for row in read_outlines(root.join(&file.path))? {
+            if let OutlineRow::Quarantined(row) = row? {
+                found.push(row);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+    Ok(found)
 }
 
 /// Reads the lines of a file.

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
 use parquet::file::metadata::PageIndexPolicy;
@@ -55,6 +56,50 @@ impl Dataset {
         self.manifest.files.iter().filter(move |file| file.table == table.name())
     }
 
+    /// Reads all columns of a file, with the schema that they are written with.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::read`].
+    pub fn read_all(&self, file: &FileEntry) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
+        let schema = table.map(|table| table.schema(self.manifest.output.embedding_type, self.manifest.model.dim));
+        let schema = schema.unwrap_or_else(|| Arc::new(Schema::empty()));
+        let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let batches = self.read(file, &columns, None)?;
+        let path = self.root.join(&file.path);
+        Ok(batches.map(move |batch| {
+            RecordBatch::try_new(SchemaRef::clone(&schema), batch?.columns().to_vec()).map_err(|error| Error::Dataset {
+                path: path.clone(),
+                problem: error.to_string(),
+                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+            })
+        }))
+    }
+
+    /// Reads columns of text that are never null.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::read`].
+    pub fn read_texts<const N: usize>(
+        &self,
+        file: &FileEntry,
+        columns: [&'static str; N],
+    ) -> Result<impl Iterator<Item = Result<[StringArray; N]>> + use<N>> {
+        let path = self.root.join(&file.path);
+        let damaged = move |column: &str| Error::Dataset {
+            path: path.clone(),
+            problem: format!("`{column}` is no column of text"),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        };
+        let text = move |batch: RecordBatch| {
+            let column = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).cloned();
+            let found = columns.iter().map(|name| column(name).ok_or_else(|| damaged(name)));
+            let found: Vec<StringArray> = found.collect::<Result<_>>()?;
+            found.try_into().map_err(|_| damaged("?"))
+        };
+        Ok(self.read(file, &columns, None)?.map(move |batch| text(batch?)))
+    }
+
     /// Reads some columns of a file, a batch of rows at a time: all rows, or those in `rows`,
     /// ranges in ascending order.
     ///
@@ -65,7 +110,7 @@ impl Dataset {
         file: &FileEntry,
         columns: &[&str],
         rows: Option<Vec<Range<usize>>>,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch>>> {
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let path = self.root.join(&file.path);
         let damaged = {
             let path = path.clone();

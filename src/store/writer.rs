@@ -71,23 +71,37 @@ impl<'a> PartWriter<'a> {
         let (kind, dim) = (self.manifest.output.embedding_type, self.manifest.model.dim);
         let failed = |error| Error::io("write", self.chunks.path())(io::Error::other(error));
         let chunk_batch = schema::chunks_batch(chunks, vectors, kind, dim).map_err(failed)?;
-        self.push_batches(&chunk_batch, &schema::documents_batch(documents).map_err(failed)?, outlines)
+        let document_batch = schema::documents_batch(documents).map_err(failed)?;
+        self.push_chunks(&chunk_batch)?;
+        self.push_documents(&document_batch)?;
+        outlines.iter().try_for_each(|row| self.push_outline(row))
     }
 
-    /// The same for rows as they are on disk.
+    /// Adds rows of `chunks` as they are on disk.
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push_batches(
-        &mut self,
-        chunks: &RecordBatch,
-        documents: &RecordBatch,
-        outlines: &[OutlineRow],
-    ) -> Result<()> {
-        self.counts.add_rows(chunks, documents, outlines);
-        self.chunks.push(chunks)?;
-        self.documents.push(documents)?;
-        outlines.iter().try_for_each(|row| self.outlines.push(row))
+    pub fn push_chunks(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.counts.add_chunks(rows);
+        self.chunks.push(rows)
+    }
+
+    /// Adds rows of `documents` as they are on disk.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn push_documents(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.counts.add_documents(rows);
+        self.documents.push(rows)
+    }
+
+    /// Adds what is to be known of a document.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn push_outline(&mut self, row: &OutlineRow) -> Result<()> {
+        self.counts.add_outline(row);
+        self.outlines.push(row)
     }
 
     /// Ends the files and gives them with the part's counts. The files are staged, not yet committed.

@@ -1,0 +1,253 @@
+//! What the commands that make a dataset have in common: their arguments, and what they report.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
+use super::progress::{Mode, Progress};
+use super::{print, use_threads};
+use crate::config::{self, Config, EmbeddingCache, EmbeddingOptions, Options};
+use crate::corpus::Root;
+use crate::embed::{self, Cache, Embedder};
+use crate::error::exit;
+use crate::index::{Job, Report};
+use crate::options::switch;
+use crate::store::{Counts, FileSystem};
+
+/// What to index, and how.
+#[derive(clap::Args)]
+pub(super) struct JobArgs {
+    #[command(flatten)]
+    pub(super) corpus: CorpusArgs,
+    /// Folder of the dataset
+    #[arg(short, long = "output", value_name = "OUT")]
+    pub(super) out: PathBuf,
+    #[command(flatten)]
+    chunking: ChunkArgs,
+    #[command(flatten)]
+    embedding: EmbeddingArgs,
+    /// Fail if a chunk is longer than the model reads
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
+    deny_truncation: Option<bool>,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+impl JobArgs {
+    pub(super) fn options(self) -> Options {
+        Options {
+            corpus: self.corpus.options(),
+            chunking: self.chunking.options(),
+            embedding: EmbeddingOptions { deny_truncation: self.deny_truncation, ..self.embedding.options() },
+            output: self.output.options(),
+            threads: self.threads.threads,
+        }
+    }
+}
+
+/// With which model, and how it is put to work. None of it but the model changes a vector.
+#[derive(clap::Args)]
+pub(super) struct EmbeddingArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Most tokens in a batch of the model [default: what suits the embedder]
+    #[arg(long, value_name = "N", help_heading = "Embedding")]
+    batch_tokens: Option<NonZeroUsize>,
+    /// Where vectors are kept for other runs: auto (the user's cache folder), off, or a folder [default: auto]
+    #[arg(long, value_name = "auto|off|FOLDER", help_heading = "Embedding")]
+    embedding_cache: Option<EmbeddingCache>,
+    /// Most that it may take on disk; what was not used for long goes first [default: 4294967296]
+    #[arg(long, value_name = "BYTES", help_heading = "Embedding")]
+    embedding_cache_size: Option<u64>,
+}
+
+impl EmbeddingArgs {
+    pub(super) fn options(self) -> EmbeddingOptions {
+        EmbeddingOptions {
+            batch_tokens: self.batch_tokens,
+            embedding_cache: self.embedding_cache,
+            embedding_cache_size: self.embedding_cache_size,
+            ..self.model.options()
+        }
+    }
+}
+
+/// How it is shown.
+#[derive(clap::Args)]
+pub(super) struct ProgressArgs {
+    /// How progress is shown: auto, plain, json, never [default: auto]
+    #[arg(long, value_name = "MODE", help_heading = "Running")]
+    progress: Option<Mode>,
+}
+
+impl ProgressArgs {
+    pub(super) fn start(&self, quiet: bool) -> anyhow::Result<Progress> {
+        let mode = match self.progress {
+            _ if quiet => Mode::Never,
+            Some(mode) => mode,
+            None => config::variable("PROGRESS")?.unwrap_or(Mode::Auto),
+        };
+        Ok(Progress::start(mode))
+    }
+}
+
+/// A job with its model, ready to run.
+pub(super) struct Ready {
+    pub(super) job: Job,
+    pub(super) embedder: Box<dyn Embedder>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Ready {
+    /// Loads the model, opens the cache, and sets threads and Ctrl-C up, for the whole process.
+    pub(super) fn new(roots: Vec<Root>, config: Config, fresh: bool) -> anyhow::Result<Self> {
+        use_threads(config.threads)?;
+        let stop = stop_on_interrupt()?;
+        let embedder = embed::load(config.backend, &config.model.clone().unwrap_or_default())?;
+        let cache = open_cache(&config);
+        let job = Job {
+            roots,
+            filter: config.filter,
+            admission: config.admission,
+            spec: config.spec,
+            output: config.output,
+            batch_tokens: config.batch_tokens,
+            deny_truncation: config.deny_truncation,
+            cache,
+            fresh,
+            disk: Arc::new(FileSystem),
+        };
+        Ok(Self { job, embedder, stop })
+    }
+}
+
+/// Prints what came of a job and gives the exit code.
+pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Result<u8> {
+    if json {
+        print(serde_json::to_string(&Summary::from(report))?)?;
+    } else {
+        print(describe(report, out))?;
+    }
+    Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
+}
+
+/// The cache of vectors, if there is to be one. Without it, a job is slower and no less right.
+fn open_cache(config: &Config) -> Option<Arc<Cache>> {
+    let opened = Cache::open(config.cache.as_deref()?, config.cache_size);
+    opened.map(Arc::new).map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
+}
+
+/// The first Ctrl-C asks the job to end cleanly, the second ends the process.
+pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(exit::INTERRUPTED.into());
+        }
+        let _ = writeln!(std::io::stderr(), "interrupted: ending cleanly, press Ctrl-C again to end at once");
+    })
+    .context("cannot watch for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Summary<'a> {
+    #[serde(flatten)]
+    counts: Counts,
+    chunks_kept: u64,
+    texts_embedded: usize,
+    texts_cached: usize,
+    tokens_read: usize,
+    seconds: f64,
+    seconds_preparing: f64,
+    seconds_embedding: f64,
+    seconds_writing: f64,
+    spec: &'a str,
+    spec_fingerprint: &'a str,
+    model: &'a str,
+    model_fingerprint: &'a str,
+}
+
+impl<'a> From<&'a Report> for Summary<'a> {
+    fn from(report: &'a Report) -> Self {
+        let [preparing, embedding, writing] = report.stages.map(|stage| stage.as_secs_f64());
+        Self {
+            counts: report.manifest.counts,
+            chunks_kept: report.chunks_kept,
+            texts_embedded: report.texts_embedded,
+            texts_cached: report.texts_cached,
+            tokens_read: report.tokens_read,
+            seconds: report.elapsed.as_secs_f64(),
+            seconds_preparing: preparing,
+            seconds_embedding: embedding,
+            seconds_writing: writing,
+            spec: &report.manifest.spec.text,
+            spec_fingerprint: &report.manifest.spec.fingerprint,
+            model: &report.manifest.model.id,
+            model_fingerprint: &report.manifest.model.fingerprint,
+        }
+    }
+}
+
+fn describe(report: &Report, out: &str) -> String {
+    let Summary { counts, tokens_read, seconds, seconds_preparing, seconds_embedding, seconds_writing, .. } =
+        Summary::from(report);
+    let bytes: u64 = report.manifest.files.iter().map(|file| file.bytes).sum();
+    let mut lines = vec![
+        format!(
+            "{} of {} documents indexed: {} chunks, {} tokens, in {seconds:.1} s",
+            counts.documents, counts.discovered, counts.chunks, counts.tokens
+        ),
+        format!("  chunked    {}", report.manifest.spec.text),
+        format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
+        format!(
+            "  embedded   {}: {} texts, {tokens_read} tokens, {:.0} tokens/s",
+            report.manifest.model.id,
+            report.texts_embedded,
+            rate(tokens_read, seconds_embedding)
+        ),
+        format!(
+            "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
+        ),
+        format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)),
+    ];
+    if report.chunks_kept > 0 {
+        lines.insert(3, format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+    }
+    if report.texts_cached > 0 {
+        lines.push(format!("  cached     {} texts more had their vectors in the cache", report.texts_cached));
+    }
+    if counts.truncated > 0 {
+        lines.push(format!(
+            "  truncated  {} chunks are longer than the {} tokens the model reads (column `truncated`)",
+            counts.truncated, report.manifest.model.max_tokens
+        ));
+    }
+    for document in report.quarantined.iter().take(10) {
+        lines.push(format!("  quarantine {}: {}", document.doc_id, document.reason));
+    }
+    if report.quarantined.len() > 10 {
+        lines.push(format!("  quarantine … {} in all, see {out}/quarantine.jsonl", report.quarantined.len()));
+    }
+    lines.join("\n")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn rate(tokens: usize, seconds: f64) -> f64 {
+    if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+pub(super) fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

@@ -1,0 +1,61 @@
+//! `chunkmill promote` and `delete`: changing a dataset without its corpus.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::job::stop_on_interrupt;
+use super::print;
+use crate::error::exit;
+use crate::index::{self, Changed};
+use crate::store::FileSystem;
+
+#[derive(clap::Args)]
+pub(super) struct PromoteArgs {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// Id of the document
+    #[arg(value_name = "DOC")]
+    document: String,
+    /// Its level from now on
+    level: String,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct DeleteArgs {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// Id of a document; may be given more than once
+    #[arg(long, value_name = "ID", required_unless_present = "collection")]
+    doc: Vec<String>,
+    /// Name of a collection, all of whose documents go; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    collection: Vec<String>,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
+    let stop = stop_on_interrupt()?;
+    let changed = index::promote(&args.dataset, Arc::new(FileSystem), &args.document, &args.level, &stop)?;
+    report(changed, args.json, &format!("{} is at level {}", args.document, args.level))
+}
+
+pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
+    let stop = stop_on_interrupt()?;
+    let changed = index::delete(&args.dataset, Arc::new(FileSystem), &args.doc, &args.collection, &stop)?;
+    report(changed, args.json, "deleted")
+}
+
+fn report(changed: Changed, json: bool, what: &str) -> anyhow::Result<u8> {
+    if json {
+        print(serde_json::to_string(&changed)?)?;
+    } else {
+        let documents = if changed.documents == 1 { "document" } else { "documents" };
+        print(format!("{what}: {} {documents} with {} chunks", changed.documents, changed.chunks))?;
+    }
+    Ok(exit::DONE)
+}

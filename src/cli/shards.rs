@@ -1,0 +1,177 @@
+//! `chunkmill plan`, `run` and `commit`: the job in pieces.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::args::ThreadArgs;
+use super::job::{EmbeddingArgs, JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
+use super::{print, warn_unused};
+use crate::config::Options;
+use crate::corpus::Root;
+use crate::error::{Error, exit};
+use crate::index::{self, Plan};
+use crate::store::{Disk, FileSystem};
+
+#[derive(clap::Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    job: JobArgs,
+    /// Print the plan itself, as JSON, with the work shared out to N shards
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    shards: Option<NonZeroUsize>,
+    /// Print the plan itself, as JSON
+    #[arg(long, help_heading = "Running")]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub(super) struct RunArgs {
+    /// What `chunkmill plan --shards` printed
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// Which shard, from 1, of how many
+    #[arg(long, value_name = "I/N")]
+    shard: Shard,
+    /// Folder of the dataset
+    #[arg(short, long = "output", value_name = "OUT")]
+    out: PathBuf,
+    #[command(flatten)]
+    embedding: EmbeddingArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+#[derive(clap::Args)]
+pub(super) struct CommitArgs {
+    /// What `chunkmill plan --shards` printed
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// Folder of the dataset
+    #[arg(short, long = "output", value_name = "OUT")]
+    out: PathBuf,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A plan with all that is needed to carry it out.
+#[derive(Serialize, Deserialize)]
+struct PlanFile {
+    /// [`Plan::id`].
+    id: String,
+    /// As on the command line: relative ones start where `run` is called.
+    corpus: Vec<String>,
+    /// All settings, whatever they came from.
+    options: Options,
+    #[serde(flatten)]
+    plan: Plan,
+}
+
+impl PlanFile {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let wrong = |problem: String| Error::Setting {
+            origin: path.display().to_string(),
+            problem,
+            help: "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`".to_owned(),
+        };
+        let file: Self = serde_json::from_str(&text).map_err(|error| wrong(format!("is no plan: {error}")))?;
+        if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }
+    }
+}
+
+/// `I/N`, or `I` alone.
+#[derive(Debug, Clone, Copy)]
+struct Shard {
+    index: usize,
+    of: Option<usize>,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (index, of) = text.split_once('/').map_or((text, None), |(index, of)| (index, Some(of)));
+        let number = |text: &str| text.parse().map_err(|_| "write I/N, like 2/4".to_owned());
+        Ok(Self { index: number(index)?, of: of.map(number).transpose()? })
+    }
+}
+
+pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
+    let (corpus, out) = (args.job.corpus.corpus.clone(), args.job.out.clone());
+    let roots = args.job.corpus.roots()?;
+    let options = args.job.options().or(Options::from_env()?).with_files()?;
+    let config = options.clone().resolve()?;
+    warn_unused(&config);
+    let Ready { job, embedder, stop } = Ready::new(roots, config, false)?;
+    let shards = args.shards.map_or(1, NonZeroUsize::get);
+    let plan = index::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
+    if args.json || args.shards.is_some() {
+        tracing::info!("{}", describe(&plan));
+        print(serde_json::to_string_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?)?;
+    } else {
+        print(describe(&plan))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn describe(plan: &Plan) -> String {
+    let Plan { documents, estimate, parts, .. } = plan;
+    let to_make = parts.iter().filter(|part| part.shard.is_some()).count();
+    let mut lines = vec![format!(
+        "{} documents: {} new, {} changed, {} unchanged; {} deleted since",
+        documents.discovered, documents.new, documents.changed, documents.unchanged, documents.deleted
+    )];
+    if documents.passed_over > 0 {
+        lines.push(format!("  quarantine {} documents, by what the walk says of them", documents.passed_over));
+    }
+    lines.push(format!("  files      {to_make} of {} to be made in each table", parts.len()));
+    if to_make > 0 {
+        lines.push(format!(
+            "  to embed   {} documents, {:.1} MB: about {} chunks, {} tokens, {} tokens of the model",
+            estimate.documents,
+            megabytes(estimate.bytes),
+            estimate.chunks,
+            estimate.tokens,
+            estimate.model_tokens
+        ));
+        lines.push(format!("  time       about {:.0} s on this machine, in one process", estimate.seconds.ceil()));
+    }
+    lines.join("\n")
+}
+
+pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
+    let PlanFile { corpus, options, plan, .. } = PlanFile::read(&args.plan)?;
+    if let Some(of) = args.shard.of.filter(|of| *of != plan.shards) {
+        return Err(Error::Setting {
+            origin: "shard".to_owned(),
+            problem: format!("the plan has {} shards, not {of}", plan.shards),
+            help: format!("--shard {}/{}", args.shard.index, plan.shards),
+        }
+        .into());
+    }
+    let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
+    let here = Options { embedding: args.embedding.options(), threads: args.threads.threads, ..Options::default() };
+    let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
+    let progress = args.progress.start(quiet)?;
+    let watch = |event| progress.on(event);
+    let receipt = index::run_shard(&job, &args.out, embedder.as_ref(), &plan, args.shard.index, &stop, &watch);
+    progress.finish();
+    print(serde_json::to_string(&receipt?)?)?;
+    Ok(exit::DONE)
+}
+
+pub(super) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
+    let PlanFile { plan, .. } = PlanFile::read(&args.plan)?;
+    let stop = stop_on_interrupt()?;
+    let disk: Arc<dyn Disk> = Arc::new(FileSystem);
+    let report = index::commit(&plan, &args.out, &disk, &stop)?;
+    print_report(&report, &args.out.display().to_string(), args.json)
+}
