@@ -19,6 +19,7 @@
 mod card;
 mod commit;
 mod disk;
+mod gc;
 mod lock;
 mod manifest;
 mod outline;
@@ -26,10 +27,12 @@ mod reader;
 mod rows;
 mod schema;
 mod spool;
+mod verify;
 mod writer;
 
 pub use commit::Staging;
 pub use disk::{Disk, FileSystem, Output as OutputFile};
+pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartRecord, SpecRecord,
 };
@@ -38,6 +41,7 @@ pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};
+pub use verify::{Check, Finding, Verification, verify};
 pub use writer::{write_edges, write_outlines, write_table};
 
 /// The file that a document's rows go to.
