@@ -18,6 +18,7 @@ mod counting;
 mod designs;
 mod document;
 mod embedding;
+mod fixtures;
 mod formats;
 mod gc;
 mod header;
