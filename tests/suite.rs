@@ -25,6 +25,7 @@ mod header;
 mod heading;
 mod hub;
 mod instructions;
+mod invalidation;
 mod kernels;
 mod links;
 mod models;
