@@ -127,9 +127,10 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
     let mut checked: Vec<Checked> =
         parts.clone().into_par_iter().map(|index| part(root, manifest, sources, index)).collect();
     let mut ids = Ids { read: checked.iter().map(|part| part.read).collect(), ..Ids::default() };
+    ids.chunks.reserve_exact(checked.iter().map(|part| part.keys.len()).sum());
     for part in &mut checked {
-        ids.chunks.append(&mut part.keys);
-        ids.documents.append(&mut part.documents);
+        ids.chunks.extend(std::mem::take(&mut part.keys));
+        ids.documents.extend(std::mem::take(&mut part.documents));
     }
     ids.chunks.par_sort_unstable();
     ids.documents.par_sort_unstable();
