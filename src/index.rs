@@ -194,7 +194,8 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     let started = Instant::now();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
-    let earlier = Dataset::find(out)?;
+    // Starting over mends a dataset that is damaged.
+    let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
     let mut parts = work::find(job, out, &work::promotions(earlier.as_ref()))?;
     watch(work::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);

@@ -8,6 +8,7 @@ mod chunk;
 mod compare;
 mod completions;
 mod explain;
+mod gc;
 mod index;
 mod job;
 mod lifecycle;
@@ -17,6 +18,7 @@ mod schema;
 mod search;
 mod shards;
 mod stats;
+mod verify;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -68,6 +70,10 @@ enum Command {
     Search(search::Args),
     /// Count what is in a dataset
     Stats(stats::Args),
+    /// Check that a dataset is what it says it is; exit code 1 if not
+    Verify(verify::Args),
+    /// Remove what runs that were stopped have left in a dataset
+    Gc(gc::Args),
     /// Print the columns of a dataset's tables
     Schema(schema::Args),
     /// Fetch or check a model
@@ -92,6 +98,8 @@ pub fn main() -> u8 {
         Command::Explain(args) => explain::run(args),
         Command::Search(args) => search::run(args),
         Command::Stats(args) => stats::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Gc(args) => gc::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Model(args) => model::run(args),
         Command::Completions(args) => completions::run(&args),

@@ -25,6 +25,8 @@ impl Recipe {
             FORMAT_VERSION.to_string(),
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
+            // Written into every file, though the same model under another name gives the same vectors.
+            model.id.clone(),
             model.fingerprint.clone(),
             model.arithmetic.clone(),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),

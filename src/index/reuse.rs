@@ -11,7 +11,7 @@ use arrow::datatypes::{Float32Type, Int64Type};
 use blake3::Hash;
 
 use crate::error::{Error, Result};
-use crate::store::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table, vectors};
+use crate::store::{ChunkRow, Dataset, DocumentRow, EmbeddingType, FileEntry, Manifest, Table, vectors};
 
 /// What a chunk keeps.
 #[derive(Debug, Default)]
@@ -41,11 +41,14 @@ impl Earlier {
     /// `None` if the dataset's vectors were made in another way.
     pub(super) fn open(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
+        // What was rounded cannot be had back; what was not can be stored in any way.
+        let [stored, wanted] = [manifest, next].map(|manifest| manifest.output.embedding_type);
+        let exact = stored == wanted || stored != EmbeddingType::F16;
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
             && manifest.format_version == next.format_version
-            && manifest.output.embedding_type == next.output.embedding_type;
+            && exact;
         if !alike {
             return Ok(None);
         }

@@ -390,7 +390,10 @@ fn make_shard(
     let id = plan.id();
     let changed = |index| {
         let problem = format!("was made from other documents than are there now, in part {index}");
-        wrong(problem, "make a new plan; the old one's shards are then of no use: `chunkmill gc` removes them")
+        wrong(
+            problem,
+            "make a new plan; what shards of the old one made is then of no use: `chunkmill gc OUT --staging` removes it",
+        )
     };
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());

@@ -29,10 +29,10 @@ use super::workspace::{Receipt, Workspace, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
 
-const STAGING: &str = ".staging";
-const SHARDS: &str = ".shards-";
-const CARD: &str = "README.md";
-const QUARANTINE: &str = "quarantine.jsonl";
+pub(super) const STAGING: &str = ".staging";
+pub(super) const SHARDS: &str = ".shards-";
+pub(super) const CARD: &str = "README.md";
+pub(super) const QUARANTINE: &str = "quarantine.jsonl";
 
 /// A dataset's folder while a snapshot is being made. Nobody else commits to it meanwhile.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
-    /// something else than a dataset; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
+    /// something else than a dataset, or a newer one; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
     pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<Self> {
         make_root(root, &*disk)?;
         let lock = Lock::take(root)?;
@@ -174,10 +174,10 @@ impl Staging {
             self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         }
         for file in &manifest.files {
-            let path = self.root.join(&file.path);
-            // A file of the old snapshot, named by its hash, is this very file.
-            if !has_size(&path, file) {
-                self.disk.rename(&self.locate(file), &path).map_err(Error::io("rename to", &path))?;
+            let (from, path) = (self.locate(file), self.root.join(&file.path));
+            // A file of the old snapshot, named by its hash, is this very file, unless it was damaged.
+            if from != path {
+                self.disk.rename(&from, &path).map_err(Error::io("rename to", &path))?;
             }
         }
         for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
@@ -218,7 +218,7 @@ impl Staging {
     /// removed is left for the next run.
     fn sweep(&self) {
         let Ok(manifest) = Manifest::read(&self.root) else { return };
-        for path in unnamed(&self.root, &manifest) {
+        for path in unnamed(&self.root, &manifest.files) {
             if let Err(error) = self.disk.remove_file(&path) {
                 tracing::warn!("cannot remove {}: {error}", path.display());
             }
@@ -289,6 +289,7 @@ fn make_root(root: &Path, disk: &dyn Disk) -> Result<()> {
             help: "name an empty or new folder with -o".to_owned(),
         });
     }
+    Manifest::refuse_newer(root)?;
     if root.exists() {
         return Ok(());
     }
@@ -299,9 +300,9 @@ fn make_root(root: &Path, disk: &dyn Disk) -> Result<()> {
     Ok(())
 }
 
-/// Files in the dataset's folders that look like ours and that the manifest does not name.
-fn unnamed(root: &Path, manifest: &Manifest) -> Vec<PathBuf> {
-    let named: BTreeSet<PathBuf> = manifest.files.iter().map(|file| root.join(&file.path)).collect();
+/// Files in the dataset's folders that look like ours and are not these.
+pub(super) fn unnamed(root: &Path, files: &[FileEntry]) -> Vec<PathBuf> {
+    let named: BTreeSet<PathBuf> = files.iter().map(|file| root.join(&file.path)).collect();
     let entries = manifest::FOLDERS.iter().filter_map(|folder| fs::read_dir(root.join(folder)).ok());
     let paths = entries.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
     let ours = |path: &PathBuf| {
@@ -313,7 +314,7 @@ fn unnamed(root: &Path, manifest: &Manifest) -> Vec<PathBuf> {
 }
 
 /// Every file below a folder.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -326,7 +327,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
-fn may_replace(root: &Path) -> bool {
+pub(super) fn may_replace(root: &Path) -> bool {
     let Ok(entries) = fs::read_dir(root) else { return true };
     let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
     if names.iter().any(|name| name == manifest::FILE) {

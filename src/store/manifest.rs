@@ -284,12 +284,11 @@ impl Manifest {
             }
             Err(error) => return Err(Error::io("read", path)(error)),
         };
-        let damaged = |error: serde_json::Error| wrong(format!("is damaged: {error}"), "index the corpus again");
-        let Version { format_version } = serde_json::from_slice(&bytes).map_err(damaged)?;
-        if format_version > FORMAT_VERSION {
-            let problem = format!("has format version {format_version}; this chunkmill reads up to {FORMAT_VERSION}");
-            return Err(wrong(problem, "use a newer chunkmill"));
-        }
+        let damaged = |error: serde_json::Error| {
+            wrong(format!("is damaged: {error}"), "index the corpus again, with --fresh or into a new folder")
+        };
+        let version: Version = serde_json::from_slice(&bytes).map_err(damaged)?;
+        version.refuse_newer(&path)?;
         let manifest: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
@@ -301,6 +300,13 @@ impl Manifest {
     /// Whether there is a `manifest.json` in `folder`.
     pub(super) fn exists(folder: &Path) -> bool {
         folder.join(FILE).exists()
+    }
+
+    /// Refuses a folder whose manifest is of a newer version, whatever else is or is not in it.
+    pub(super) fn refuse_newer(folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        let version = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+        version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
     /// Whether the `manifest.json` in `folder` is one of ours, of any version.
@@ -325,6 +331,20 @@ impl Manifest {
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
+}
+
+impl Version {
+    fn refuse_newer(&self, path: &Path) -> Result<()> {
+        if self.format_version <= FORMAT_VERSION {
+            return Ok(());
+        }
+        let version = self.format_version;
+        Err(Error::Dataset {
+            path: path.to_owned(),
+            problem: format!("has format version {version}; this chunkmill reads up to {FORMAT_VERSION}"),
+            help: "use a newer chunkmill".to_owned(),
+        })
+    }
 }
 
 /// What version 1 let in.

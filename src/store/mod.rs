@@ -20,6 +20,7 @@
 mod card;
 mod commit;
 mod disk;
+mod gc;
 mod lock;
 mod manifest;
 mod outline;
@@ -27,11 +28,13 @@ mod reader;
 mod rows;
 mod schema;
 mod spool;
+mod verify;
 mod workspace;
 mod writer;
 
 pub use commit::{Staging, attempt, attempted, forget_attempts};
 pub use disk::{Disk, FileSystem, Output as OutputFile};
+pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartInputs, PartRecord, SpecRecord,
 };
@@ -40,6 +43,7 @@ pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};
+pub use verify::{Check, Finding, Verification, verify};
 pub use workspace::Workspace;
 pub use writer::{PartWriter, write_edges};
 

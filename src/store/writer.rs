@@ -340,7 +340,7 @@ fn embedding(builder: WriterPropertiesBuilder, manifest: &Manifest) -> WriterPro
 }
 
 /// What a reader of one file alone would want to know.
-fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
+pub(super) fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
     let model = &manifest.model;
     let pairs = [
         ("chunkmill.format_version", manifest.format_version.to_string()),

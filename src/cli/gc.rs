@@ -1,0 +1,86 @@
+//! `chunkmill gc`: remove what no manifest names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::job::megabytes;
+use super::print;
+use crate::error::exit;
+use crate::store::{Disk, FileSystem, Leftover, Sweep, Swept, gc};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// Only say what would be removed
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove also what stopped runs and shards have finished, which the next `index` or `commit` would take over
+    #[arg(long)]
+    staging: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Summary {
+    dry_run: bool,
+    removed_bytes: u64,
+    removed: Vec<Item>,
+    kept_bytes: u64,
+    kept: Vec<Item>,
+}
+
+#[derive(Serialize)]
+struct Item {
+    path: String,
+    bytes: u64,
+    kind: &'static str,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let disk: Arc<dyn Disk> = Arc::new(FileSystem);
+    let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging }, &disk)?;
+    if args.json {
+        let items = |leftovers: &[Leftover]| leftovers.iter().map(|leftover| item(&args.dataset, leftover)).collect();
+        let summary = Summary {
+            dry_run: args.dry_run,
+            removed_bytes: bytes(&swept.removed),
+            removed: items(&swept.removed),
+            kept_bytes: bytes(&swept.kept),
+            kept: items(&swept.kept),
+        };
+        print(serde_json::to_string(&summary)?)?;
+    } else {
+        print(describe(&swept, args))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn item(root: &Path, Leftover { kind, path, bytes }: &Leftover) -> Item {
+    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+    Item { path, bytes: *bytes, kind: kind.name }
+}
+
+fn bytes(leftovers: &[Leftover]) -> u64 {
+    leftovers.iter().map(|leftover| leftover.bytes).sum()
+}
+
+fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
+    let line = |verb: &str, leftover: &Leftover| {
+        let Item { path, bytes, .. } = item(&args.dataset, leftover);
+        format!("{verb} {path}: {bytes} bytes, {}", leftover.kind.what)
+    };
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    let mut lines: Vec<String> = removed.iter().map(|leftover| line(verb, leftover)).collect();
+    lines.extend(kept.iter().map(|leftover| line("kept", leftover)));
+    if !kept.is_empty() {
+        lines.push(format!("  help: chunkmill gc {} --staging removes that too", args.dataset.display()));
+    }
+    lines.push(format!("{verb} {:.1} MB, kept {:.1} MB", megabytes(bytes(removed)), megabytes(bytes(kept))));
+    lines.join("\n")
+}

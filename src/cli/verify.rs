@@ -1,0 +1,100 @@
+//! `chunkmill verify`: whether a dataset is what it says it is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::args::ThreadArgs;
+use super::job::megabytes;
+use super::{print, use_threads};
+use crate::corpus::Root;
+use crate::error::exit;
+use crate::store::{Check, Finding, Verification, verify};
+
+/// Findings of one kind that people are shown.
+const SHOWN: u64 = 10;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of the dataset
+    dataset: PathBuf,
+    /// Compare documents and chunks with their files: the folders and files that were indexed, as `index` takes them
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    corpus: Vec<String>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Summary<'a> {
+    ok: bool,
+    files: u64,
+    rows: u64,
+    bytes: u64,
+    seconds: f64,
+    /// All findings by kind; of one that is very common, not every finding is listed.
+    found: &'a BTreeMap<Check, u64>,
+    findings: &'a [Finding],
+    notes: &'a [Finding],
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
+    let config = super::args::merge(crate::config::Options { threads: args.threads.threads, ..Default::default() })?;
+    use_threads(config.threads)?;
+    let started = Instant::now();
+    let verification = verify(&args.dataset, (!roots.is_empty()).then_some(&roots))?;
+    let seconds = started.elapsed().as_secs_f64();
+    let Verification { files, rows, bytes, findings, found, notes, .. } = &verification;
+    let ok = findings.is_empty();
+    if args.json {
+        let (files, rows, bytes) = (*files, *rows, *bytes);
+        print(serde_json::to_string(&Summary { ok, files, rows, bytes, seconds, found, findings, notes })?)?;
+    } else {
+        print(describe(&verification, !roots.is_empty(), seconds))?;
+    }
+    Ok(if ok { exit::DONE } else { exit::CHECK_FAILED })
+}
+
+fn describe(verification: &Verification, compared: bool, seconds: f64) -> String {
+    let Verification { files, rows, bytes, counts, findings, found, notes } = verification;
+    let mut lines = Vec::new();
+    let mut shown: BTreeMap<Check, u64> = BTreeMap::new();
+    for (number, Finding { check, file, problem, help }) in findings.iter().enumerate() {
+        let count = shown.entry(*check).or_default();
+        *count += 1;
+        if *count <= SHOWN {
+            lines.push(format!("{file}: {problem}"));
+        }
+        // The help is the same for all findings of a kind, so it stands once, after the last.
+        if !findings[number + 1..].iter().any(|other| other.check == *check) {
+            let all = found.get(check).copied().unwrap_or_default();
+            if all > SHOWN {
+                lines.push(format!("  … and {} more", all - SHOWN));
+            }
+            lines.push(format!("  help: {help}"));
+        }
+    }
+    for Finding { file, problem, help, .. } in notes {
+        lines.push(format!("note: {file}: {problem}\n  help: {help}"));
+    }
+    let megabytes = megabytes(*bytes);
+    let all: u64 = found.values().sum();
+    let result = match all {
+        0 => "verified".to_owned(),
+        1 => "1 problem".to_owned(),
+        all => format!("{all} problems"),
+    };
+    let with_corpus = if compared { ", compared with the corpus" } else { "" };
+    lines.push(format!(
+        "{result}: {files} files, {rows} rows, {megabytes:.1} MB, {} documents, {} chunks{with_corpus}, in {seconds:.1} s",
+        counts.documents, counts.chunks
+    ));
+    lines.join("\n")
+}

@@ -1,0 +1,308 @@
+//! Whether a dataset is what it says it is.
+//!
+//! The manifest is held against the files, their bytes against its hashes, and the rows against each other: what
+//! another program would take for granted. Bytes that are as they were written prove little if they were
+//! written wrongly, so nothing here trusts a hash for more than it says.
+//!
+//! Parts are checked side by side, rows in batches of bounded size. What is kept of the whole dataset is 16 bytes for
+//! each document and 24 for each chunk: hashes of their ids, in which links and duplicates are looked up.
+
+mod files;
+mod graph;
+mod report;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use arrow::array::AsArray;
+use rayon::prelude::*;
+
+use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, commit, gc};
+use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
+use crate::error::{Error, Result};
+use graph::{Ids, Outlined};
+use report::Findings;
+pub use report::{Check, Finding};
+use rows::{ChunkKey, Place, Sums};
+
+/// What came of a verification.
+#[derive(Debug, Clone)]
+pub struct Verification {
+    /// Data files that the manifest names.
+    pub files: u64,
+    /// Rows in them, as the manifest says.
+    pub rows: u64,
+    /// Their bytes, as the manifest says.
+    pub bytes: u64,
+    /// The dataset's totals, as the manifest says.
+    pub counts: Counts,
+    /// What is wrong, by file as far as possible; of each kind at most a thousand.
+    pub findings: Vec<Finding>,
+    /// How many findings of each kind there are.
+    pub found: BTreeMap<Check, u64>,
+    /// What is there in vain: no mistake, but room on the disk.
+    pub notes: Vec<Finding>,
+}
+
+/// Checks the dataset in `root`; with `corpus`, the roots that it was indexed from, also whether its documents are as
+/// they are there. Nothing is changed.
+///
+/// # Errors
+/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset is of an older version, which says less than can be
+/// checked, or was replaced meanwhile; those of [`corpus::discover`].
+pub fn verify(root: &Path, corpus: Option<&[Root]>) -> Result<Verification> {
+    let dataset = Dataset::open(root)?;
+    let manifest = dataset.manifest();
+    if manifest.format_version < FORMAT_VERSION {
+        return Err(Error::Dataset {
+            path: root.to_owned(),
+            problem: format!(
+                "has format version {}; this chunkmill verifies version {FORMAT_VERSION}",
+                manifest.format_version
+            ),
+            help: format!("make it again: chunkmill index CORPUS -o {}", root.display()),
+        });
+    }
+    let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
+    let mut findings = Findings::new(root);
+    if files::complete(root, manifest, &mut findings) {
+        whole(&dataset, sources.as_ref(), &mut findings);
+    } else {
+        // Which files belong together is not known; what they are can still be said.
+        for file in &manifest.files {
+            files::intact(root, file, &mut findings);
+        }
+    }
+    if !findings.is_empty() && Dataset::open(root)?.manifest() != manifest {
+        return Err(Error::Dataset {
+            path: root.to_owned(),
+            problem: "was replaced while it was being verified".to_owned(),
+            help: "run again".to_owned(),
+        });
+    }
+    let mut notes = Findings::new(root);
+    for leftover in gc::leftovers(root, Some(manifest)) {
+        let shown = leftover.path.strip_prefix(root).unwrap_or(&leftover.path);
+        let problem = format!("{} bytes, {}", leftover.bytes, leftover.kind.what);
+        notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
+    }
+    let sum = |get: fn(&FileEntry) -> u64| manifest.files.iter().map(get).sum();
+    Ok(Verification {
+        files: manifest.files.len() as u64,
+        rows: sum(|file| file.rows),
+        bytes: sum(|file| file.bytes),
+        counts: manifest.counts,
+        findings: findings.kept,
+        found: findings.counts,
+        notes: notes.kept,
+    })
+}
+
+/// The documents of a corpus by id, whatever settings chose them: a document that is indexed is looked up here, and one
+/// that is not is not missed.
+fn sources(roots: &[Root], out: &Path) -> Result<HashMap<String, Source>> {
+    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
+    let found = corpus::discover(roots, &filter, &[out.to_owned()])?;
+    Ok(found.sources.into_iter().map(|source| (source.doc_id.clone(), source)).collect())
+}
+
+/// What a part's files gave; what could not be read is `None`.
+struct Checked {
+    findings: Findings,
+    sums: Sums,
+    keys: Vec<ChunkKey>,
+    documents: Vec<u128>,
+    outlined: Option<Outlined>,
+    /// Whether its documents and chunks could be read.
+    read: bool,
+    edges: Option<FileEntry>,
+}
+
+/// Checks a dataset whose parts can be told apart.
+fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings: &mut Findings) {
+    let (root, manifest) = (dataset.root(), dataset.manifest());
+    let parts = 0..manifest.output.files;
+    let mut checked: Vec<Checked> =
+        parts.clone().into_par_iter().map(|index| part(root, manifest, sources, index)).collect();
+    let mut ids = Ids { read: checked.iter().map(|part| part.read).collect(), ..Ids::default() };
+    ids.chunks.reserve_exact(checked.iter().map(|part| part.keys.len()).sum());
+    for part in &mut checked {
+        ids.chunks.extend(std::mem::take(&mut part.keys));
+        ids.documents.extend(std::mem::take(&mut part.documents));
+    }
+    ids.chunks.par_sort_unstable();
+    ids.documents.par_sort_unstable();
+    let edges = parts.into_par_iter().zip(&checked).map(|(index, part)| {
+        let mut findings = Findings::new(root);
+        let counts = part.edges.as_ref().and_then(|file| {
+            let batches = files::open(root, manifest, Table::Edges, file, &mut findings)?;
+            let counts = graph::edges(file, index, batches, &ids, &mut findings)?;
+            if let Some(outlined) = part.outlined.filter(|outlined| outlined.links != counts.edges) {
+                let problem = format!("has {} edges; the outlines have {} links", counts.edges, outlined.links);
+                findings.add(Check::Edge, &file.path, problem);
+            }
+            Some(counts)
+        });
+        if counts.is_none() && part.edges.is_some() && findings.is_empty() {
+            findings.add(Check::Footer, super::manifest::FILE, format!("edges of part {index} cannot be read"));
+        }
+        (findings, counts)
+    });
+    let edges: Vec<(Findings, Option<Counts>)> = edges.collect();
+    let totals = manifest.counts;
+    let mut sums = Some(Sums::new());
+    for (part, (of_edges, counts)) in checked.into_iter().zip(edges) {
+        findings.append(part.findings);
+        findings.append(of_edges);
+        let all = part.read.then_some(()).and(part.outlined).and(counts);
+        sums = sums.zip(all).map(|(mut sums, counts)| {
+            for (name, value) in part.sums.into_iter().chain(of_edges_by_name(&counts)) {
+                *sums.entry(name).or_default() += value;
+            }
+            sums
+        });
+    }
+    duplicates(dataset, &ids, findings);
+    let listed = quarantine(root, findings);
+    // What was ruled out before it was assigned to a part is in the list alone.
+    if let Some(listed) = listed.filter(|listed| *listed != totals.quarantined) {
+        let problem = format!("lists {listed} documents; the manifest says {}", totals.quarantined);
+        findings.add(Check::Quarantine, commit::QUARANTINE, problem);
+    }
+    if totals.documents + totals.quarantined != totals.discovered {
+        let Counts { documents, quarantined, discovered, .. } = totals;
+        let problem = format!("{documents} documents and {quarantined} in quarantine are not {discovered} discovered");
+        findings.add(Check::Count, super::manifest::FILE, problem);
+    }
+    if let Some(sums) = sums {
+        let said = by_name(&totals).into_iter().chain(of_edges_by_name(&totals));
+        count("the dataset", said.filter(|(name, _)| !OF_LIST.contains(name)), &sums, findings);
+    }
+}
+
+/// Totals that include documents which no part has.
+const OF_LIST: [&str; 2] = ["discovered", "quarantined"];
+
+/// Checks the documents, chunks and outlines of a part.
+fn part(root: &Path, manifest: &Manifest, sources: Option<&HashMap<String, Source>>, index: usize) -> Checked {
+    let mut findings = Findings::new(root);
+    let mut intact = |folder: &'static str| {
+        let file = files::in_folder(manifest, folder).nth(index)?;
+        files::intact(root, file, &mut findings).then_some(file)
+    };
+    let [documents, chunks, outline_file, edges] =
+        ["data/documents", "data/chunks", "state/outlines", "data/edges"].map(&mut intact);
+    let mut sums = Sums::new();
+    let mut keys = Vec::new();
+    let mut facts = documents.and_then(|file| {
+        let batches = files::open(root, manifest, Table::Documents, file, &mut findings)?;
+        rows::documents(&Place { manifest, file, part: index, sources }, batches, &mut findings, &mut sums)
+    });
+    let read = chunks.and_then(|file| {
+        let batches = files::open(root, manifest, Table::Chunks, file, &mut findings)?;
+        let place = Place { manifest, file, part: index, sources };
+        rows::chunks(&place, batches, facts.as_mut(), &mut findings, &mut sums, &mut keys)
+    });
+    let outlined =
+        outline_file.and_then(|file| graph::outlines(root.join(&file.path), file, facts.as_deref(), &mut findings));
+    let read = read.is_some() && facts.is_some();
+    if !read && findings.is_empty() {
+        // Whatever the reason, what was not read is not verified.
+        findings.add(Check::Footer, super::manifest::FILE, format!("rows of part {index} cannot be read"));
+    }
+    if let Some(outlined) = outlined.filter(|_| read) {
+        sums.insert("quarantined", outlined.quarantined);
+        *sums.entry("discovered").or_default() += outlined.quarantined + sums.get("documents").copied().unwrap_or(0);
+        let said = manifest.parts.get(index).map(|record| by_name(&record.counts)).unwrap_or_default();
+        count(&format!("part {index}"), said.into_iter(), &sums, &mut findings);
+    }
+    let documents = facts.unwrap_or_default().iter().map(|fact| fact.id).collect();
+    Checked { findings, sums, keys, documents, outlined, read, edges: edges.cloned() }
+}
+
+/// Totals of documents and chunks, by name.
+fn by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
+    let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *counts;
+    vec![
+        ("discovered", discovered),
+        ("documents", documents),
+        ("chunks", chunks),
+        ("quarantined", quarantined),
+        ("bytes", bytes),
+        ("tokens", tokens),
+        ("model_tokens", model_tokens),
+        ("truncated", truncated),
+    ]
+}
+
+/// Totals of edges, by name.
+fn of_edges_by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
+    let Counts { edges, unresolved_edges, edges_by_kind: kinds, .. } = *counts;
+    vec![
+        ("edges", edges),
+        ("unresolved_edges", unresolved_edges),
+        ("edges_by_kind.link.edges", kinds.link.edges),
+        ("edges_by_kind.link.unresolved", kinds.link.unresolved),
+        ("edges_by_kind.wikilink.edges", kinds.wikilink.edges),
+        ("edges_by_kind.wikilink.unresolved", kinds.wikilink.unresolved),
+        ("edges_by_kind.image.edges", kinds.image.edges),
+        ("edges_by_kind.image.unresolved", kinds.image.unresolved),
+    ]
+}
+
+/// Holds totals that the manifest says against those of the rows.
+fn count(of: &str, said: impl Iterator<Item = (&'static str, u64)>, sums: &Sums, findings: &mut Findings) {
+    for (name, said) in said {
+        let is = sums.get(name).copied().unwrap_or_default();
+        if said != is {
+            findings.add(
+                Check::Count,
+                super::manifest::FILE,
+                format!("counts {said} {name} of {of}; its rows give {is}"),
+            );
+        }
+    }
+}
+
+/// Ids of chunks that stand more than once. Which rows have them is looked up only if there are any.
+fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
+    let pairs = ids.chunks.windows(2).filter(|pair| pair[0][..2] == pair[1][..2]);
+    let twice: BTreeSet<&[u64]> = pairs.map(|pair| &pair[0][..2]).collect();
+    if twice.is_empty() {
+        return;
+    }
+    for (file, _) in dataset.files(Table::Chunks).zip(&ids.read).filter(|(_, read)| **read) {
+        let mut row = 0;
+        for batch in dataset.read(file, &["chunk_id"], None).into_iter().flatten().flatten() {
+            for id in batch.column(0).as_string::<i32>().iter().flatten() {
+                if twice.contains(&rows::chunk_key(id, "")[..2]) {
+                    findings.add(
+                        Check::Id,
+                        &file.path,
+                        format!("{}: its id is not unique", rows::at(row, "chunk", id)),
+                    );
+                }
+                row += 1;
+            }
+        }
+    }
+}
+
+/// Reads the list of documents that are not indexed; gives their number, or `None` if it cannot be read.
+fn quarantine(root: &Path, findings: &mut Findings) -> Option<u64> {
+    let mut wrong = |problem: String| findings.add(Check::Quarantine, commit::QUARANTINE, problem);
+    // After the commit itself a run may have been killed before it gave the list its name.
+    let path = gc::pending(root).unwrap_or_else(|| root.to_owned()).join(commit::QUARANTINE);
+    let path = if path.exists() { path } else { root.join(commit::QUARANTINE) };
+    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
+    let mut listed = 0;
+    for (number, line) in text.lines().enumerate() {
+        listed += 1;
+        if let Err(error) = serde_json::from_str::<QuarantineRow>(line) {
+            wrong(format!("line {}: {error}", number + 1));
+        }
+    }
+    Some(listed)
+}

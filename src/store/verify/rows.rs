@@ -1,0 +1,416 @@
+//! Whether the rows of a part are what they say: documents first, then their chunks beside them.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+
+use arrow::array::{Array, AsArray, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Float32Type, Int64Type};
+
+use super::super::{EmbeddingType, FileEntry, Manifest, file_of, vectors};
+use super::report::{Check, Findings};
+use crate::corpus::{self, DEFAULT_COLLECTION, Source};
+
+/// Names a row for a person, counted from 1.
+pub(super) fn at(row: usize, what: &str, id: &str) -> String {
+    format!("row {}, {what} `{id}`", row + 1)
+}
+
+/// Stands for a text in memory.
+pub(super) fn hash(text: &str) -> u128 {
+    let mut first = [0; 16];
+    first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+    u128::from_le_bytes(first)
+}
+
+/// A chunk's id and its document's, hashed: 24 bytes a chunk is what is in memory of the whole dataset.
+pub(super) type ChunkKey = [u64; 3];
+
+pub(super) fn chunk_key(chunk_id: &str, doc_id: &str) -> ChunkKey {
+    let halves = |id: &str| {
+        let bytes = hash(id).to_le_bytes();
+        let (first, second) = bytes.split_at(8);
+        [first, second].map(|half| u64::from_le_bytes(half.try_into().unwrap_or_default()))
+    };
+    let ([first, second], [document, _]) = (halves(chunk_id), halves(doc_id));
+    [first, second, document]
+}
+
+/// What is kept of a document while its part is checked.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub(super) id: u128,
+    bytes: i64,
+    lines: i64,
+    chunks: i64,
+    level: Option<u128>,
+    seen: i64,
+    /// Whether its file in the corpus is what was indexed; no if no corpus was named.
+    comparable: bool,
+}
+
+/// What rows add up to, as in the manifest, by name.
+pub(super) type Sums = BTreeMap<&'static str, u64>;
+
+/// Where rows are and what they are compared with.
+pub(super) struct Place<'a> {
+    pub(super) manifest: &'a Manifest,
+    pub(super) file: &'a FileEntry,
+    pub(super) part: usize,
+    /// The documents of the corpus by id, if there is one to compare with.
+    pub(super) sources: Option<&'a HashMap<String, Source>>,
+}
+
+impl Place<'_> {
+    /// Checks that a row stands in the part of its document, after the row before.
+    fn order(&self, row: &str, doc_id: &str, before: Option<Ordering>, findings: &mut Findings) {
+        let part = file_of(doc_id, self.manifest.output.files);
+        if part != self.part {
+            findings.add(Check::Order, &self.file.path, format!("{row}: belongs to the file number {part}"));
+        }
+        if before == Some(Ordering::Greater) {
+            findings.add(Check::Order, &self.file.path, format!("{row}: stands after rows that it should precede"));
+        }
+    }
+}
+
+/// The columns of a batch, of the types that the footer promised.
+struct Columns<'b>(&'b RecordBatch);
+
+impl<'b> Columns<'b> {
+    fn text(&self, name: &str) -> Option<&'b StringArray> {
+        self.0.column_by_name(name)?.as_string_opt()
+    }
+
+    fn int(&self, name: &str) -> Option<&'b Int64Array> {
+        self.0.column_by_name(name)?.as_primitive_opt::<Int64Type>()
+    }
+
+    fn flag(&self, name: &str) -> Option<&'b BooleanArray> {
+        self.0.column_by_name(name)?.as_boolean_opt()
+    }
+}
+
+fn level(column: &StringArray, row: usize) -> Option<u128> {
+    column.is_valid(row).then(|| hash(column.value(row)))
+}
+
+/// Checks the documents of a part; gives what their chunks are compared with, sorted by id.
+pub(super) fn documents(
+    place: &Place<'_>,
+    batches: impl Iterator<Item = Result<RecordBatch, String>>,
+    findings: &mut Findings,
+    sums: &mut Sums,
+) -> Option<Vec<Fact>> {
+    let file = &place.file.path;
+    let mut facts: Vec<Fact> = Vec::new();
+    let mut before: Option<String> = None;
+    for batch in batches {
+        let batch = batch.map_err(|problem| findings.add(Check::Footer, file, problem)).ok()?;
+        let columns = Columns(&batch);
+        let [ids, collections, paths] = [columns.text("doc_id")?, columns.text("collection")?, columns.text("path")?];
+        let [bytes, lines, counts] = [columns.int("bytes")?, columns.int("lines")?, columns.int("chunk_count")?];
+        let (hashes, levels) = (columns.text("content_hash")?, columns.text("promotion_level")?);
+        let is_chunked = columns.flag("is_chunked")?;
+        for row in 0..batch.num_rows() {
+            let (id, chunks) = (ids.value(row), counts.value(row));
+            let name = at(facts.len(), "document", id);
+            let order = before.as_deref().map(|before| before.cmp(id));
+            place.order(&name, id, order, findings);
+            if order == Some(Ordering::Equal) {
+                findings.add(Check::Id, file, format!("{name}: has the id of the row before"));
+            }
+            if !is_id(id, collections.value(row), paths.value(row)) {
+                findings.add(Check::Id, file, format!("{name}: has an id that does not follow from its path"));
+            }
+            if chunks < 0 || is_chunked.value(row) != (chunks > 1) {
+                let problem = format!("{name}: chunk_count {chunks} and is_chunked contradict each other");
+                findings.add(Check::Document, file, problem);
+            }
+            *sums.entry("documents").or_default() += 1;
+            *sums.entry("bytes").or_default() += bytes.value(row).unsigned_abs();
+            let comparable = place.sources.is_some_and(|sources| {
+                let problem = compare(sources.get(id), hashes.value(row));
+                let same = problem.is_none();
+                if let Some(problem) = problem {
+                    findings.add(Check::Corpus, file, format!("{name}: {problem}"));
+                }
+                same
+            });
+            facts.push(Fact {
+                id: hash(id),
+                bytes: bytes.value(row),
+                lines: lines.value(row),
+                chunks,
+                level: level(levels, row),
+                seen: 0,
+                comparable,
+            });
+            before = Some(id.to_owned());
+        }
+    }
+    facts.sort_unstable_by_key(|fact| fact.id);
+    Some(facts)
+}
+
+/// Whether a document's id is that of its path.
+fn is_id(id: &str, collection: &str, path: &str) -> bool {
+    let in_default = collection == DEFAULT_COLLECTION && id == path;
+    in_default || id.strip_suffix(path).and_then(|start| start.strip_suffix(':')) == Some(collection)
+}
+
+/// What differs between a document and its file in the corpus.
+fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
+    let Some(source) = source else { return Some("is no longer in the corpus".to_owned()) };
+    match corpus::read(source.clone()) {
+        Err(skipped) => Some(format!("its file {} now {}", source.file.display(), skipped.reason)),
+        Ok((_, content)) if content.hash != hash => {
+            Some(format!("its file {} has changed since it was indexed", source.file.display()))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// Checks the chunks of a part beside the facts of its documents, which are `None` if they could not be read. Says whether
+/// all could be read.
+pub(super) fn chunks(
+    place: &Place<'_>,
+    batches: impl Iterator<Item = Result<RecordBatch, String>>,
+    facts: Option<&mut Vec<Fact>>,
+    findings: &mut Findings,
+    sums: &mut Sums,
+    keys: &mut Vec<ChunkKey>,
+) -> Option<()> {
+    let file = &place.file.path;
+    let mut checker = Chunks { place, facts, findings, doc_id: None, index: -1, fact: None, text: None };
+    let mut number = 0;
+    for batch in batches {
+        let batch = batch.map_err(|problem| checker.findings.add(Check::Footer, file, problem)).ok()?;
+        let columns = Columns(&batch);
+        let [ids, documents, contents, hashes] = [
+            columns.text("chunk_id")?,
+            columns.text("doc_id")?,
+            columns.text("content")?,
+            columns.text("content_hash")?,
+        ];
+        let [collections, paths, levels] =
+            [columns.text("collection")?, columns.text("path")?, columns.text("promotion_level")?];
+        let [index, start_byte, end_byte, start_char, end_char, start_line, end_line, prefix_len, n_chars] = [
+            columns.int("chunk_index")?,
+            columns.int("start_byte")?,
+            columns.int("end_byte")?,
+            columns.int("start_char")?,
+            columns.int("end_char")?,
+            columns.int("start_line")?,
+            columns.int("end_line")?,
+            columns.int("prefix_len")?,
+            columns.int("n_chars")?,
+        ];
+        let [n_tokens, n_model_tokens] = [columns.int("n_tokens")?, columns.int("n_model_tokens")?];
+        let truncated = columns.flag("truncated")?;
+        for row in 0..batch.num_rows() {
+            let (id, doc_id) = (ids.value(row), documents.value(row));
+            let name = at(number, "chunk", id);
+            number += 1;
+            keys.push(chunk_key(id, doc_id));
+            for (sum, value) in [
+                ("chunks", 1),
+                ("tokens", n_tokens.value(row)),
+                ("model_tokens", n_model_tokens.value(row)),
+                ("truncated", i64::from(truncated.is_valid(row) && truncated.value(row))),
+            ] {
+                *sums.entry(sum).or_default() += value.unsigned_abs();
+            }
+            if !is_id(doc_id, collections.value(row), paths.value(row)) {
+                checker.wrong(Check::Document, &name, "has another path or collection than its document");
+            }
+            checker.place_in_document(&name, doc_id, index.value(row), level(levels, row));
+            let content = contents.value(row);
+            if blake3::hash(content.as_bytes()).to_hex().as_str() != hashes.value(row) {
+                checker.wrong(Check::Content, &name, "content_hash is not the BLAKE3 of content");
+            }
+            let ranges = Ranges {
+                bytes: [start_byte.value(row), end_byte.value(row)],
+                chars: [start_char.value(row), end_char.value(row)],
+                lines: [start_line.value(row), end_line.value(row)],
+                prefix_len: prefix_len.value(row),
+                n_chars: n_chars.value(row),
+            };
+            checker.ranges(&name, content, &ranges);
+        }
+        let first = number - batch.num_rows();
+        checker.vectors(&batch, first, ids)?;
+    }
+    checker.end_document();
+    checker.end();
+    Some(())
+}
+
+/// Where a chunk says that it is.
+struct Ranges {
+    bytes: [i64; 2],
+    chars: [i64; 2],
+    lines: [i64; 2],
+    prefix_len: i64,
+    n_chars: i64,
+}
+
+/// Goes through the chunks of a part.
+struct Chunks<'a> {
+    place: &'a Place<'a>,
+    facts: Option<&'a mut Vec<Fact>>,
+    findings: &'a mut Findings,
+    /// The document of the row before.
+    doc_id: Option<String>,
+    /// Position of the row before in it.
+    index: i64,
+    /// Place of that document among the facts.
+    fact: Option<usize>,
+    /// Its text in the corpus.
+    text: Option<String>,
+}
+
+impl Chunks<'_> {
+    fn wrong(&mut self, check: Check, row: &str, problem: &str) {
+        self.findings.add(check, &self.place.file.path, format!("{row}: {problem}"));
+    }
+
+    fn fact(&self) -> Option<&Fact> {
+        self.facts.as_ref()?.get(self.fact?)
+    }
+
+    /// Whether the row's document is there, and the row stands where it should in it.
+    fn place_in_document(&mut self, row: &str, doc_id: &str, index: i64, level: Option<u128>) {
+        let order = self.doc_id.as_deref().map(|before| before.cmp(doc_id));
+        if order != Some(Ordering::Equal) {
+            self.end_document();
+            self.place.order(row, doc_id, order, self.findings);
+            let id = hash(doc_id);
+            self.fact = self.facts.as_ref().and_then(|facts| facts.binary_search_by_key(&id, |fact| fact.id).ok());
+            self.doc_id = Some(doc_id.to_owned());
+            self.index = -1;
+            if self.facts.is_some() && self.fact.is_none() {
+                self.wrong(Check::Document, row, &format!("its document `{doc_id}` is not in the table documents"));
+            }
+            let source = self.fact().filter(|fact| fact.comparable).and(self.place.sources);
+            let source = source.and_then(|sources| sources.get(doc_id)).cloned();
+            self.text = source.and_then(|source| corpus::read(source).ok()).map(|(_, content)| content.text);
+        }
+        if index != self.index + 1 {
+            let problem = format!("has position {index} in its document, where {} should follow", self.index + 1);
+            self.wrong(Check::Order, row, &problem);
+        }
+        self.index = index;
+        if self.fact().is_some_and(|fact| fact.level != level) {
+            self.wrong(Check::Document, row, "has another promotion_level than its document");
+        }
+        if let (Some(facts), Some(fact)) = (&mut self.facts, self.fact) {
+            facts[fact].seen += 1;
+        }
+    }
+
+    /// A document's rows have ended; it may have more of them elsewhere, which is wrong too, and said there.
+    fn end_document(&mut self) {
+        let (Some(fact), Some(doc_id)) = (self.fact(), &self.doc_id) else { return };
+        if fact.seen != fact.chunks {
+            let problem = format!("document `{doc_id}` has {} chunks; its row says {}", fact.seen, fact.chunks);
+            self.findings.add(Check::Document, &self.place.file.path, problem);
+        }
+    }
+
+    /// Documents whose chunks are all missing.
+    fn end(&mut self) {
+        let lacking = self.facts.iter().flat_map(|facts| facts.iter());
+        let lacking = lacking.filter(|fact| fact.seen == 0 && fact.chunks != 0).count();
+        if lacking > 0 {
+            let problem = format!("has no chunk of {lacking} documents whose rows say that they have some");
+            self.findings.add(Check::Document, &self.place.file.path, problem);
+        }
+    }
+
+    /// Whether the ranges are those of the content's source, inside the document.
+    fn ranges(&mut self, row: &str, content: &str, ranges: &Ranges) {
+        let Ranges { bytes: [start, end], chars, lines, prefix_len, n_chars } = ranges;
+        let pairs =
+            [("byte", [start, end], 0), ("char", [&chars[0], &chars[1]], 0), ("line", [&lines[0], &lines[1]], 1)];
+        for (unit, [start, end], least) in pairs {
+            if *start < least || end < start {
+                return self.wrong(
+                    Check::Range,
+                    row,
+                    &format!("start_{unit} {start} and end_{unit} {end} are no range"),
+                );
+            }
+        }
+        let source = usize::try_from(*prefix_len).ok().and_then(|prefix_len| content.get(prefix_len..));
+        let Some(source) = source else {
+            let problem = format!("prefix_len {prefix_len} is outside of its content or inside of a character");
+            return self.wrong(Check::Range, row, &problem);
+        };
+        let feeds = memchr::memchr_iter(b'\n', &source.as_bytes()[..source.len().saturating_sub(1)]).count();
+        for (what, said, is) in [
+            ("bytes", end - start, source.len()),
+            ("characters", chars[1] - chars[0], source.chars().count()),
+            ("line ends", lines[1] - lines[0], feeds),
+        ] {
+            if usize::try_from(said) != Ok(is) {
+                let problem = format!("its range has {said} {what}; its text without the prefix has {is}");
+                self.wrong(Check::Range, row, &problem);
+            }
+        }
+        let is = content.chars().count();
+        if usize::try_from(*n_chars) != Ok(is) {
+            self.wrong(Check::Range, row, &format!("n_chars is {n_chars}; its content has {is} characters"));
+        }
+        if let Some(fact) = self.fact() {
+            let (bytes, doc_lines) = (fact.bytes, fact.lines);
+            if !fits(*end, chars[1], bytes) {
+                self.wrong(Check::Range, row, &format!("ends at byte {end}; its document has {bytes}"));
+            }
+            // An empty chunk may stand after the last line feed.
+            let most = if source.is_empty() { doc_lines + 1 } else { doc_lines };
+            if lines[1] > most.max(1) {
+                self.wrong(Check::Range, row, &format!("ends in line {}; its document has {doc_lines}", lines[1]));
+            }
+        }
+        let range = usize::try_from(*start).unwrap_or(usize::MAX)..usize::try_from(*end).unwrap_or(usize::MAX);
+        if self.text.as_ref().is_some_and(|text| text.get(range) != Some(source)) {
+            self.wrong(Check::Corpus, row, &format!("its text is not the file's bytes {start}..{end}"));
+        }
+    }
+
+    /// Whether vectors are finite and, if the model says so, of length 1.
+    fn vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
+        let (dim, normalized) = (self.place.manifest.model.dim, self.place.manifest.model.normalize);
+        let tolerance = match self.place.manifest.output.embedding_type {
+            EmbeddingType::F32 | EmbeddingType::List => 1e-4,
+            EmbeddingType::F16 => 1e-3,
+        };
+        let column = batch.column_by_name("embedding")?;
+        let uneven = matches!(column.data_type(), DataType::List(_))
+            && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(dim));
+        let values = if uneven { None } else { vectors(column, dim) };
+        let Some(values) = values else {
+            let problem = format!("rows from {} on: hold vectors that have not {dim} values", first + 1);
+            self.findings.add(Check::Vector, &self.place.file.path, problem);
+            return Some(());
+        };
+        let values: &PrimitiveArray<Float32Type> = values.as_primitive_opt()?;
+        for (row, vector) in values.values().chunks_exact(dim.max(1)).enumerate() {
+            let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+            let name = || at(first + row, "chunk", ids.value(row));
+            if !square.is_finite() {
+                self.wrong(Check::Vector, &name(), "its vector holds what is no finite number");
+            } else if normalized && (square.sqrt() - 1.0).abs() > tolerance {
+                self.wrong(Check::Vector, &name(), &format!("its vector has length {:.5}, not 1", square.sqrt()));
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether a range that ends so can be in a file of so many bytes. A file in UTF-16 has its ranges in UTF-8, which takes up
+/// to half as much again and has at least two bytes in the file for each character.
+fn fits(end_byte: i64, end_char: i64, bytes: i64) -> bool {
+    let units = (bytes - 2) / 2;
+    end_byte <= bytes || (end_byte <= units.saturating_mul(3) && end_char <= units)
+}

@@ -1,0 +1,303 @@
+//! The README's table of what a change of settings makes again: each row is what happens, and none is missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use arrow::array::{Array, AsArray};
+use chunkmill::config::Options;
+use chunkmill::store::{Dataset, Table};
+use rayon::prelude::*;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{finish, folder, program, tree, write};
+use crate::tiny::Tiny;
+
+/// What the table says, by setting.
+fn promised() -> BTreeMap<String, String> {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let section = readme.split("### What a change of settings makes again\n").nth(1).unwrap();
+    let rows = section.split("\n## ").next().unwrap().lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
+    cells.map(|cells| (cells[0].trim_end_matches('`').to_owned(), cells[1].to_owned())).collect()
+}
+
+/// Every key that a settings file may have, as the program itself lists them.
+fn known() -> BTreeSet<String> {
+    let keys = |text: &str| -> Vec<String> {
+        let error = Options::parse(text, "x").unwrap_err().to_string();
+        let (_, list) = error.split_once("expected one of ").unwrap();
+        list.lines().next().unwrap().split(", ").map(|key| key.trim_matches('`').to_owned()).collect()
+    };
+    let mut known = BTreeSet::new();
+    for key in keys("no_such_key = 1") {
+        match key.as_str() {
+            "threads" => drop(known.insert(key)),
+            table => {
+                known.extend(keys(&format!("[{table}]\nno_such_key = 1")).iter().map(|key| format!("[{table}] {key}")))
+            }
+        }
+    }
+    known
+}
+
+/// For each setting a settings file, and what changes in it: the value of that setting alone.
+const CHANGES: [(&str, &str, &str); 35] = [
+    ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
+    ("[corpus] exclude", "", "['code.md']"),
+    ("[corpus] hidden", "", "false"),
+    ("[corpus] max_file_size", "", "1000"),
+    ("[corpus] security", "", "'strict'"),
+    ("[corpus] allow_blocked", "[corpus]\nsecurity = 'strict'", "true"),
+    ("[chunking] preset", "", "'docs'"),
+    ("[chunking] strategy", "", "'recursive'"),
+    ("[chunking] unit", "", "'words'"),
+    ("[chunking] token_estimator", "", "'tiktoken'"),
+    ("[chunking] min", "", "5"),
+    ("[chunking] target", "[chunking]\nstrategy = 'section'\nmax = 200", "100"),
+    ("[chunking] max", "", "300"),
+    ("[chunking] overlap", "[chunking]\nmax = 300", "5"),
+    ("[chunking] parent_headers", "", "true"),
+    ("[chunking] heading_context", "", "true"),
+    ("[chunking] respect_boundaries", "[chunking]\nstrategy = 'semantic'", "false"),
+    ("[chunking] include_code", "[chunking]\nstrategy = 'semantic'", "false"),
+    ("[chunking] include_tables", "[chunking]\nstrategy = 'semantic'", "false"),
+    ("[chunking] normalize_whitespace", "", "true"),
+    ("[chunking] normalize_unicode", "", "true"),
+    ("[chunking] redact_urls", "", "true"),
+    ("[chunking] base_url", "", "'https://example.org/docs'"),
+    ("[embedding] model", "[embedding]\nmodel = '../tiny'", "'../other'"),
+    ("[embedding] embedder", "[embedding]\nmodel = '../tiny'", "'candle'"),
+    ("[embedding] precision", "[embedding]\nmodel = '../tiny'\nembedder = 'cpu'", "'int8'"),
+    ("[embedding] cpu_isa", "[embedding]\nmodel = '../tiny'\nprecision = 'f32'", "'portable'"),
+    ("[embedding] batch_tokens", "[embedding]\nmodel = '../tiny'", "16"),
+    ("[embedding] deny_truncation", "", "true"),
+    ("[embedding] cache", "", "'elsewhere'"),
+    ("[embedding] cache_size", "", "50000000"),
+    ("[output] files", "", "3"),
+    ("[output] embedding_type", "", "'f16'"),
+    ("[output] float_encoding", "", "'plain'"),
+    ("threads", "", "1"),
+];
+
+fn corpus() -> TempDir {
+    let filler = |word: &str| format!("The {word} sat on a mat, and ran. ").repeat(9);
+    let code = format!(
+        "# Code\n\n{}\n\n```sh\nls -l\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n## Next\n\nSome  more,   wide.\n",
+        filler("cat")
+    );
+    let links = "# Links\n\nSee <https://example.org/?key=secret> and [code](code.md).\n\n## Cafe\u{301}\n\nAu lait.\n";
+    let long: String = (0..12).map(|i| format!("## Part {i}\n\n{}\n\n{i}\n\n", filler(&format!("dog{i}")))).collect();
+    let risky = "# Risky\n\n<!-- a comment that says something in secret to those who look -->\n\nText of it.\n";
+    let home = folder(&[
+        ("docs/code.md", &code),
+        ("docs/links.md", links),
+        ("docs/long.md", &long),
+        ("docs/risky.md", risky),
+        ("docs/.hidden.md", "# Hidden\n\nUnder a stone.\n"),
+        ("docs/more.rst", "Another\n\nkind of text.\n"),
+    ]);
+    for (name, _) in tree(home.path()) {
+        let file = File::options().write(true).open(home.path().join(name)).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+    }
+    crate::common::tiny_model(&home.path().join("tiny"));
+    Tiny { inner: 40, layers: 1, max_tokens: 12, ..Tiny::new("bert", 32, 2) }.write(&home.path().join("other"));
+    home
+}
+
+/// A settings file with one more value, in its table.
+fn with(settings: &str, setting: &str, value: &str) -> String {
+    let mut tables: toml::Table = settings.parse().unwrap();
+    let (table, key) = setting.split_once("] ").unwrap_or(("[", setting));
+    let value: toml::Table = format!("{key} = {value}").parse().unwrap();
+    let into = match &table[1..] {
+        "" => &mut tables,
+        table => tables.entry(table).or_insert_with(|| toml::Table::new().into()).as_table_mut().unwrap(),
+    };
+    into.extend(value);
+    tables.to_string()
+}
+
+/// One setting's own folder beside the corpus.
+struct Place<'a> {
+    home: &'a Path,
+    settings: String,
+}
+
+impl Place<'_> {
+    fn index(&self, settings: &str, out: &str, cache: bool) -> Value {
+        let folder = self.home.join(&self.settings);
+        // Few files, so that none is empty.
+        let files =
+            if settings.contains("files =") { settings.to_owned() } else { with(settings, "[output] files", "2") };
+        write(&folder, "chunkmill.toml", files.as_bytes());
+        let mut command = program(&folder);
+        command.args(["index", "../docs", "-o", out, "--json"]);
+        if cache {
+            // The settings file says where it is, if that is what is tried.
+            command.env_remove("CHUNKMILL_EMBEDDING_CACHE").env("XDG_CACHE_HOME", folder.join("cache"));
+        }
+        let tables: toml::Table = settings.parse().unwrap();
+        if tables.get("embedding").is_none_or(|embedding| embedding.get("model").is_none()) {
+            command.env("CHUNKMILL_EMBEDDER", "fake");
+        }
+        let (code, report, err) = finish(command.output().unwrap());
+        assert!(code == 0 || code == 3, "{}: {settings}: {err}", self.settings);
+        serde_json::from_str(&report).unwrap()
+    }
+
+    fn snapshot(&self, out: &str) -> Snapshot {
+        let root = self.home.join(&self.settings).join(out);
+        let dataset = Dataset::open(&root).unwrap();
+        let context = dataset.manifest().spec.settings.heading_context == Some(true);
+        let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in dataset.files(Table::Documents) {
+            for batch in dataset.read(file, &["doc_id"], None).unwrap().map(Result::unwrap) {
+                texts.extend(
+                    batch.column(0).as_string::<i32>().iter().map(|id| (id.unwrap().to_owned(), BTreeSet::new())),
+                );
+            }
+        }
+        for file in dataset.files(Table::Chunks) {
+            let columns = ["doc_id", "header_path", "content", "normalized_content"];
+            for batch in dataset.read(file, &columns, None).unwrap().map(Result::unwrap) {
+                let [ids, paths, contents, normalized] =
+                    [0, 1, 2, 3].map(|column| batch.column(column).as_string::<i32>());
+                for row in 0..batch.num_rows() {
+                    let shown = if normalized.is_valid(row) { normalized.value(row) } else { contents.value(row) };
+                    let above = if context && !paths.value(row).is_empty() {
+                        format!("{}\n\n", paths.value(row))
+                    } else {
+                        String::new()
+                    };
+                    let text = format!("{above}{shown}").to_lowercase();
+                    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+                    let read = words.take(255).collect::<Vec<_>>().join(" ");
+                    texts.get_mut(ids.value(row)).unwrap().insert(read);
+                }
+            }
+        }
+        Snapshot { texts, files: tree(&root).into_iter().collect() }
+    }
+}
+
+struct Snapshot {
+    /// What the fake model makes of the texts that it sees, by document: words in lower case, up to its limit.
+    texts: BTreeMap<String, BTreeSet<String>>,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Snapshot {
+    fn all_texts(&self) -> BTreeSet<&String> {
+        self.texts.values().flatten().collect()
+    }
+
+    fn chunk_files(&self) -> BTreeSet<&String> {
+        self.files.keys().filter(|name| name.starts_with("data/chunks/")).collect()
+    }
+}
+
+/// Changes one setting of a dataset, and says what is not as the table has it.
+fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: &str) -> Result<(), String> {
+    let place = Place { home, settings: setting.replace(['[', ']', ' '], "_") };
+    let first = place.index(before, "out", true);
+    let old = place.snapshot("out");
+    let report = place.index(after, "out", true);
+    let new = place.snapshot("out");
+    place.index(after, "fresh", false);
+    if place.snapshot("fresh").files != new.files {
+        return Err("the bytes are not those of a run from nothing".to_owned());
+    }
+    let number = |key: &str| usize::try_from(report[key].as_u64().unwrap()).unwrap();
+    let [embedded, cached, kept, chunks] = ["texts_embedded", "texts_cached", "chunks_kept", "chunks"].map(number);
+    let (old_texts, new_texts) = (old.all_texts(), new.all_texts());
+    let shared = new_texts.intersection(&old_texts).count();
+    let came: BTreeSet<&String> =
+        new.texts.iter().filter(|(id, _)| !old.texts.contains_key(*id)).flat_map(|(_, texts)| texts).collect();
+    let all_kept = kept == chunks && embedded + cached == 0;
+    let kept_files = old.chunk_files().intersection(&new.chunk_files()).count();
+    let right = match promise {
+        "nothing" => all_kept && old.files == new.files,
+        "documents" => {
+            embedded == came.len()
+                && cached == 0
+                && old.texts.keys().ne(new.texts.keys())
+                && kept_files > 0
+                && kept_files < new.chunk_files().len()
+        }
+        "files" => all_kept && kept_files == 0 && old.texts == new.texts,
+        "chunks" => (embedded, cached, kept) == (new_texts.len() - shared, shared, 0) && kept_files == 0,
+        "vectors" => {
+            let again = report["texts_embedded"] == first["texts_embedded"];
+            again && embedded > 0 && (cached, kept, kept_files) == (0, 0, 0) && old.texts == new.texts
+        }
+        _ => return Err(format!("`{promise}` is not defined")),
+    };
+    let said = format!(
+        "is not `{promise}`: of {chunks} chunks {kept} kept, {embedded} texts embedded, {cached} cached, {} came, {shared} of {} \
+         were there, {kept_files} files stayed",
+        came.len(),
+        new_texts.len()
+    );
+    if right { Ok(()) } else { Err(said) }
+}
+
+#[test]
+fn the_table_has_every_setting_of_the_program_once_and_each_is_tried() {
+    let promised: BTreeSet<String> = promised().into_keys().collect();
+    assert_eq!(promised, known());
+    let mut tried: BTreeSet<String> = CHANGES.iter().map(|(setting, _, _)| (*setting).to_owned()).collect();
+    assert_eq!(tried.len(), CHANGES.len());
+    // Where a model runs can be changed only where there is a GPU.
+    tried.insert("[embedding] device".to_owned());
+    assert_eq!(tried, promised);
+}
+
+#[test]
+fn a_change_of_any_setting_makes_again_what_the_table_says_and_nothing_else() {
+    let home = corpus();
+    let promised = promised();
+    let try_one = |(setting, before, value): &(&str, &str, &str)| {
+        let after = with(before, setting, value);
+        let result = try_change(home.path(), setting, before, &after, &promised[*setting]);
+        result.err().map(|problem| format!("{setting} = {value}: {problem}"))
+    };
+    let wrong: Vec<String> = CHANGES.par_iter().filter_map(try_one).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_the_table_says_beside_its_rows_is_true_too() {
+    let home = corpus();
+    let model = home.path().join("tiny");
+    for (name, bytes) in tree(&model) {
+        write(&home.path().join("renamed"), &name, &bytes);
+    }
+    let tiny = "[embedding]\nmodel = '../tiny'\n";
+    for (name, before, after, promise) in [
+        ("same-preset", "", "[chunking]\npreset = 'ragdocs'", "nothing"),
+        ("same-unit", "[chunking]\nunit = 'chars'", "[chunking]\ntoken_estimator = 'chars'", "nothing"),
+        (
+            "unread",
+            "[chunking]\nstrategy = 'heading'",
+            "[chunking]\nstrategy = 'heading'\nmin = 7\ntarget = 9",
+            "nothing",
+        ),
+        ("renamed-model", tiny, "[embedding]\nmodel = '../renamed'\n", "files"),
+        ("to-list", "", "[output]\nembedding_type = 'list'", "files"),
+        ("from-list", "[output]\nembedding_type = 'list'", "[output]\nembedding_type = 'f16'", "files"),
+    ] {
+        assert_eq!(try_change(home.path(), name, before, after, promise), Ok(()), "{name}");
+    }
+    // Digits that are lost are not made up.
+    let place = Place { home: home.path(), settings: "from-f16".to_owned() };
+    place.index("[output]\nembedding_type = 'f16'", "out", true);
+    let report = place.index("", "out", true);
+    assert_eq!((&report["chunks_kept"], &report["texts_embedded"]), (&0.into(), &0.into()));
+    assert_eq!(report["texts_cached"], place.snapshot("out").all_texts().len());
+    place.index("", "fresh", false);
+    assert!(place.snapshot("out").files == place.snapshot("fresh").files);
+}
