@@ -109,6 +109,9 @@ impl Staging {
     /// [`Error::Io`]
     pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
         self.finished.retain(|&index, part| keep(index, part));
+        // First of all: a card without a manifest would say that a run has committed that never did.
+        let card = self.staged(CARD);
+        self.disk.remove_file(&card).map_err(Error::io("remove", &card))?;
         let kept = self.finished.iter().flat_map(|(&index, part)| {
             let files = part.files.iter().map(|file| self.staged(&file.path));
             files.chain([self.receipt(index)]).collect::<Vec<_>>()
@@ -338,8 +341,13 @@ fn may_replace(root: &Path) -> bool {
     if names.iter().any(|name| name == manifest::FILE) {
         return Manifest::is_at(root);
     }
-    let published = manifest::FOLDERS.iter().all(|folder| root.join(folder).exists());
-    names
-        .iter()
-        .all(|name| name == STAGING || Lock::is_name(name) || (published && (name == "data" || name == "state")))
+    // Folders of tables, or some of them, and nothing in them but files of ours.
+    let ours = |path: &PathBuf| {
+        let in_table = manifest::FOLDERS.iter().any(|folder| path.parent() == Some(&root.join(folder)));
+        in_table && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("train-"))
+    };
+    names.iter().all(|name| {
+        let is_top = name == "data" || name == "state";
+        name == STAGING || Lock::is_name(name) || (is_top && files_below(&root.join(name)).iter().all(ours))
+    })
 }
