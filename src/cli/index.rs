@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs, merge};
-use super::progress::{Mode, Progress};
+use super::progress::{Interval, Mode, Progress};
 use super::{print, use_threads, warn_unused};
 use crate::config::{self, Config, EmbeddingCache, EmbeddingOptions, Options};
 use crate::embed::{self, Cache};
@@ -55,6 +55,9 @@ pub(super) struct Args {
     /// How progress is shown: auto, plain, json, never [default: auto]
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     progress: Option<Mode>,
+    /// Seconds between two lines of plain or json progress; 0 shows every step [default: 5]
+    #[arg(long, value_name = "SECONDS", help_heading = "Running")]
+    progress_interval: Option<Interval>,
 }
 
 pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
@@ -63,6 +66,10 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         _ if quiet => Mode::Never,
         Some(mode) => mode,
         None => config::variable("PROGRESS")?.unwrap_or(Mode::Auto),
+    };
+    let interval = match args.progress_interval {
+        Some(interval) => interval,
+        None => config::variable("PROGRESS_INTERVAL")?.unwrap_or_default(),
     };
     let config = merge(Options {
         corpus: args.corpus.options(),
@@ -94,7 +101,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
         fresh: args.fresh,
         disk: Arc::new(FileSystem),
     };
-    let progress = Progress::start(mode);
+    let progress = Progress::start(mode, interval);
     let result = index::run(&job, &args.out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();
     let report = result?;
