@@ -211,7 +211,7 @@ fn progress_that_shows_every_step_ends_with_what_was_embedded() {
     let lines = crate::common::json_lines(&err);
     assert!(lines.len() > 3, "{err}");
     assert_eq!(lines.last().unwrap()["texts_embedded"], report["texts_embedded"]);
-    let (code, _, err) = run(home.path(), &[&json[..], &["--progress-interval", "-1"]].concat());
+    let (code, _, err) = run(home.path(), &[&json[..], &["--progress-interval", "soon"]].concat());
     assert!(code == 2 && err.contains("write seconds"), "{code}: {err}");
 }
 

@@ -7,12 +7,15 @@
 //! contents of a file that was not synced may be gone, shorter, or zeros; names in a folder that was not synced
 //! are as they were before the last operations on them, in the order of the operations; after a rename
 //! between folders of which only the new one was synced, both names may be there.
+//!
+//! The program itself meets disks that are really full.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +24,7 @@ use chunkmill::index::{self, Job};
 use chunkmill::store::{Disk, FileSystem, OutputFile};
 use tempfile::TempDir;
 
-use crate::common::note;
+use crate::common::{PROGRAM, finish, note, other_program, run};
 use crate::jobs::{Numbers, Unsynced, date, difference, entries, fake, job, memory, page, put, run_job, whole};
 
 /// The system's numbers of errors, which the errors of a run must repeat in words.
@@ -379,6 +382,10 @@ impl Scenario {
         run_job(&Job { disk: Arc::new(disk.clone()), ..scenario.job.clone() }, &out).unwrap();
         assert_eq!(difference(&entries(&out), &scenario.end), None, "{name}");
         scenario.operations = std::mem::take(&mut disk.0.lock().unwrap().done);
+        for name in scenario.end.keys().filter(|name| !name.ends_with('/') && !scenario.start.contains_key(*name)) {
+            let placed = format!("rename to {}", out.join(name).display());
+            assert!(scenario.operations.contains(&placed), "{name} did not come through the seam");
+        }
         let commit = format!("rename to {}", out.join(MANIFEST).display());
         scenario.commit = scenario.operations.iter().position(|done| *done == commit).unwrap();
         scenario
@@ -601,4 +608,101 @@ fn a_run_that_continues_a_first_one_survives_any_fault_at_any_operation() {
 #[test]
 fn a_run_that_continues_an_incremental_one_survives_any_fault_at_any_operation() {
     continued("a run that continues an incremental one", |home| dataset(home, "docs", "before")).sweep();
+}
+
+/// A dataset `out`, a corpus `docs` that has grown since, and what a run over it gives where there is room.
+#[cfg(unix)]
+struct Grown {
+    home: TempDir,
+    before: BTreeMap<String, Vec<u8>>,
+    after: BTreeMap<String, Vec<u8>>,
+}
+
+#[cfg(unix)]
+impl Grown {
+    const INDEX: [&str; 11] =
+        ["index", "docs", "--embedder", "fake", "--files", "2", "--min", "50", "--max", "400", "-o"];
+
+    fn new() -> Self {
+        let home = corpus();
+        let index = |out: &str| {
+            let (code, _, err) = run(home.path(), &[&Self::INDEX[..], &[out]].concat());
+            assert_eq!(code, 0, "{err}");
+            entries(&home.path().join(out))
+        };
+        let before = index("out");
+        for number in 0..200 {
+            put(home.path(), &format!("docs/{number}.md"), &page(number, number));
+        }
+        let after = index("fresh");
+        Self { home, before, after }
+    }
+
+    /// Runs a shell script whose arguments are the program and what lets it index the corpus into `out`.
+    fn run(&self, shell: &[&str], script: &str, out: &str) -> (i32, String, String) {
+        let mut command = other_program(self.home.path(), shell[0]);
+        command.args(&shell[1..]).args(["-c", script, PROGRAM]).args(Self::INDEX).arg(out);
+        finish(command.output().unwrap())
+    }
+
+    /// A run ended for want of room: it says so, with the file, and the old dataset is whole.
+    fn assert_full(&self, code: i32, err: &str, reason: &str, out: &str) {
+        assert_eq!(code, 5, "{err}");
+        assert!(err.contains(&format!("{out}/.staging")) && err.contains(reason), "{err}");
+    }
+
+    fn assert_old(&self, out: &str) {
+        whole(&self.home.path().join(out)).unwrap();
+        let mut found = entries(&self.home.path().join(out));
+        found.retain(|name, _| !name.starts_with(".staging/"));
+        assert_eq!(difference(&found, &self.before), None);
+    }
+
+    fn assert_new(&self, out: &str) {
+        assert_eq!(difference(&entries(&self.home.path().join(out)), &self.after), None);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_ends_the_run_and_leaves_the_old_dataset() {
+    let grown = Grown::new();
+    // In blocks of 512 or of 1024 bytes, depending on the shell; the files of chunks are far larger.
+    let (code, _, err) = grown.run(&["sh"], r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#, "out");
+    grown.assert_full(code, &err, "File too large", "out");
+    grown.assert_old("out");
+    let (code, _, err) = grown.run(&["sh"], r#"exec "$0" "$@""#, "out");
+    assert_eq!(code, 0, "{err}");
+    grown.assert_new("out");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_ends_the_run_and_leaves_the_old_dataset() {
+    // A mount of one's own, which nobody else sees and which ends with the process.
+    let shells = [&["unshare", "-Urm", "sh"][..], &["unshare", "-m", "sh"]];
+    let mounts = |shell: &&&[&str]| {
+        let mut command = Command::new(shell[0]);
+        let command = command.args(&shell[1..]).args(["-c", "mount -t tmpfs tmpfs /mnt"]);
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let Some(shell) = shells.iter().find(mounts) else {
+        return note("SKIPPED: a small disk needs user namespaces, or root");
+    };
+    let grown = Grown::new();
+    fs::create_dir(grown.home.path().join("small")).unwrap();
+    // Whole pages for what is there, and a little more.
+    let pages: usize = grown.before.values().map(|bytes| 1 + bytes.len().div_ceil(4096)).sum();
+    let script = r#"
+        mount -t tmpfs -o size=SIZE tmpfs small && cp -r out small/out || exit 99
+        "$0" "$@"
+        code=$?
+        cp -r small/out full && mount -o remount,size=64m small || exit 98
+        "$0" "$@" && cp -r small/out roomy || exit 97
+        exit $code"#;
+    let script = script.replace("SIZE", &(4096 * (pages + 8)).to_string());
+    let (code, _, err) = grown.run(shell, &script, "small/out");
+    grown.assert_full(code, &err, "No space left on device", "small/out");
+    grown.assert_old("full");
+    grown.assert_new("roomy");
 }

@@ -15,6 +15,7 @@ mod cli;
 mod common;
 mod corpus;
 mod counting;
+mod crash;
 mod designs;
 mod document;
 mod embedding;
