@@ -59,6 +59,18 @@ pub enum Error {
         /// The system's own reason.
         source: io::Error,
     },
+    /// There is no room for what was to be written.
+    #[error("cannot {action} {}: {source}\n  help: make room for about {} MB there; what is finished is kept, and the next run continues", path.display(), need.div_ceil(1_000_000))]
+    NoSpace {
+        /// What was being done, as a verb: "write", "create".
+        action: &'static str,
+        /// The file it was done to.
+        path: PathBuf,
+        /// The system's own reason.
+        source: io::Error,
+        /// About how many bytes are still to be written.
+        need: u64,
+    },
     /// A model cannot be found, trusted or loaded.
     #[error("model {model}: {problem}\n  help: {help}")]
     Model {
@@ -119,12 +131,27 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
+    /// Adds to a failure for want of room about how many bytes are still to be written.
+    #[must_use]
+    pub fn with_need(self, need: u64) -> Self {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self {
+            Self::Io { action, path, source }
+                if matches!(source.kind(), FileTooLarge | QuotaExceeded | StorageFull) =>
+            {
+                Self::NoSpace { action, path, source, need }
+            }
+            other => other,
+        }
+    }
+
     /// The process exit code for this failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Setting { .. } | Self::Corpus { .. } => exit::USAGE,
             Self::Io { .. }
+            | Self::NoSpace { .. }
             | Self::Model { .. }
             | Self::Embed { .. }
             | Self::Truncated { .. }

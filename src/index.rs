@@ -8,8 +8,11 @@
 mod build;
 mod edges;
 mod inputs;
+mod publish;
 mod reuse;
+mod work;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +24,11 @@ use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
-use crate::store::{
-    self, ChunkRow, Counts, Dataset, Disk, DocumentRow, FileEntry, Manifest, Output, Part, QuarantineRow, Staging,
-};
+use crate::store::{ChunkRow, Counts, Dataset, Disk, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
 use crate::tokens::Sizer;
 use build::Builder;
 use reuse::Earlier;
+use work::PartWork;
 
 /// What to index, and how.
 #[derive(Debug, Clone)]
@@ -134,6 +136,8 @@ pub struct Recipe<'a> {
     pub sizer: Sizer<'a>,
     /// Which documents are let in.
     pub admission: Admission,
+    /// Promotion levels by document that count instead of those in the front matter.
+    pub levels: Option<&'a BTreeMap<String, String>>,
 }
 
 impl Recipe<'_> {
@@ -149,6 +153,9 @@ impl Recipe<'_> {
         let mut document = Document::parse(source, content);
         if let Err(reason) = self.admission.admit(&mut document) {
             return Ok(Err(Quarantined::of(document.source, reason)));
+        }
+        if let Some(level) = self.levels.and_then(|levels| levels.get(&document.source.doc_id)) {
+            document.promotion_level = Some(level.clone());
         }
         let chunks = chunk::chunk(&document, self.spec, self.sizer)?;
         let row = DocumentRow::new(&document, chunks.len());
@@ -172,35 +179,27 @@ impl Recipe<'_> {
 pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
     let started = Instant::now();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
-    let found = corpus::discover(&job.roots, &job.filter, &[out.to_owned()])?;
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
-    let discovered = (found.sources.len() + found.quarantined.len()) as u64;
-    watch(Event::Discovered { documents: discovered, bytes: found.sources.iter().map(|source| source.bytes).sum() });
-    let mut manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
-    let mut parts: Vec<Vec<Source>> = vec![Vec::new(); job.output.files];
-    for source in found.sources {
-        parts[store::file_of(&source.doc_id, job.output.files)].push(source);
-    }
+    let earlier = Dataset::find(out)?;
+    let mut parts = work::find(job, out, &work::promotions(earlier.as_ref()))?;
+    watch(work::discovered(&parts));
+    let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
     // What is there already, and still right.
     let recipe = inputs::Recipe::new(job, embedder.info());
-    let look = |sources: &Vec<Source>| {
-        let looked_at = inputs::look_at(sources);
-        (recipe.inputs(looked_at.iter().cloned()), looked_at.into_iter().map(|input| input.content).collect())
+    for part in &mut parts {
+        part.look(&recipe);
+    }
+    let earlier = earlier.filter(|_| !job.fresh);
+    let in_place = |(index, work): (usize, &PartWork)| {
+        let part = earlier.as_ref()?.manifest().part(index)?;
+        (work::is_usable(job, work, &part) && staging.is_whole(&part)).then_some(part)
     };
-    let looked_at: Vec<(String, Vec<Option<String>>)> = parts.iter().map(look).collect();
-    let earlier = if job.fresh { None } else { Dataset::find(out)? };
-    let usable = |part: &Part, index: usize| {
-        part.record.inputs == looked_at[index].0 && !(job.deny_truncation && part.record.counts.truncated > 0)
-    };
-    let in_place = |part: &Part| {
-        part.files.iter().all(|file| out.join(&file.path).metadata().is_ok_and(|found| found.len() == file.bytes))
-    };
-    let mut finished: Vec<Option<Part>> = (0..parts.len())
-        .map(|index| earlier.as_ref()?.manifest().part(index).filter(|part| usable(part, index) && in_place(part)))
-        .collect();
-    staging
-        .keep(|index, part| !job.fresh && finished.get(index).is_some_and(Option::is_none) && usable(part, index))?;
+    let mut finished: Vec<Option<Part>> = parts.iter().enumerate().map(in_place).collect();
+    staging.keep(|index, part| {
+        let is_open = finished.get(index).is_some_and(Option::is_none);
+        !job.fresh && is_open && work::is_usable(job, &parts[index], part)
+    })?;
     for (&index, part) in staging.finished() {
         finished[index] = Some(part.clone());
     }
@@ -211,14 +210,13 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     }
 
     // The others.
-    let to_build = parts.into_iter().zip(looked_at).enumerate().filter(|(index, _)| finished[*index].is_none());
-    let to_build: Vec<_> = to_build.map(|(index, (sources, (_, contents)))| (index, sources, contents)).collect();
+    let to_build: Vec<_> = parts.into_iter().enumerate().filter(|(index, _)| finished[*index].is_none()).collect();
     let earlier = match earlier {
         Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest)?,
         _ => None,
     };
-    let builder =
-        Builder { job, sizer, recipe, embedder, staging: &staging, manifest: &manifest, earlier, stop, watch };
+    let (workspace, manifest_so_far) = (staging.workspace(), &manifest);
+    let builder = Builder { job, sizer, recipe, embedder, workspace, manifest: manifest_so_far, earlier, stop, watch };
     let built = builder.build(to_build)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -226,28 +224,10 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     for (index, part) in built.parts {
         finished[index] = Some(part);
     }
-    let finished: Vec<Part> = finished.into_iter().flatten().collect();
 
-    // What concerns all of them.
-    let edges_started = Instant::now();
-    let mut counts = Counts::default();
-    for part in &finished {
-        counts.add(&part.record.counts);
-    }
-    let outlines: Vec<FileEntry> = finished.iter().filter_map(|part| part.files.last().cloned()).collect();
-    let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop)?;
-    let mut quarantined: Vec<QuarantineRow> = found.quarantined.iter().map(QuarantineRow::from).collect();
-    counts.discovered += quarantined.len() as u64;
-    counts.quarantined += quarantined.len() as u64;
-    quarantined.extend(resolved.quarantined);
-    quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-    manifest.counts = counts;
-    manifest.parts = finished.iter().map(|part| part.record.clone()).collect();
-    manifest.files = finished.into_iter().flat_map(|part| part.files).chain(resolved.files).collect();
-    manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    let publishing = Instant::now();
+    let (manifest, quarantined) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
     let [preparing, embedding, writing] = built.busy;
-    let writing = writing + edges_started.elapsed();
-    staging.commit(&manifest, &quarantined)?;
     Ok(Report {
         manifest,
         quarantined,
@@ -256,6 +236,6 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
         texts_cached: built.texts_cached,
         tokens_read: built.tokens_read,
         elapsed: started.elapsed(),
-        stages: [preparing, embedding, writing],
+        stages: [preparing, embedding, writing + publishing.elapsed()],
     })
 }

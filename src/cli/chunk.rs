@@ -47,7 +47,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
-    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission };
+    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let mut quarantined = found.quarantined;
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     for sources in found.sources.chunks(BATCH) {

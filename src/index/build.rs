@@ -1,8 +1,8 @@
 //! Building the parts that cannot be taken over.
 //!
-//! Three stages run at once, each handing the next one part's rows at a time through a queue of
+//! Three stages run at once, each handing the next one a block of a part's rows at a time through a queue of
 //! length one: preparing (read, parse, chunk, count), embedding, writing. So memory holds the model and a
-//! few parts' rows, however large the corpus, and every stage that is not the slowest is hidden
+//! few blocks' rows, however large the corpus, and every stage that is not the slowest is hidden
 //! behind it. A part that is written has a receipt, so that a run that is stopped later need not make it again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +12,25 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::inputs::{self, Input};
+use super::inputs;
 use super::reuse::{Earlier, Kept};
+use super::work::PartWork;
 use super::{Event, Job, Recipe, Watcher};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::store::{
-    self, ChunkRow, Counts, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartRecord, QuarantineRow,
-    Staging,
+    ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,
+    QuarantineRow, Workspace,
 };
 use crate::tokens::Sizer;
+
+/// Bytes of documents whose rows are in memory together; their rows with vectors take a few times as much. A document
+/// that is larger is a block of its own.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// About how many bytes a chunk takes beside its text and its vector.
+const ROW_BYTES: usize = 512;
 
 /// What a part is built with.
 pub(super) struct Builder<'a> {
@@ -30,7 +38,7 @@ pub(super) struct Builder<'a> {
     pub(super) sizer: Sizer<'a>,
     pub(super) recipe: inputs::Recipe,
     pub(super) embedder: &'a dyn Embedder,
-    pub(super) staging: &'a Staging,
+    pub(super) workspace: &'a Workspace,
     pub(super) manifest: &'a Manifest,
     /// Where vectors of unchanged documents come from.
     pub(super) earlier: Option<Earlier>,
@@ -50,28 +58,36 @@ pub(super) struct Built {
     pub(super) busy: [Duration; 3],
 }
 
-/// A part's number, its documents, and the hash of each one's file.
-pub(super) type ToBuild = (usize, Vec<Source>, Vec<Option<String>>);
-
-/// One part's rows on their way.
-struct Batch {
+/// Rows of some of a part's documents on their way.
+struct Block {
     index: usize,
-    inputs: String,
     chunks: Vec<ChunkRow>,
     texts: Vec<String>,
     documents: Vec<DocumentRow>,
     outlines: Vec<OutlineRow>,
     vectors: Vec<f32>,
+    /// Bytes of the documents.
+    bytes: u64,
+    /// In the last block of a part: what it was made from.
+    end: Option<PartInputs>,
+}
+
+impl Block {
+    fn new(index: usize) -> Self {
+        let (chunks, texts, documents, outlines, vectors) = Default::default();
+        Self { index, chunks, texts, documents, outlines, vectors, bytes: 0, end: None }
+    }
 }
 
 impl Builder<'_> {
     /// Builds parts, in this order.
-    pub(super) fn build(&self, parts: Vec<ToBuild>) -> Result<Built> {
+    pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
         let (prepared, to_embed) = sync_channel(1);
         let (with_vectors, to_write) = sync_channel(1);
+        let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
         let (preparing, embedding, writing) = thread::scope(|scope| {
             let preparing = scope.spawn(move || self.prepare(parts, &prepared));
-            let writing = scope.spawn(move || self.write(&to_write));
+            let writing = scope.spawn(move || self.write(to_write, bytes));
             let embedding = self.embed(&to_embed, &with_vectors);
             drop((to_embed, with_vectors));
             (join(preparing), embedding, join(writing))
@@ -83,68 +99,72 @@ impl Builder<'_> {
         Ok(Built { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
     }
 
-    fn prepare(&self, parts: Vec<ToBuild>, done: &SyncSender<Batch>) -> Result<Duration> {
+    fn prepare(&self, parts: Vec<(usize, PartWork)>, done: &SyncSender<Block>) -> Result<Duration> {
         let mut busy = Duration::ZERO;
-        let recipe = Recipe { spec: &self.job.spec, sizer: self.sizer, admission: self.job.admission };
-        for (index, sources, contents) in parts {
-            let started = Instant::now();
-            let prepare = |source: &Source| {
-                if self.stop.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted);
-                }
-                let prepared = recipe.prepare(source.clone())?;
-                (self.watch)(Event::Prepared { chunks: prepared.as_ref().map_or(0, |prepared| prepared.chunks.len()) });
-                Ok(prepared)
-            };
-            let prepared = sources.par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
-            // A file may have changed since it was looked at; what counts is what was read.
-            let content = |(prepared, looked_at): (&Result<super::Prepared, _>, Option<String>)| match prepared {
-                Ok(prepared) => Some(prepared.document.content_hash.clone()),
-                Err(_) => looked_at,
-            };
-            let contents = prepared.iter().zip(contents).map(content);
-            let inputs =
-                self.recipe.inputs(sources.iter().zip(contents).map(|(source, content)| Input { source, content }));
-            let mut batch = Batch {
-                index,
-                inputs,
-                chunks: Vec::new(),
-                texts: Vec::new(),
-                documents: Vec::new(),
-                outlines: Vec::new(),
-                vectors: Vec::new(),
-            };
-            for document in prepared {
-                match document {
-                    Ok(prepared) => {
-                        let outline = DocumentOutline::new(&prepared.document, &prepared.chunks, &prepared.outline);
-                        batch.outlines.push(OutlineRow::Document(outline));
-                        batch.documents.push(prepared.document);
-                        batch.chunks.extend(prepared.chunks);
-                        batch.texts.extend(prepared.texts);
+        for (index, part) in parts {
+            let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = part;
+            let spec = &self.job.spec;
+            let recipe = Recipe { spec, sizer: self.sizer, admission: self.job.admission, levels: Some(&promotions) };
+            let mut inputs = self.recipe.begin(&passed_over);
+            let mut block = Block::new(index);
+            block.outlines = passed_over.into_iter().map(OutlineRow::Quarantined).collect();
+            let mut sources = sources.as_slice();
+            loop {
+                let started = Instant::now();
+                let now = first_block(sources);
+                let prepare = |source: &Source| {
+                    if self.stop.load(Ordering::Relaxed) {
+                        return Err(Error::Interrupted);
                     }
-                    Err(passed_over) => {
-                        batch.outlines.push(OutlineRow::Quarantined(QuarantineRow::from(&passed_over)));
+                    let prepared = recipe.prepare(source.clone())?;
+                    let chunks = prepared.as_ref().map_or(0, |prepared| prepared.chunks.len());
+                    (self.watch)(Event::Prepared { chunks });
+                    Ok(prepared)
+                };
+                let prepared = sources[..now].par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                for (source, prepared) in sources.iter().zip(prepared) {
+                    block.bytes += source.bytes;
+                    match prepared {
+                        Ok(prepared) => {
+                            // A file may have changed since it was looked at; what counts is what was read.
+                            inputs.document(source, Some(&prepared.document.content_hash));
+                            let outline = DocumentOutline::new(&prepared.document, &prepared.chunks, &prepared.outline);
+                            block.outlines.push(OutlineRow::Document(outline));
+                            block.documents.push(prepared.document);
+                            block.chunks.extend(prepared.chunks);
+                            block.texts.extend(prepared.texts);
+                        }
+                        Err(passed_over) => {
+                            inputs.document(source, inputs::look_at(source).as_deref());
+                            block.outlines.push(OutlineRow::Quarantined(QuarantineRow::from(&passed_over)));
+                        }
                     }
                 }
-            }
-            busy += started.elapsed();
-            if done.send(batch).is_err() {
-                break;
+                sources = &sources[now..];
+                if sources.is_empty() {
+                    block.end = Some(PartInputs { inputs: inputs.value(), promotions: promotions.clone() });
+                }
+                busy += started.elapsed();
+                if done.send(std::mem::replace(&mut block, Block::new(index))).is_err() {
+                    return Ok(busy);
+                }
+                if sources.is_empty() {
+                    break;
+                }
             }
         }
         Ok(busy)
     }
 
-    fn embed(&self, prepared: &Receiver<Batch>, done: &SyncSender<Batch>) -> Result<Built> {
+    fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<Built> {
         let mut total = Built::default();
         let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens).with_cache(self.job.cache.as_deref());
         let max_tokens = self.embedder.info().max_tokens;
-        for mut batch in prepared {
+        for mut block in prepared {
             let started = Instant::now();
-            let texts = std::mem::take(&mut batch.texts);
+            let texts = std::mem::take(&mut block.texts);
             let kept = match &self.earlier {
-                Some(earlier) => earlier.vectors(&batch.documents, &batch.chunks)?,
+                Some(earlier) => earlier.vectors(&block.documents, &block.chunks)?,
                 None => texts.iter().map(|_| None).collect(),
             };
             total.chunks_kept += kept.iter().flatten().count() as u64;
@@ -153,7 +173,7 @@ impl Builder<'_> {
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
             let embedded = batcher.embed(&new, Role::Document, self.stop, &progress)?;
             let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
-            for (row, kept) in batch.chunks.iter_mut().zip(&kept) {
+            for (row, kept) in block.chunks.iter_mut().zip(&kept) {
                 let (vector, n_tokens) = match kept {
                     Some(Kept { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
                     None => match embedded_rows.next() {
@@ -161,43 +181,74 @@ impl Builder<'_> {
                         None => break,
                     },
                 };
-                batch.vectors.extend_from_slice(vector);
+                block.vectors.extend_from_slice(vector);
                 row.n_model_tokens = Some(n_tokens);
                 row.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
             }
             if self.job.deny_truncation {
-                deny_truncated(&batch.chunks, max_tokens)?;
+                deny_truncated(&block.chunks, max_tokens)?;
             }
             total.texts_embedded += embedded.computed;
             total.texts_cached += embedded.cached;
             total.tokens_read += embedded.tokens_read;
             total.busy[1] += started.elapsed();
-            (self.watch)(Event::Ready { chunks: batch.chunks.len() });
-            if done.send(batch).is_err() {
+            (self.watch)(Event::Ready { chunks: block.chunks.len() });
+            if done.send(block).is_err() {
                 break;
             }
         }
         Ok(total)
     }
 
-    fn write(&self, embedded: &Receiver<Batch>) -> Result<(Vec<(usize, Part)>, Duration)> {
+    /// `open` is how many bytes of documents are in parts that are not finished.
+    fn write(&self, embedded: Receiver<Block>, mut open: u64) -> Result<(Vec<(usize, Part)>, Duration)> {
         let mut parts = Vec::new();
         let mut busy = Duration::ZERO;
-        for Batch { index, inputs, chunks, documents, outlines, vectors, .. } in embedded {
+        let mut writer = None;
+        // What was written so far, and from how much.
+        let (mut bytes, mut weight, mut part_bytes) = (0, 0, 0);
+        for mut block in embedded {
             let started = Instant::now();
-            let (staging, manifest) = (self.staging, self.manifest);
-            let [chunk_file, document_file] =
-                store::write_table(staging, manifest, index, &chunks, &vectors, &documents)?;
-            let outline_file = store::write_outlines(staging, manifest, index, outlines.iter())?;
-            let counts = Counts::of_part(&chunks, &documents, outlines.len() - documents.len());
-            let record = PartRecord { inputs, counts };
-            let part = Part { record, files: vec![chunk_file, document_file, outline_file] };
-            staging.finish_part(index, &part)?;
-            parts.push((index, part));
+            bytes += block.bytes;
+            part_bytes += block.bytes;
+            weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES).sum::<usize>()
+                + block.vectors.len() * size_of::<f32>();
+            let mut write = || {
+                let mut part = match writer.take() {
+                    Some(part) => part,
+                    None => PartWriter::new(self.workspace, self.manifest, block.index)?,
+                };
+                part.push(&block.chunks, &block.vectors, &block.documents, &block.outlines)?;
+                let Some(inputs) = block.end.take() else {
+                    writer = Some(part);
+                    return Ok(None);
+                };
+                let (files, counts) = part.finish()?;
+                let part = Part { record: PartRecord { inputs, counts }, files };
+                self.workspace.finish_part(block.index, &part)?;
+                Ok(Some(part))
+            };
+            // As much for each byte of what is open as it took so far.
+            let need = weight as u64 * open / bytes.max(1);
+            if let Some(part) = write().map_err(|error: Error| error.with_need(need))? {
+                parts.push((block.index, part));
+                open -= std::mem::take(&mut part_bytes);
+            }
             busy += started.elapsed();
         }
         Ok((parts, busy))
     }
+}
+
+/// How many of these documents make a block.
+fn first_block(sources: &[Source]) -> usize {
+    let mut bytes = 0;
+    let fits = |source: &&Source| {
+        let is_first = bytes == 0;
+        bytes += source.bytes.max(1);
+        is_first || bytes <= BLOCK_BYTES
+    };
+    sources.iter().take_while(fits).count()
 }
 
 fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {

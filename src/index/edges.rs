@@ -13,8 +13,8 @@ use crate::store::{
     self, Counts, EdgeRow, FileEntry, Manifest, OutlineRow, QuarantineRow, Records, Spool, Staging, read_outlines,
 };
 
-/// Edges that are in memory at once, and in a row group: a few megabytes.
-const BATCH: usize = 1 << 15;
+/// Edges that are in memory at once: about a megabyte.
+const BATCH: usize = 1 << 12;
 
 /// Stands for the chunk of an anchor that has none.
 const NO_CHUNK: u64 = u64::MAX;
@@ -37,7 +37,7 @@ pub(super) fn write(
 ) -> Result<Resolved> {
     let mut quarantined = Vec::new();
     let mut listings = Vec::new();
-    let mut chunk_ids = Spool::create(staging, "chunk-ids")?;
+    let mut chunk_ids = Spool::create(staging.workspace(), "chunk-ids")?;
     for file in outlines {
         for row in read_outlines(staging.locate(file))? {
             match row? {
@@ -81,7 +81,7 @@ pub(super) fn write(
                 rows => Some(rows),
             }
         });
-        files.push(store::write_edges(staging, manifest, index, batches)?);
+        files.push(store::write_edges(staging.workspace(), manifest, index, batches)?);
         if let Some(error) = failed {
             return Err(error);
         }

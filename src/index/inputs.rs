@@ -6,21 +6,12 @@
 use std::fs::File;
 
 use blake3::{Hash, Hasher};
-use rayon::prelude::*;
 
 use super::Job;
 use crate::corpus::Source;
 use crate::document::PARSER_VERSION;
 use crate::embed::ModelInfo;
-use crate::store::FORMAT_VERSION;
-
-/// A document as the hash of a part's inputs sees it.
-#[derive(Debug, Clone)]
-pub(super) struct Input<'a> {
-    pub(super) source: &'a Source,
-    /// BLAKE3 of the file in hexadecimal, `None` if it cannot be read.
-    pub(super) content: Option<String>,
-}
+use crate::store::{FORMAT_VERSION, QuarantineRow};
 
 /// Everything that is not a document and decides what is written. Whatever is missing here could change without
 /// anything being made again; whatever is here and decides nothing makes all again for nothing.
@@ -41,28 +32,44 @@ impl Recipe {
         Self(blake3::hash(parts.join("\n").as_bytes()))
     }
 
-    /// The value of a part's inputs, which are sorted by document.
-    pub(super) fn inputs<'a>(&self, documents: impl Iterator<Item = Input<'a>>) -> String {
-        let mut hasher = Hasher::new();
-        hasher.update(self.0.as_bytes());
-        for Input { source, content } in documents {
-            let Source { doc_id, collection, path, modified_micros, .. } = source;
-            let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
-            for field in [doc_id, collection, path, content.as_deref().unwrap_or("unreadable")] {
-                hasher.update(&text(field));
-            }
-            hasher.update(&text(&modified_micros.map(|micros| micros.to_string()).unwrap_or_default()));
+    /// Begins the value of a part with what of it was passed over already when it was found.
+    pub(super) fn begin(&self, passed_over: &[QuarantineRow]) -> Inputs {
+        let mut inputs = Inputs(Hasher::new());
+        inputs.0.update(self.0.as_bytes());
+        inputs.fields([&passed_over.len().to_string()]);
+        for row in passed_over {
+            inputs.fields([&row.doc_id, &row.collection, &row.path, &row.reason]);
         }
-        hasher.finalize().to_hex().to_string()
+        inputs
     }
 }
 
-/// Reads every document once to see what it is.
-pub(super) fn look_at(sources: &[Source]) -> Vec<Input<'_>> {
-    let hash = |source: &Source| {
-        let mut hasher = Hasher::new();
-        hasher.update_reader(File::open(&source.file)?)?;
-        Ok::<_, std::io::Error>(hasher.finalize().to_hex().to_string())
-    };
-    sources.par_iter().map(|source| Input { source, content: hash(source).ok() }).collect()
+/// The value of a part's inputs, as its documents come in order.
+pub(super) struct Inputs(Hasher);
+
+impl Inputs {
+    /// Adds a document. `content` is the BLAKE3 of the file in hexadecimal, `None` if it cannot be read.
+    pub(super) fn document(&mut self, source: &Source, content: Option<&str>) {
+        let Source { doc_id, collection, path, modified_micros, .. } = source;
+        let modified = modified_micros.map(|micros| micros.to_string()).unwrap_or_default();
+        self.fields([doc_id, collection, path, content.unwrap_or("unreadable"), &modified]);
+    }
+
+    fn fields<const N: usize>(&mut self, texts: [&str; N]) {
+        for text in texts {
+            self.0.update(&(text.len() as u64).to_le_bytes());
+            self.0.update(text.as_bytes());
+        }
+    }
+
+    pub(super) fn value(&self) -> String {
+        self.0.finalize().to_hex().to_string()
+    }
+}
+
+/// Reads a document once to see what it is: the BLAKE3 of its file in hexadecimal, `None` if it cannot be read.
+pub(super) fn look_at(source: &Source) -> Option<String> {
+    let mut hasher = Hasher::new();
+    hasher.update_reader(File::open(&source.file).ok()?).ok()?;
+    Some(hasher.finalize().to_hex().to_string())
 }

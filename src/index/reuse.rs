@@ -4,12 +4,14 @@
 //! but keeps its vectors, which cost much.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use arrow::array::AsArray;
 use arrow::datatypes::{Float32Type, Int64Type};
+use blake3::Hash;
 
 use crate::error::{Error, Result};
-use crate::store::{ChunkRow, Dataset, DocumentRow, Manifest, Table, file_of, vectors};
+use crate::store::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table, vectors};
 
 /// What a chunk keeps.
 #[derive(Debug, Default)]
@@ -19,15 +21,20 @@ pub(super) struct Kept {
     pub(super) n_tokens: i64,
 }
 
-/// What a document's chunks keep, in order.
-type Known = Vec<Kept>;
+/// Where a document's rows are: in which file of chunks, from which row on, how many.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    file: u32,
+    row: u32,
+    chunks: u32,
+}
 
 /// A snapshot whose vectors are those that the job would compute.
 #[derive(Debug)]
 pub(super) struct Earlier {
     dataset: Dataset,
-    /// Content hash of each document.
-    documents: HashMap<String, String>,
+    /// By the hash of id and content: as little as there can be of each document.
+    documents: HashMap<[u8; 16], Place>,
 }
 
 impl Earlier {
@@ -43,64 +50,94 @@ impl Earlier {
             return Ok(None);
         }
         let mut documents = HashMap::new();
-        for file in dataset.files(Table::Documents) {
-            for batch in dataset.read(file, &["doc_id", "content_hash"], None)? {
+        for (number, file) in dataset.files(Table::Documents).enumerate() {
+            // Chunks stand by document, in the order of the documents.
+            let mut row = 0;
+            for batch in dataset.read(file, &["doc_id", "content_hash", "chunk_count"], None)? {
                 let batch = batch?;
-                let (ids, hashes) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
-                documents
-                    .extend(ids.iter().zip(hashes).filter_map(|(id, hash)| Some((id?.to_owned(), hash?.to_owned()))));
+                let text = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+                let counts =
+                    batch.column_by_name("chunk_count").and_then(|column| column.as_primitive_opt::<Int64Type>());
+                let columns = text("doc_id").zip(text("content_hash")).zip(counts);
+                let ((ids, hashes), counts) = columns.ok_or_else(|| damaged(&dataset, file))?;
+                for ((id, hash), &count) in ids.iter().zip(hashes).zip(counts.values()) {
+                    let chunks = u32::try_from(count).map_err(|_| damaged(&dataset, file))?;
+                    let place = Place { file: u32::try_from(number).unwrap_or(u32::MAX), row, chunks };
+                    documents.insert(key(id.unwrap_or_default(), hash.unwrap_or_default()), place);
+                    row = row.checked_add(chunks).ok_or_else(|| damaged(&dataset, file))?;
+                }
             }
         }
         Ok(Some(Self { dataset, documents }))
     }
 
-    /// What each chunk keeps, if its document is as it was.
+    /// What each chunk keeps, if its document is as it was. Both come sorted by document.
     pub(super) fn vectors(&self, documents: &[DocumentRow], chunks: &[ChunkRow]) -> Result<Vec<Option<Kept>>> {
-        let same = documents.iter().filter(|row| self.documents.get(&row.doc_id) == Some(&row.content_hash));
-        let mut by_file: BTreeMap<usize, HashMap<&str, Known>> = BTreeMap::new();
-        let files = self.dataset.manifest().output.files;
-        for row in same {
-            by_file.entry(file_of(&row.doc_id, files)).or_default().insert(&row.doc_id, Known::new());
+        let mut kept: Vec<Option<Kept>> = chunks.iter().map(|_| None).collect();
+        // For each file, runs of its rows and where among the chunks they go.
+        let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
+        let mut at = 0;
+        for row in documents {
+            let start = at;
+            at += chunks[at..].iter().take_while(|chunk| chunk.doc_id == row.doc_id).count();
+            // A document that gave another number of chunks is not the same after all.
+            let known = self.documents.get(&key(&row.doc_id, &row.content_hash));
+            if let Some(place) = known.filter(|place| place.chunks as usize == at - start && at > start) {
+                let first = place.row as usize;
+                wanted.entry(place.file).or_default().push((first..first + place.chunks as usize, start));
+            }
         }
-        for (&index, wanted) in &mut by_file {
-            self.fetch(index, wanted)?;
+        for (file, mut runs) in wanted {
+            runs.sort_by_key(|(rows, _)| rows.start);
+            let places = runs.iter().flat_map(|(rows, start)| *start..start + rows.len());
+            self.fetch(file as usize, runs.iter().map(|(rows, _)| rows.clone()).collect(), places, chunks, &mut kept)?;
         }
-        let mut known: HashMap<&str, Known> = by_file.into_values().flatten().collect();
-        // Chunks stand by document and in order; a document that gave another number of them is not the same after all.
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for row in chunks {
-            *counts.entry(&row.doc_id).or_default() += 1;
-        }
-        known.retain(|id, vectors| counts.get(id) == Some(&vectors.len()));
-        let of = |row: &ChunkRow| {
-            let at = usize::try_from(row.chunk_index).ok()?;
-            Some(std::mem::take(known.get_mut(row.doc_id.as_str())?.get_mut(at)?))
-        };
-        Ok(chunks.iter().map(of).collect())
+        Ok(kept)
     }
 
-    /// Reads the vectors of some documents from one file, where rows stand by document and position.
-    fn fetch(&self, index: usize, wanted: &mut HashMap<&str, Known>) -> Result<()> {
+    /// Reads rows of one file; `places` says where each goes.
+    fn fetch(
+        &self,
+        file: usize,
+        rows: Vec<Range<usize>>,
+        mut places: impl Iterator<Item = usize>,
+        chunks: &[ChunkRow],
+        kept: &mut [Option<Kept>],
+    ) -> Result<()> {
         let dim = self.dataset.manifest().model.dim;
-        let Some(file) = self.dataset.files(Table::Chunks).nth(index) else { return Ok(()) };
-        for batch in self.dataset.read(file, &["doc_id", "n_model_tokens", "embedding"], None)? {
+        let Some(file) = self.dataset.files(Table::Chunks).nth(file) else { return Ok(()) };
+        let damaged = || damaged(&self.dataset, file);
+        for batch in self.dataset.read(file, &["chunk_id", "n_model_tokens", "embedding"], Some(rows))? {
             let batch = batch?;
-            let damaged = || Error::Dataset {
-                path: self.dataset.root().join(&file.path),
-                problem: "does not hold vectors of the dataset's dimension".to_owned(),
-                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
-            };
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
-            let ids = column("doc_id")?.as_string::<i32>();
-            let tokens = column("n_model_tokens")?.as_primitive::<Int64Type>();
+            let ids = column("chunk_id")?.as_string_opt::<i32>().ok_or_else(damaged)?;
+            let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
             let values = vectors(column("embedding")?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
             for (row, (id, tokens)) in ids.iter().zip(tokens).enumerate() {
-                if let (Some(known), Some(n_tokens)) = (id.and_then(|id| wanted.get_mut(id)), tokens) {
-                    known.push(Kept { vector: values[row * dim..][..dim].to_vec(), n_tokens });
+                let place = places.next().ok_or_else(damaged)?;
+                if let Some(n_tokens) = tokens
+                    && id == Some(&chunks[place].chunk_id)
+                {
+                    kept[place] = Some(Kept { vector: values[row * dim..][..dim].to_vec(), n_tokens });
                 }
             }
         }
         Ok(())
+    }
+}
+
+fn key(doc_id: &str, content_hash: &str) -> [u8; 16] {
+    let hash: Hash = blake3::hash(format!("{content_hash} {doc_id}").as_bytes());
+    let mut key = [0; 16];
+    key.copy_from_slice(&hash.as_bytes()[..16]);
+    key
+}
+
+fn damaged(dataset: &Dataset, file: &FileEntry) -> Error {
+    Error::Dataset {
+        path: dataset.root().join(&file.path),
+        problem: "does not hold what the dataset's manifest says".to_owned(),
+        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
     }
 }

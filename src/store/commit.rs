@@ -1,8 +1,9 @@
 //! From staged files to a committed snapshot.
 //!
-//! A run works in a folder of its own inside the dataset's, `.staging`. What of it is finished, file by
-//! file of the tables, has a receipt there: a run that was killed, or failed, is continued by the
-//! next one, which takes over every part whose inputs are still the same.
+//! A run works in a folder of its own inside the dataset's, `.staging`. What of it is finished, part by part, has a
+//! receipt there: a run that was killed, or failed, is continued by the next one, which takes over every part whose
+//! inputs are still the same. Shards of a plan, which run in processes of their own, each work in a folder below
+//! `.shards-PLAN`; whoever commits takes parts over from there in the same way.
 //!
 //! When all parts are there, the commit goes so:
 //!
@@ -17,42 +18,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
-
-use super::disk::{Disk, Output};
+use super::disk::Disk;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use super::rows::QuarantineRow;
+use super::workspace::{Receipt, Workspace, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
 
 const STAGING: &str = ".staging";
+const SHARDS: &str = ".shards-";
 const CARD: &str = "README.md";
 const QUARANTINE: &str = "quarantine.jsonl";
 
-/// A dataset's folder while a snapshot is being made. Nobody else writes to it meanwhile.
+/// A dataset's folder while a snapshot is being made. Nobody else commits to it meanwhile.
 #[derive(Debug)]
 pub struct Staging {
     root: PathBuf,
     disk: Arc<dyn Disk>,
-    /// Parts that a run before finished and did not commit.
+    workspace: Workspace,
+    /// Parts that others finished and did not commit.
     finished: BTreeMap<usize, Part>,
-    /// Names of files that are being written.
-    next: AtomicU64,
+    /// Where else files of finished parts may be.
+    adopted: Vec<PathBuf>,
     _lock: Lock,
-}
-
-/// A finished part: what the manifest will say of it.
-#[derive(Serialize, Deserialize)]
-struct Receipt {
-    index: usize,
-    #[serde(flatten)]
-    part: Part,
 }
 
 impl Staging {
@@ -62,32 +54,17 @@ impl Staging {
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
     /// something else than a dataset; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
     pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<Self> {
-        if root.exists() && !root.is_dir() {
-            return Err(Error::Setting {
-                origin: "output".to_owned(),
-                problem: format!("{} is a file", root.display()),
-                help: "name an empty or new folder with -o".to_owned(),
-            });
-        }
-        if !may_replace(root) {
-            return Err(Error::Dataset {
-                path: root.to_owned(),
-                problem: "is not empty and not a dataset".to_owned(),
-                help: "name an empty or new folder with -o".to_owned(),
-            });
-        }
-        let is_new = !root.exists();
-        disk.create_dir_all(root).map_err(Error::io("create", root))?;
-        if is_new {
-            // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
-            let above = root.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let _ = disk.sync_dir(above);
-        }
+        make_root(root, &*disk)?;
         let lock = Lock::take(root)?;
-        let mut staging =
-            Self { root: root.to_owned(), disk, finished: BTreeMap::new(), next: AtomicU64::new(0), _lock: lock };
+        let workspace = Workspace::new(root.join(STAGING), Arc::clone(&disk));
+        let (finished, adopted) = (BTreeMap::new(), Vec::new());
+        let mut staging = Self { root: root.to_owned(), disk, workspace, finished, adopted, _lock: lock };
         staging.end_commit()?;
-        staging.finished = staging.receipts();
+        for Receipt { index, part } in receipts(staging.workspace.folder()) {
+            if staging.is_whole(&part) {
+                staging.finished.insert(index, part);
+            }
+        }
         Ok(staging)
     }
 
@@ -97,7 +74,13 @@ impl Staging {
         &self.root
     }
 
-    /// Parts that a run before finished and did not commit, by their number.
+    /// Where files of the next snapshot are made.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Parts that others finished and did not commit, by their number.
     #[must_use]
     pub fn finished(&self) -> &BTreeMap<usize, Part> {
         &self.finished
@@ -109,107 +92,71 @@ impl Staging {
     /// [`Error::Io`]
     pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
         self.finished.retain(|&index, part| keep(index, part));
+        let workspace = &self.workspace;
         // First of all: a card without a manifest would say that a run has committed that never did.
-        let card = self.staged(CARD);
+        let card = workspace.staged(CARD);
         self.disk.remove_file(&card).map_err(Error::io("remove", &card))?;
         let kept = self.finished.iter().flat_map(|(&index, part)| {
-            let files = part.files.iter().map(|file| self.staged(&file.path));
-            files.chain([self.receipt(index)]).collect::<Vec<_>>()
+            let files = part.files.iter().map(|file| workspace.staged(&file.path));
+            files.chain([workspace.receipt(index)]).collect::<Vec<_>>()
         });
         let kept: BTreeSet<PathBuf> = kept.collect();
         if kept.is_empty() {
-            self.disk.remove_dir_all(&self.folder()).map_err(Error::io("remove", self.folder()))?;
+            self.disk.remove_dir_all(workspace.folder()).map_err(Error::io("remove", workspace.folder()))?;
         } else {
-            for path in files_below(&self.folder()).into_iter().filter(|path| !kept.contains(path)) {
+            for path in files_below(workspace.folder()).into_iter().filter(|path| !kept.contains(path)) {
                 self.disk.remove_file(&path).map_err(Error::io("remove", &path))?;
             }
         }
-        for folder in self.folders() {
-            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        workspace.make_folders()
+    }
+
+    /// Takes over what the shards of a plan finished. Where several attempts finished a part, one is as good as the
+    /// other.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
+    pub fn adopt(&mut self, plan: &str) -> Result<()> {
+        for folder in attempts(&self.root, plan) {
+            self.adopted.push(folder.clone());
+            for Receipt { index, part } in receipts(&folder) {
+                // A commit that was killed has renamed some files already.
+                if !self.is_whole(&part) {
+                    continue;
+                }
+                match self.finished.get(&index) {
+                    Some(other) if other.record == part.record && other.files != part.files => {
+                        return Err(Error::Dataset {
+                            path: folder,
+                            problem: format!("another attempt at part {index} gave other bytes for the same documents"),
+                            help: "something computes wrongly there: remove this folder and run the shard again"
+                                .to_owned(),
+                        });
+                    }
+                    Some(_) => {}
+                    None => drop(self.finished.insert(index, part)),
+                }
+            }
         }
         Ok(())
     }
 
-    fn folder(&self) -> PathBuf {
-        self.root.join(STAGING)
+    /// Whether all files of a part are there, with their sizes.
+    #[must_use]
+    pub fn is_whole(&self, part: &Part) -> bool {
+        part.files.iter().all(|file| has_size(&self.locate(file), file))
     }
 
-    /// Where a file of the dataset is staged.
-    pub(super) fn staged(&self, path: &str) -> PathBuf {
-        self.folder().join(path)
-    }
-
-    fn receipt(&self, index: usize) -> PathBuf {
-        self.folder().join(format!("part-{index:05}.json"))
-    }
-
-    /// Every folder that files are staged in.
-    fn folders(&self) -> Vec<PathBuf> {
-        manifest::FOLDERS.iter().map(|folder| self.staged(folder)).chain([self.folder()]).collect()
-    }
-
-    /// A file to write; it has no name until it is finished.
-    pub(super) fn create(&self) -> Result<StagedFile<'_>> {
-        let (path, file) = self.scratch(&format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)))?;
-        Ok(StagedFile { staging: self, path, file })
-    }
-
-    /// A file that is read back before the run ends and is no part of the dataset.
-    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
-        let path = self.staged(name);
-        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
-        Ok((path, file))
-    }
-
-    /// Where a file that the next manifest will name is now: staged, or in place already.
+    /// Where a file that the next manifest will name is now: staged, in a shard's folder, or in place already.
     #[must_use]
     pub fn locate(&self, file: &FileEntry) -> PathBuf {
-        let staged = self.staged(&file.path);
-        if staged.exists() { staged } else { self.root.join(&file.path) }
-    }
-
-    fn put(&self, name: &str, text: &str) -> Result<()> {
-        let mut staged = self.create()?;
-        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", self.root.join(name)))?;
-        staged.finish(name)
+        let folders = [self.workspace.folder()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
+        let staged = folders.map(|folder| folder.join(&file.path)).find(|path| path.exists());
+        staged.unwrap_or_else(|| self.root.join(&file.path))
     }
 
     fn sync(&self, folder: &Path) -> Result<()> {
         self.disk.sync_dir(folder).map_err(Error::io("sync", folder))
-    }
-
-    /// Records that a part's files are all finished, so that a later run need not make them again.
-    ///
-    /// Nothing is synced: a receipt that is lost or torn, or whose files are, costs the work and no more.
-    ///
-    /// # Errors
-    /// [`Error::Io`]
-    pub fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
-        let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
-        let mut staged = self.create()?;
-        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
-        let receipt = self.receipt(index);
-        self.disk.rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
-    }
-
-    /// The receipts that are there, with whole files.
-    fn receipts(&self) -> BTreeMap<usize, Part> {
-        let mut found = BTreeMap::new();
-        for entry in fs::read_dir(self.folder()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            if !name.to_string_lossy().starts_with("part-") {
-                continue;
-            }
-            let read = fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice::<Receipt>(&bytes).ok());
-            // A run that was killed while it committed has renamed some already.
-            let places = |file: &FileEntry| [self.staged(&file.path), self.root.join(&file.path)];
-            let is_whole = |path: &PathBuf, file: &FileEntry| fs::metadata(path).is_ok_and(|m| m.len() == file.bytes);
-            let whole = |file: &FileEntry| places(file).iter().any(|path| is_whole(path, file));
-            if let Some(Receipt { index, part }) = read.filter(|receipt| receipt.part.files.iter().all(whole)) {
-                found.insert(index, part);
-            }
-        }
-        found
     }
 
     /// Makes the staged files that the manifest names the dataset. The steps are described above.
@@ -220,22 +167,20 @@ impl Staging {
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
     pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
-        self.put(manifest::FILE, &manifest.to_json())?;
+        self.workspace.put(manifest::FILE, &manifest.to_json())?;
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
-        self.put(QUARANTINE, &lines.map(|line| line + "\n").collect::<String>())?;
-        self.put(CARD, &card::render(manifest))?;
-        for folder in self.folders() {
-            self.sync(&folder)?;
-        }
+        self.workspace.put(QUARANTINE, &lines.map(|line| line + "\n").collect::<String>())?;
+        self.workspace.put(CARD, &card::render(manifest))?;
+        self.workspace.sync()?;
         for folder in manifest::FOLDERS {
             let folder = self.root.join(folder);
             self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         }
         for file in &manifest.files {
-            let (staged, path) = (self.staged(&file.path), self.root.join(&file.path));
+            let path = self.root.join(&file.path);
             // A file of the old snapshot, named by its hash, is this very file.
-            if staged.exists() && !path.exists() {
-                self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+            if !has_size(&path, file) {
+                self.disk.rename(&self.locate(file), &path).map_err(Error::io("rename to", &path))?;
             }
         }
         for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
@@ -244,14 +189,14 @@ impl Staging {
         }
         self.sync(&self.root)?;
         let path = self.root.join(manifest::FILE);
-        self.disk.rename(&self.staged(manifest::FILE), &path).map_err(Error::io("rename to", &path))?;
+        self.disk.rename(&self.workspace.staged(manifest::FILE), &path).map_err(Error::io("rename to", &path))?;
         self.sync(&self.root)?;
         self.end_commit()
     }
 
     /// What follows the commit; a run that was killed there leaves it to the next one.
     fn end_commit(&self) -> Result<()> {
-        if !self.staged(CARD).exists() || self.staged(manifest::FILE).exists() {
+        if !self.workspace.staged(CARD).exists() || self.workspace.staged(manifest::FILE).exists() {
             return Ok(());
         }
         self.place(QUARANTINE)?;
@@ -259,12 +204,13 @@ impl Staging {
         // The card goes last, because it tells that there is something to do.
         self.place(CARD)?;
         self.sync(&self.root)?;
-        self.disk.remove_dir_all(&self.folder()).map_err(Error::io("remove", self.folder()))
+        let folder = self.workspace.folder();
+        self.disk.remove_dir_all(folder).map_err(Error::io("remove", folder))
     }
 
     /// Gives a staged file its name, if that is not done yet.
     fn place(&self, name: &str) -> Result<()> {
-        let (staged, path) = (self.staged(name), self.root.join(name));
+        let (staged, path) = (self.workspace.staged(name), self.root.join(name));
         if staged.exists() {
             self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
         }
@@ -281,6 +227,79 @@ impl Staging {
             }
         }
     }
+}
+
+/// A folder for one attempt at a shard of a plan. It needs no lock: nobody else works in it.
+///
+/// # Errors
+/// Those of [`Staging::open`], the lock's aside.
+pub fn attempt(root: &Path, plan: &str, disk: Arc<dyn Disk>) -> Result<Workspace> {
+    make_root(root, &*disk)?;
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
+    let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let name = format!("{time:x}-{}-{host}", std::process::id());
+    let workspace = Workspace::new(root.join(format!("{SHARDS}{plan}")).join(name), disk);
+    workspace.make_folders()?;
+    Ok(workspace)
+}
+
+/// The parts that attempts at a plan's shards finished.
+#[must_use]
+pub fn attempted(root: &Path, plan: &str) -> Vec<(usize, Part)> {
+    let in_folder = |folder: PathBuf| receipts(&folder).filter(move |receipt| is_whole_in(&folder, &receipt.part));
+    let receipts = attempts(root, plan).into_iter().flat_map(in_folder);
+    receipts.map(|Receipt { index, part }| (index, part)).collect()
+}
+
+/// Removes what attempts at a plan's shards left. It is housekeeping: what cannot be removed is left to `gc`.
+pub fn forget_attempts(root: &Path, plan: &str, disk: &dyn Disk) {
+    let folder = root.join(format!("{SHARDS}{plan}"));
+    if let Err(error) = disk.remove_dir_all(&folder) {
+        tracing::warn!("cannot remove {}: {error}", folder.display());
+    }
+}
+
+/// The folders of the attempts at a plan's shards, in order of their names.
+fn attempts(root: &Path, plan: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root.join(format!("{SHARDS}{plan}"))).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    folders
+}
+
+fn is_whole_in(folder: &Path, part: &Part) -> bool {
+    part.files.iter().all(|file| has_size(&folder.join(&file.path), file))
+}
+
+fn has_size(path: &Path, file: &FileEntry) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.len() == file.bytes)
+}
+
+/// Makes the dataset's folder, unless it is there and may be written to.
+fn make_root(root: &Path, disk: &dyn Disk) -> Result<()> {
+    if root.exists() && !root.is_dir() {
+        return Err(Error::Setting {
+            origin: "output".to_owned(),
+            problem: format!("{} is a file", root.display()),
+            help: "name an empty or new folder with -o".to_owned(),
+        });
+    }
+    if !may_replace(root) {
+        return Err(Error::Dataset {
+            path: root.to_owned(),
+            problem: "is not empty and not a dataset".to_owned(),
+            help: "name an empty or new folder with -o".to_owned(),
+        });
+    }
+    if root.exists() {
+        return Ok(());
+    }
+    disk.create_dir_all(root).map_err(Error::io("create", root))?;
+    // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
+    let above = root.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = disk.sync_dir(above);
+    Ok(())
 }
 
 /// Files in the dataset's folders that look like ours and that the manifest does not name.
@@ -309,31 +328,6 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A file under its staging name.
-pub(super) struct StagedFile<'a> {
-    staging: &'a Staging,
-    path: PathBuf,
-    file: Box<dyn Output>,
-}
-
-impl StagedFile<'_> {
-    pub(super) fn file_mut(&mut self) -> &mut dyn Output {
-        &mut *self.file
-    }
-
-    /// Where it is being written.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Syncs the file and stages it under this name below the dataset's folder.
-    pub(super) fn finish(mut self, name: &str) -> Result<()> {
-        self.file.sync().map_err(Error::io("sync", &self.path))?;
-        let staged = self.staging.staged(name);
-        self.staging.disk.rename(&self.path, &staged).map_err(Error::io("rename to", staged))
-    }
-}
-
 /// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
 fn may_replace(root: &Path) -> bool {
     let Ok(entries) = fs::read_dir(root) else { return true };
@@ -347,7 +341,8 @@ fn may_replace(root: &Path) -> bool {
         in_table && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("train-"))
     };
     names.iter().all(|name| {
+        let at_work = name == STAGING || name.to_string_lossy().starts_with(SHARDS) || Lock::is_name(name);
         let is_top = name == "data" || name == "state";
-        name == STAGING || Lock::is_name(name) || (is_top && files_below(&root.join(name)).iter().all(ours))
+        at_work || (is_top && files_below(&root.join(name)).iter().all(ours))
     })
 }

@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{ChunkRow, DocumentRow, EdgeRow};
+use super::outline::OutlineRow;
+use super::rows::EdgeRow;
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
@@ -56,13 +59,24 @@ pub struct Manifest {
     pub files: Vec<FileEntry>,
 }
 
-/// What a part was made from.
+/// What a part is, its files aside.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// Hash of everything that decides its files: documents, settings, model, versions. Empty if unknown.
-    pub inputs: String,
+    /// What it was made from.
+    #[serde(flatten)]
+    pub inputs: PartInputs,
     /// Totals over it, edges aside.
     pub counts: Counts,
+}
+
+/// What decides a part's files: when it is the same, so are they.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartInputs {
+    /// Hash of documents, settings, model and versions. Empty if rows were taken out since, or it is unknown.
+    pub inputs: String,
+    /// Documents with a promotion level that was given to them here, and not by their front matter.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub promotions: BTreeMap<String, String>,
 }
 
 /// A part that is finished and not yet committed.
@@ -170,16 +184,6 @@ pub struct FileEntry {
 }
 
 impl Counts {
-    /// Of a part: its rows, and how many documents of it are not indexed.
-    #[must_use]
-    pub fn of_part(chunks: &[ChunkRow], documents: &[DocumentRow], quarantined: usize) -> Self {
-        let quarantined = quarantined as u64;
-        let discovered = documents.len() as u64 + quarantined;
-        let mut counts = Self { discovered, quarantined, ..Self::default() };
-        counts.add_rows(chunks, documents);
-        counts
-    }
-
     /// Adds those of a part.
     pub fn add(&mut self, part: &Self) {
         self.discovered += part.discovered;
@@ -192,18 +196,24 @@ impl Counts {
         self.truncated += part.truncated;
     }
 
-    fn add_rows(&mut self, chunks: &[ChunkRow], documents: &[DocumentRow]) {
-        let sum = |get: fn(&ChunkRow) -> i64| chunks.iter().map(|row| get(row).unsigned_abs()).sum::<u64>();
-        self.documents += documents.len() as u64;
-        self.chunks += chunks.len() as u64;
-        self.bytes += documents.iter().map(|row| row.bytes.unsigned_abs()).sum::<u64>();
-        self.tokens += sum(|row| row.n_tokens);
-        self.model_tokens += sum(|row| row.n_model_tokens.unwrap_or_default());
-        self.truncated += sum(|row| i64::from(row.truncated == Some(true)));
+    /// Adds rows of a part, as they are written.
+    pub(super) fn add_rows(&mut self, chunks: &RecordBatch, documents: &RecordBatch, outlines: &[OutlineRow]) {
+        let sum = |batch: &RecordBatch, name| {
+            let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
+            column.and_then(arrow::compute::sum).unwrap_or_default().unsigned_abs()
+        };
+        let quarantined = outlines.iter().filter(|row| matches!(row, OutlineRow::Quarantined(_))).count() as u64;
+        let truncated = chunks.column_by_name("truncated").map_or(0, |column| column.as_boolean().true_count());
+        self.discovered += documents.num_rows() as u64 + quarantined;
+        self.quarantined += quarantined;
+        self.documents += documents.num_rows() as u64;
+        self.chunks += chunks.num_rows() as u64;
+        self.bytes += sum(documents, "bytes");
+        self.tokens += sum(chunks, "n_tokens");
+        self.model_tokens += sum(chunks, "n_model_tokens");
+        self.truncated += truncated as u64;
     }
-}
 
-impl Counts {
     /// Adds an edge.
     pub fn add_edge(&mut self, edge: &EdgeRow) {
         let unresolved = u64::from(!edge.resolved);

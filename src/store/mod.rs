@@ -9,6 +9,7 @@
 //!   data/edges/train-00000-of-00008-<hash>.parquet
 //!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run need not read again
 //!   .staging/           a run at work, or what it finished before it was stopped
+//!   .shards-<plan>/     the same of the shards of a plan that is not committed yet
 //! ```
 //!
 //! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
@@ -26,19 +27,21 @@ mod reader;
 mod rows;
 mod schema;
 mod spool;
+mod workspace;
 mod writer;
 
-pub use commit::Staging;
+pub use commit::{Staging, attempt, attempted, forget_attempts};
 pub use disk::{Disk, FileSystem, Output as OutputFile};
 pub use manifest::{
-    Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartRecord, SpecRecord,
+    Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartInputs, PartRecord, SpecRecord,
 };
 pub use outline::{DocumentOutline, OutlineRow, read_outlines};
 pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};
-pub use writer::{write_edges, write_outlines, write_table};
+pub use workspace::Workspace;
+pub use writer::{PartWriter, write_edges};
 
 /// The file that a document's rows go to.
 #[must_use]

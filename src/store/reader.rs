@@ -8,7 +8,8 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::file::metadata::PageIndexPolicy;
 
 use super::{FileEntry, Manifest, Table};
 use crate::error::{Error, Result};
@@ -82,7 +83,11 @@ impl Dataset {
             },
             _ => damaged(error.to_string()),
         })?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| damaged(error.to_string()))?;
+        // With the index of pages, those without a row that is asked for are not read.
+        let places = if rows.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
+        let options = ArrowReaderOptions::new().with_offset_index_policy(places);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options);
+        let builder = builder.map_err(|error| damaged(error.to_string()))?;
         let roots: Vec<usize> = columns
             .iter()
             .map(|&name| builder.schema().index_of(name).map_err(|error| damaged(error.to_string())))

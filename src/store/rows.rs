@@ -222,19 +222,6 @@ impl ChunkRow {
             normalized_content: normalizer.as_ref().map(normalize),
         })
     }
-
-    /// About how many bytes the row takes in a Parquet file before compression, its vector aside.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        let all = |strings: &[String]| strings.iter().map(|text| text.len() + 8).sum::<usize>();
-        let cell = |text: Option<&str>| text.map_or(0, |text| text.len() + 8);
-        let links: usize = self.links.iter().flat_map(LinkRow::cells).map(cell).sum();
-        let images: usize = self.images.iter().flat_map(ImageRow::cells).map(cell).sum();
-        let lists = all(&self.heading_path) + all(&self.tags) + all(&self.aliases) + links + images;
-        let texts =
-            self.content.len() + self.normalized_content.as_ref().map_or(0, String::len) + self.header_path.len();
-        texts + self.metadata.len() + 2 * self.path.len() + lists + 512
-    }
 }
 
 impl DocumentRow {

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use super::Staging;
 use super::disk::Output;
+use super::workspace::Workspace;
 use crate::error::{Error, Result};
 
 /// A file of records that is being written.
@@ -34,8 +34,8 @@ impl Spool {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn create(staging: &Staging, name: &str) -> Result<Self> {
-        let (path, file) = staging.scratch(name)?;
+    pub fn create(workspace: &Workspace, name: &str) -> Result<Self> {
+        let (path, file) = workspace.scratch(name)?;
         let file = BufWriter::new(file);
         Ok(Self { path, file, end: 0 })
     }

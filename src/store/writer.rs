@@ -1,12 +1,15 @@
-//! Writing one table file.
+//! Writing the files of a part.
 //!
-//! Rows are buffered up to a row group's size and then encoded, so memory is bounded by one row
-//! group (at most about 32 MB of rows), whatever the file holds.
+//! Rows come in batches of any size and are cut into pages and row groups by what they hold, so a file's bytes follow
+//! from its rows alone: not from how they came, nor from what made them. Memory is bounded by one row group as it
+//! is on disk.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -14,156 +17,256 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
-use super::disk::Output;
 use super::outline::OutlineRow;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 use super::schema::{self, EmbeddingType, FloatEncoding, Table};
-use super::{FileEntry, Manifest, Staging};
+use super::workspace::{StagedFile, Workspace};
+use super::{Counts, FileEntry, Manifest};
 use crate::error::{Error, Result};
 
 /// Bytes of rows in a row group. Row groups stay far below the 64 MB that readers like.
-const ROW_GROUP_BYTES: usize = 32 << 20;
+const ROW_GROUP_BYTES: usize = 16 << 20;
+
+/// Bytes of rows that are encoded at once.
+const BATCH_BYTES: usize = 2 << 20;
 
 /// Level of compression.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes the file number `index` of both tables: rows sorted by document and position, with their
-/// vectors row-major. The files are staged, not yet committed.
-///
-/// # Errors
-/// [`Error::Io`] or [`Error::Dataset`] if a file cannot be written.
-pub fn write_table(
-    staging: &Staging,
-    manifest: &Manifest,
-    index: usize,
-    chunks: &[ChunkRow],
-    vectors: &[f32],
-    documents: &[DocumentRow],
-) -> Result<[FileEntry; 2]> {
-    let kind = manifest.output.embedding_type;
-    let dim = manifest.model.dim;
-    let mut weight = 0;
-    let mut group = 0;
-    let mut groups: Vec<usize> = Vec::new();
-    for row in chunks {
-        weight += row.weight() + dim * size_of::<f32>();
-        group += 1;
-        if weight >= ROW_GROUP_BYTES {
-            groups.push(std::mem::take(&mut group));
-            weight = 0;
-        }
-    }
-    groups.push(group);
-    let mut at = 0;
-    let chunk_batches = groups.into_iter().map(|rows| {
-        let range = at..at + rows;
-        at = range.end;
-        schema::chunks_batch(&chunks[range.clone()], &vectors[range.start * dim..range.end * dim], kind, dim)
-    });
-    let chunks = write(staging, manifest, Table::Chunks, index, chunk_batches)?;
-    let document_batches = documents.chunks(1 << 16).map(schema::documents_batch);
-    let documents = write(staging, manifest, Table::Documents, index, document_batches)?;
-    Ok([chunks, documents])
+/// Writes the files of one part, edges aside.
+pub struct PartWriter<'a> {
+    manifest: &'a Manifest,
+    chunks: TableWriter<'a>,
+    documents: TableWriter<'a>,
+    outlines: OutlineWriter<'a>,
+    counts: Counts,
 }
 
-/// Writes the file number `index` of `edges`, a row group for each batch of rows. They come sorted
-/// by document, position of the chunk, and position in it. The file is staged, not yet committed.
+impl<'a> PartWriter<'a> {
+    /// Begins the files of part `index`.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn new(workspace: &'a Workspace, manifest: &'a Manifest, index: usize) -> Result<Self> {
+        Ok(Self {
+            manifest,
+            chunks: TableWriter::new(workspace, manifest, Table::Chunks, index)?,
+            documents: TableWriter::new(workspace, manifest, Table::Documents, index)?,
+            outlines: OutlineWriter::new(workspace, manifest, index)?,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Adds rows, sorted by document and position like those before, with the vectors of the chunks row-major.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn push(
+        &mut self,
+        chunks: &[ChunkRow],
+        vectors: &[f32],
+        documents: &[DocumentRow],
+        outlines: &[OutlineRow],
+    ) -> Result<()> {
+        let (kind, dim) = (self.manifest.output.embedding_type, self.manifest.model.dim);
+        let failed = |error| Error::io("write", self.chunks.path())(io::Error::other(error));
+        let chunk_batch = schema::chunks_batch(chunks, vectors, kind, dim).map_err(failed)?;
+        self.push_batches(&chunk_batch, &schema::documents_batch(documents).map_err(failed)?, outlines)
+    }
+
+    /// The same for rows as they are on disk.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn push_batches(
+        &mut self,
+        chunks: &RecordBatch,
+        documents: &RecordBatch,
+        outlines: &[OutlineRow],
+    ) -> Result<()> {
+        self.counts.add_rows(chunks, documents, outlines);
+        self.chunks.push(chunks)?;
+        self.documents.push(documents)?;
+        outlines.iter().try_for_each(|row| self.outlines.push(row))
+    }
+
+    /// Ends the files and gives them with the part's counts. The files are staged, not yet committed.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn finish(self) -> Result<(Vec<FileEntry>, Counts)> {
+        let files = vec![self.chunks.finish()?, self.documents.finish()?, self.outlines.finish()?];
+        Ok((files, self.counts))
+    }
+}
+
+/// Writes the file number `index` of `edges`. Rows come sorted by document, position of the chunk, and position in it.
+/// The file is staged, not yet committed.
 ///
 /// # Errors
-/// The first error of the batches; [`Error::Io`] or [`Error::Dataset`] if the file cannot be written.
+/// The first error of the batches; [`Error::Io`] if the file cannot be written.
 pub fn write_edges(
-    staging: &Staging,
+    workspace: &Workspace,
     manifest: &Manifest,
     index: usize,
     batches: impl Iterator<Item = Result<Vec<EdgeRow>>>,
 ) -> Result<FileEntry> {
-    // The writer only takes errors of its own kind, so the job's error waits here.
-    let mut failed = None;
-    let batches = batches.map_while(|rows| rows.map_err(|error| failed = Some(error)).ok());
-    let entry = write(staging, manifest, Table::Edges, index, batches.map(|rows| schema::edges_batch(&rows)));
-    failed.map_or(entry, Err)
+    let mut table = TableWriter::new(workspace, manifest, Table::Edges, index)?;
+    for rows in batches {
+        let batch = schema::edges_batch(&rows?);
+        table.push(&batch.map_err(|error| Error::io("write", table.path())(io::Error::other(error)))?)?;
+    }
+    table.finish()
 }
 
-/// Writes what is to be known of the documents of part `index` when links are resolved or the part is taken over by a
-/// later run. The file is staged, not yet committed.
-///
-/// # Errors
-/// [`Error::Io`]
-pub fn write_outlines<'r>(
-    staging: &Staging,
-    manifest: &Manifest,
-    index: usize,
-    rows: impl Iterator<Item = &'r OutlineRow>,
-) -> Result<FileEntry> {
-    stage(staging, manifest, "state/outlines", index, "jsonl.zst", |to, path| {
-        let mut count = 0;
-        let write = || -> io::Result<()> {
-            let mut encoder = zstd::Encoder::new(to, ZSTD_LEVEL)?;
-            for row in rows {
-                count += 1;
-                serde_json::to_writer(&mut encoder, row)?;
-                encoder.write_all(b"\n")?;
-            }
-            encoder.finish()?;
-            Ok(())
-        };
-        write().map_err(Error::io("write", path))?;
-        Ok(count)
-    })
-}
-
-fn write(
-    staging: &Staging,
-    manifest: &Manifest,
+/// Writes one file of a table.
+struct TableWriter<'a> {
     table: Table,
-    index: usize,
-    batches: impl Iterator<Item = Result<RecordBatch, arrow::error::ArrowError>>,
-) -> Result<FileEntry> {
-    let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
-    stage(staging, manifest, &format!("data/{}", table.name()), index, "parquet", |to, path| {
-        // What the disk says, as it said it.
-        let failed = |error: ParquetError| match error {
-            ParquetError::External(error) => match error.downcast::<io::Error>() {
-                Ok(error) => Error::io("write", path)(*error),
-                Err(error) => Error::io("write", path)(io::Error::other(error)),
-            },
-            error => Error::io("write", path)(io::Error::other(error)),
-        };
-        let mut writer = ArrowWriter::try_new(to, schema, Some(properties(table, manifest))).map_err(failed)?;
-        let mut rows = 0;
-        for batch in batches {
-            let batch = batch.map_err(|error| failed(ParquetError::ArrowError(error.to_string())))?;
-            rows += batch.num_rows();
-            writer.write(&batch).map_err(failed)?;
-            writer.flush().map_err(failed)?;
-        }
-        writer.close().map_err(failed)?;
-        Ok(rows)
-    })
+    place: (usize, usize),
+    schema: SchemaRef,
+    writer: ArrowWriter<StagedFile<'a>>,
+    /// Rows that are not encoded yet, and about how many bytes they take.
+    pending: Vec<RecordBatch>,
+    weight: usize,
+    /// Bytes of rows in the row group that is open.
+    group: usize,
+    rows: u64,
 }
 
-/// Stages a file whose name ends in its hash; `write` returns its rows.
-fn stage(
-    staging: &Staging,
-    manifest: &Manifest,
-    folder: &str,
-    index: usize,
-    extension: &str,
-    write: impl FnOnce(&mut Hashing<io::BufWriter<&mut dyn Output>>, &Path) -> Result<usize>,
-) -> Result<FileEntry> {
-    let mut staged = staging.create()?;
-    let path = staged.path().to_owned();
-    let inner = io::BufWriter::new(staged.file_mut());
-    let mut hashing = Hashing { inner, hasher: blake3::Hasher::new(), bytes: 0 };
-    let rows = write(&mut hashing, &path)? as u64;
-    hashing.flush().map_err(Error::io("write", &path))?;
-    let (blake3, bytes) = (hashing.hasher.finalize().to_hex().to_string(), hashing.bytes);
-    drop(hashing);
-    let name = format!("train-{index:05}-of-{:05}-{}.{extension}", manifest.output.files, &blake3[..16]);
-    let path = format!("{folder}/{name}");
-    staged.finish(&path)?;
-    let table = folder.rsplit('/').next().unwrap_or_default().to_owned();
-    Ok(FileEntry { table, path, rows, bytes, blake3 })
+impl<'a> TableWriter<'a> {
+    fn new(workspace: &'a Workspace, manifest: &Manifest, table: Table, index: usize) -> Result<Self> {
+        let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
+        let file = workspace.create()?;
+        let path = file.path().to_owned();
+        let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties(table, manifest)));
+        let writer = writer.map_err(|error| refused(error, &path))?;
+        let place = (index, manifest.output.files);
+        Ok(Self { table, place, schema, writer, pending: Vec::new(), weight: 0, group: 0, rows: 0 })
+    }
+
+    fn path(&self) -> &Path {
+        self.writer.inner().path()
+    }
+
+    fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += batch.num_rows() as u64;
+        let mut start = 0;
+        for (row, weight) in weigh(batch).into_iter().enumerate() {
+            self.weight += weight;
+            if self.weight >= BATCH_BYTES {
+                self.pending.push(batch.slice(start, row + 1 - start));
+                self.encode()?;
+                start = row + 1;
+            }
+        }
+        if start < batch.num_rows() {
+            self.pending.push(batch.slice(start, batch.num_rows() - start));
+        }
+        Ok(())
+    }
+
+    /// Encodes what is pending; ends the row group if it is large enough.
+    fn encode(&mut self) -> Result<()> {
+        let path = self.path().to_owned();
+        let refused = |error| refused(error, &path);
+        let batch = concat_batches(&self.schema, &self.pending).map_err(|error| refused(error.into()))?;
+        self.pending.clear();
+        self.group += std::mem::take(&mut self.weight);
+        self.writer.write(&batch).map_err(refused)?;
+        if self.group >= ROW_GROUP_BYTES {
+            self.group = 0;
+            self.writer.flush().map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<FileEntry> {
+        if !self.pending.is_empty() {
+            self.encode()?;
+        }
+        let path = self.path().to_owned();
+        let file = self.writer.into_inner().map_err(|error| refused(error, &path))?;
+        file.finish_data(&format!("data/{}", self.table.name()), self.place, "parquet", self.rows)
+    }
+}
+
+/// What the disk says, as it said it.
+fn refused(error: ParquetError, path: &Path) -> Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => Error::io("write", path)(*error),
+            Err(error) => Error::io("write", path)(io::Error::other(error)),
+        },
+        error => Error::io("write", path)(io::Error::other(error)),
+    }
+}
+
+/// About how many bytes each row takes before compression.
+fn weigh(batch: &RecordBatch) -> Vec<usize> {
+    let mut weights = vec![0; batch.num_rows()];
+    batch.columns().iter().for_each(|column| add_weights(column, &mut weights));
+    weights
+}
+
+fn add_weights(column: &dyn Array, weights: &mut [usize]) {
+    match column.data_type() {
+        DataType::Utf8 => {
+            let offsets = column.as_string::<i32>().offsets().lengths();
+            weights.iter_mut().zip(offsets).for_each(|(weight, length)| *weight += length);
+        }
+        DataType::List(_) => {
+            let (offsets, values) = (column.as_list::<i32>().offsets(), column.as_list::<i32>().values());
+            let start = usize::try_from(offsets[0]).unwrap_or_default();
+            let lengths: Vec<usize> = offsets.lengths().collect();
+            let mut items = vec![0; lengths.iter().sum()];
+            add_weights(&values.slice(start, items.len()), &mut items);
+            let mut items = items.into_iter();
+            for (weight, length) in weights.iter_mut().zip(lengths) {
+                *weight += items.by_ref().take(length).sum::<usize>();
+            }
+        }
+        DataType::Struct(_) => column.as_struct().columns().iter().for_each(|column| add_weights(column, weights)),
+        fixed => {
+            let width = match fixed {
+                DataType::FixedSizeList(item, size) => {
+                    item.data_type().primitive_width().unwrap_or_default() * usize::try_from(*size).unwrap_or_default()
+                }
+                fixed => fixed.primitive_width().unwrap_or(1),
+            };
+            for weight in weights {
+                *weight += width;
+            }
+        }
+    }
+}
+
+/// Writes what is to be known of a part's documents when links are resolved or the part is taken over by a later run.
+struct OutlineWriter<'a> {
+    place: (usize, usize),
+    encoder: zstd::Encoder<'static, StagedFile<'a>>,
+    rows: u64,
+}
+
+impl<'a> OutlineWriter<'a> {
+    fn new(workspace: &'a Workspace, manifest: &Manifest, index: usize) -> Result<Self> {
+        let file = workspace.create()?;
+        let path = file.path().to_owned();
+        let encoder = zstd::Encoder::new(file, ZSTD_LEVEL).map_err(Error::io("write", path))?;
+        Ok(Self { place: (index, manifest.output.files), encoder, rows: 0 })
+    }
+
+    fn push(&mut self, row: &OutlineRow) -> Result<()> {
+        self.rows += 1;
+        let line = serde_json::to_string(row).unwrap_or_default() + "\n";
+        let written = self.encoder.write_all(line.as_bytes());
+        written.map_err(|error| Error::io("write", self.encoder.get_ref().path())(error))
+    }
+
+    fn finish(self) -> Result<FileEntry> {
+        let path = self.encoder.get_ref().path().to_owned();
+        let file = self.encoder.finish().map_err(Error::io("write", path))?;
+        file.finish_data("state/outlines", self.place, "jsonl.zst", self.rows)
+    }
 }
 
 fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
@@ -235,24 +338,4 @@ fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
         ("chunkmill.dim", model.dim.to_string()),
     ];
     pairs.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()
-}
-
-/// Hashes and counts what passes through.
-struct Hashing<W> {
-    inner: W,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Hashing<W> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(buf)?;
-        self.hasher.update(&buf[..written]);
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }

@@ -1,0 +1,85 @@
+//! What there is to do: the documents of each part, and whether the part is to be made.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::inputs::{Recipe, look_at};
+use super::{Event, Job};
+use crate::corpus::{self, EXTERNAL, Source};
+use crate::error::Result;
+use crate::store::{self, Dataset, Part, PartInputs, QuarantineRow};
+
+/// The documents of one part, in order of their ids.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PartWork {
+    /// What is to be read.
+    pub(super) sources: Vec<Source>,
+    /// What is not to be read, and why.
+    pub(super) passed_over: Vec<QuarantineRow>,
+    /// Hash of all that, and levels that were given to some.
+    pub(super) inputs: PartInputs,
+}
+
+impl PartWork {
+    /// Bytes of its documents.
+    pub(super) fn bytes(&self) -> u64 {
+        self.sources.iter().map(|source| source.bytes).sum()
+    }
+
+    /// How many documents it has.
+    pub(super) fn documents(&self) -> u64 {
+        (self.sources.len() + self.passed_over.len()) as u64
+    }
+
+    /// Reads its documents once, to know its inputs.
+    pub(super) fn look(&mut self, recipe: &Recipe) {
+        let contents: Vec<_> = self.sources.par_iter().map(look_at).collect();
+        let mut inputs = recipe.begin(&self.passed_over);
+        for (source, content) in self.sources.iter().zip(&contents) {
+            inputs.document(source, content.as_deref());
+        }
+        self.inputs.inputs = inputs.value();
+    }
+}
+
+/// Finds the documents of a corpus and assigns them to parts. `promotions` are levels by document.
+pub(super) fn find(job: &Job, out: &Path, promotions: &BTreeMap<String, String>) -> Result<Vec<PartWork>> {
+    let found = corpus::discover(&job.roots, &job.filter, &[out.to_owned()])?;
+    let files = job.output.files;
+    let mut parts = vec![PartWork::default(); files];
+    for document in &found.quarantined {
+        parts[store::file_of(&document.doc_id, files)].passed_over.push(document.into());
+    }
+    for source in found.sources {
+        parts[store::file_of(&source.doc_id, files)].sources.push(source);
+    }
+    for part in &mut parts {
+        let passed_over = part.passed_over.iter().map(|row| (&row.doc_id, &row.collection));
+        let documents = part.sources.iter().map(|source| (&source.doc_id, &source.collection)).chain(passed_over);
+        let leveled = documents.filter(|(_, collection)| *collection != EXTERNAL);
+        let promoted = leveled.filter_map(|(id, _)| Some((id.clone(), promotions.get(id)?.clone())));
+        part.inputs.promotions = promoted.collect();
+    }
+    Ok(parts)
+}
+
+/// What a watcher is told of a corpus.
+pub(super) fn discovered(parts: &[PartWork]) -> Event {
+    Event::Discovered {
+        documents: parts.iter().map(PartWork::documents).sum(),
+        bytes: parts.iter().map(PartWork::bytes).sum(),
+    }
+}
+
+/// Levels that were given to documents of a dataset.
+pub(super) fn promotions(dataset: Option<&Dataset>) -> BTreeMap<String, String> {
+    let parts = dataset.into_iter().flat_map(|dataset| &dataset.manifest().parts);
+    parts.flat_map(|part| part.inputs.promotions.clone()).collect()
+}
+
+/// Whether a finished part is what this work would give.
+pub(super) fn is_usable(job: &Job, work: &PartWork, part: &Part) -> bool {
+    part.record.inputs == work.inputs && !(job.deny_truncation && part.record.counts.truncated > 0)
+}

@@ -1,0 +1,170 @@
+//! Folders that files are made in before they have their names in the dataset.
+//!
+//! A file is written under a name of no meaning, synced, and only then named by its hash. What of a
+//! workspace is finished, part by part, has a receipt there. So work that was done once is found again, by
+//! the next run or by whoever commits, and a file that was not finished is never taken for one that was.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::disk::{Disk, Output};
+use super::manifest::{self, FileEntry, Part};
+use crate::error::{Error, Result};
+
+/// A folder that one process works in.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// Names of files that are being written.
+    next: AtomicU64,
+}
+
+/// A finished part: what the manifest will say of it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Receipt {
+    pub(super) index: usize,
+    #[serde(flatten)]
+    pub(super) part: Part,
+}
+
+impl Workspace {
+    pub(super) fn new(folder: PathBuf, disk: Arc<dyn Disk>) -> Self {
+        Self { folder, disk, next: AtomicU64::new(0) }
+    }
+
+    /// Makes the folders that files are finished in.
+    pub(super) fn make_folders(&self) -> Result<()> {
+        for folder in self.folders() {
+            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where a file of the dataset is when it is finished.
+    pub(super) fn staged(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    pub(super) fn receipt(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("part-{index:05}.json"))
+    }
+
+    /// Every folder that files are finished in.
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        manifest::FOLDERS.iter().map(|folder| self.staged(folder)).chain([self.folder.clone()])
+    }
+
+    /// Makes the names of all that is finished durable.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn sync(&self) -> Result<()> {
+        self.folders().try_for_each(|folder| self.disk.sync_dir(&folder).map_err(Error::io("sync", folder)))
+    }
+
+    /// A file to write; it has no name of meaning until it is finished.
+    pub(super) fn create(&self) -> Result<StagedFile<'_>> {
+        let (path, file) = self.scratch(&format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)))?;
+        let file = BufWriter::new(file);
+        Ok(StagedFile { workspace: self, path, file, hasher: blake3::Hasher::new(), bytes: 0 })
+    }
+
+    /// A file that is read back before the run ends and is no part of the dataset.
+    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
+        let path = self.staged(name);
+        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
+        Ok((path, file))
+    }
+
+    /// Stages a small file as a whole.
+    pub(super) fn put(&self, name: &str, text: &str) -> Result<()> {
+        let mut staged = self.create()?;
+        staged.write_all(text.as_bytes()).map_err(Error::io("write", self.staged(name)))?;
+        staged.finish(name)
+    }
+
+    /// Records that a part's files are all finished, so that it need not be made again.
+    ///
+    /// Nothing is synced: a receipt that is lost or torn, or whose files are, costs the work and no more.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
+        let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
+        let mut staged = self.create()?;
+        staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
+        staged.flush().map_err(Error::io("write", &staged.path))?;
+        let receipt = self.receipt(index);
+        self.disk.rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
+    }
+}
+
+/// The receipts in a workspace's folder, whether their files are there or not. What cannot be read counts for nothing.
+pub(super) fn receipts(folder: &Path) -> impl Iterator<Item = Receipt> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let receipts = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("part-"));
+    receipts.filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+}
+
+/// A file under its working name; hashes and counts what is written.
+pub(super) struct StagedFile<'a> {
+    workspace: &'a Workspace,
+    path: PathBuf,
+    file: BufWriter<Box<dyn Output>>,
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl StagedFile<'_> {
+    /// Where it is being written.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Syncs the file and stages it under this name below the workspace.
+    fn finish(self, name: &str) -> Result<()> {
+        let Self { workspace, path, file, .. } = self;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error);
+        file.and_then(|mut file| file.sync()).map_err(Error::io("sync", &path))?;
+        let staged = workspace.staged(name);
+        workspace.disk.rename(&path, &staged).map_err(Error::io("rename to", staged))
+    }
+
+    /// The same for a data file, file `index` of `files`: its name ends in its hash.
+    pub(super) fn finish_data(
+        self,
+        folder: &str,
+        (index, files): (usize, usize),
+        extension: &str,
+        rows: u64,
+    ) -> Result<FileEntry> {
+        let (blake3, bytes) = (self.hasher.finalize().to_hex().to_string(), self.bytes);
+        let path = format!("{folder}/train-{index:05}-of-{files:05}-{}.{extension}", &blake3[..16]);
+        self.finish(&path)?;
+        let table = folder.rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(FileEntry { table, path, rows, bytes, blake3 })
+    }
+}
+
+impl Write for StagedFile<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(buf)?;
+        self.hasher.update(&buf[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
