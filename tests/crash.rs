@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Instant;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{folder, note, program};
-use crate::jobs::{Numbers, difference, entries, put, whole};
+use crate::jobs::{Numbers, difference, entries, memory, put, whole};
 use crate::tiny::Tiny;
 
 /// Whether there is time for everything.
@@ -90,6 +90,25 @@ fn number(of: &Value, name: &str) -> i64 {
     of[name].as_i64().unwrap()
 }
 
+/// Kills a run some milliseconds after it has embedded this many texts: moments by its own clock come as often when the
+/// machine is busy. Whether it was still at work.
+fn kill_after(child: &mut Child, log: &Path, texts: i64, milliseconds: u64) -> bool {
+    let embedded = || {
+        let text = fs::read_to_string(log).unwrap();
+        let last: Option<Value> = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        last.map_or(0, |line| number(&line, "texts_embedded"))
+    };
+    while embedded() < texts {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        sleep(Duration::from_millis(2));
+    }
+    sleep(Duration::from_millis(milliseconds));
+    child.kill().unwrap();
+    !child.wait().unwrap().success()
+}
+
 /// What a run that was killed had embedded: all of it, and what was not yet bound to be in the cache.
 fn account(log: &str) -> (i64, i64) {
     // The last line may be torn.
@@ -114,11 +133,13 @@ fn spread(numbers: &[i64]) -> String {
 fn a_run_that_is_killed_is_continued_and_computes_little_again() {
     let home = long_corpus();
     let home = home.path();
-    let started = Instant::now();
+    // Not on a disk, which may be busy for others just when vectors are to be written.
+    let vectors = memory();
+    let vectors = vectors.path().join("vectors");
+    let vectors = vectors.to_str().unwrap();
     let whole_report = to_its_end(home, "whole", "off");
-    let took = started.elapsed();
-    to_its_end(home, "whole-1", "vectors");
-    fs::remove_dir_all(home.join("vectors")).unwrap();
+    to_its_end(home, "whole-1", vectors);
+    fs::remove_dir_all(vectors).unwrap();
     let references = ["whole", "whole-1"].map(|out| entries(&home.join(out)));
     let distinct = number(&whole_report, "texts_embedded");
     assert_eq!(distinct as usize, DOCUMENTS * SECTIONS);
@@ -133,14 +154,15 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
         assert!(trial < 4 * wanted, "only {kills} runs were still at work when they were killed");
         let mut numbers = Numbers::new(trial as u64);
         let cached = trial % 2 == 0;
-        let cache = if cached { "vectors" } else { "off" };
+        let cache = if cached { vectors } else { "off" };
         let (mut embedded, mut bound) = (0, 0);
         // Some runs that continue are killed, too.
         for _ in 0..1 + numbers.below(3) / 2 {
             let mut child = long_job(home, "out", cache, "log").spawn().unwrap();
-            sleep(took * numbers.below(1000) as u32 / 1000);
-            child.kill().unwrap();
-            let killed = !child.wait_with_output().unwrap().status.success();
+            // Each moment of the way is as likely, and so are the beginning and the end.
+            let texts = (numbers.below(distinct as usize * 11 / 10) as i64).min(distinct) - embedded;
+            let milliseconds = numbers.below(100) as u64;
+            let killed = kill_after(&mut child, &home.join("log"), texts, milliseconds);
             kills += usize::from(killed);
             let (all, lately) = account(&fs::read_to_string(home.join("log")).unwrap());
             embedded += all;
@@ -159,14 +181,14 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
         let problem = difference(&entries(&home.join("out")), &references[usize::from(cached)]);
         assert_eq!(problem, None, "trial {trial}");
         fs::remove_dir_all(home.join("out")).unwrap();
-        let _ = fs::remove_dir_all(home.join("vectors"));
+        let _ = fs::remove_dir_all(vectors);
     }
     assert!(told_apart > 0, "no kill came late enough to tell work that was kept from work that was lost");
     let rate = distinct as f64 / whole_report["seconds_embedding"].as_f64().unwrap();
     note(&format!(
         "crash: {kills} kills in {trial} trials of a run of {:.1} s, {distinct} texts, {rate:.0} texts/s; embedded again: \
          without a cache {} (a part has up to {largest}), with one {}; {told_apart} trials had done more than they may lose",
-        took.as_secs_f64(),
+        whole_report["seconds"].as_f64().unwrap(),
         spread(&redundant[0]),
         spread(&redundant[1]),
     ));
@@ -193,7 +215,7 @@ mod failpoints {
     use libc::{c_int, c_long, pid_t};
 
     use super::*;
-    use crate::jobs::{job, memory, page, run_job};
+    use crate::jobs::{job, page, run_job};
 
     /// How a traced run ended.
     struct Traced {
