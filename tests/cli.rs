@@ -202,6 +202,20 @@ fn progress_is_plain_or_json_or_nothing_off_a_terminal() {
 }
 
 #[test]
+fn progress_that_shows_every_step_ends_with_what_was_embedded() {
+    let home = folder(&[("docs/a.md", PAGE), ("docs/b.md", PAGE)]);
+    let json = ["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--progress", "json"];
+    let (code, out, err) = run(home.path(), &[&json[..], &["--progress-interval", "0", "--threads", "1"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let lines = crate::common::json_lines(&err);
+    assert!(lines.len() > 3, "{err}");
+    assert_eq!(lines.last().unwrap()["texts_embedded"], report["texts_embedded"]);
+    let (code, _, err) = run(home.path(), &[&json[..], &["--progress-interval", "soon"]].concat());
+    assert!(code == 2 && err.contains("write seconds"), "{code}: {err}");
+}
+
+#[test]
 fn settings_without_effect_are_told() {
     let home = folder(&[("doc.md", PAGE)]);
     let (code, _, err) = run(home.path(), &["chunk", "doc.md", "--strategy", "heading", "--min", "5"]);

@@ -61,9 +61,17 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
+/// The program's file.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_chunkmill");
+
 /// The program, in an environment without anyone's settings.
 pub fn program(home: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chunkmill"));
+    other_program(home, PROGRAM)
+}
+
+/// Another program in that environment.
+pub fn other_program(home: &Path, name: &str) -> Command {
+    let mut command = Command::new(name);
     for (name, _) in std::env::vars() {
         if name.starts_with("CHUNKMILL_") || name.starts_with("HF_") {
             command.env_remove(name);

@@ -2,32 +2,23 @@
 //! every case the bytes are those of a run from nothing.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use arrow::array::AsArray;
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter};
+use chunkmill::error::Error;
+use chunkmill::index::{self, Job};
+use chunkmill::store::{Dataset, EmbeddingType, Table};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, run, tree, write};
-
-/// Times are part of the dataset: this one is fixed, or nothing could be compared.
-fn date(path: &Path, seconds: u64) {
-    let file = File::options().write(true).open(path).unwrap();
-    file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds)).unwrap();
-}
-
-fn put(home: &Path, name: &str, text: &str) {
-    write(home, name, text.as_bytes());
-    date(&home.join(name), 0);
-}
-
-fn page(number: usize, version: usize) -> String {
-    let filler = format!("Words about topic {number}, in version {version}. ").repeat(8);
-    let links = format!("See [next]({}.md#part) and [[{}]].", number + 1, number + 2);
-    format!("# Page {number}\n\n{filler}\n\n{links}\n\n## Part\n\n{filler}{number}\n")
-}
+use crate::jobs::{Numbers, Unsynced, date, difference, entries, fake, job, memory, page, put, run_job};
 
 fn corpus(pages: usize) -> TempDir {
     let home = folder(&[]);
@@ -94,46 +85,195 @@ fn an_edit_touches_the_file_of_its_document_and_embeds_only_what_is_new() {
     assert_same(home.path(), "out", "fresh");
 }
 
-#[test]
-fn what_happens_to_a_corpus_leaves_the_bytes_of_a_run_from_nothing() {
-    // Numbers of a linear congruential generator (Knuth), so that every run makes the same changes.
-    let mut state = 7_u64;
-    let mut next = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(state >> 33).unwrap() % below
+/// A corpus of two collections that things happen to, and what is asked for.
+struct History {
+    home: TempDir,
+    numbers: Numbers,
+    /// Names that were given so far.
+    named: usize,
+    job: Job,
+    include: usize,
+}
+
+const SPECS: [&str; 4] = [
+    "header unit=tokens min=50 max=400 overlap=0",
+    "header unit=tokens min=50 max=400 overlap=20",
+    "heading unit=chars max=300 overlap=20",
+    "none",
+];
+
+/// What a dataset has of each document: the hash of its file, and its chunks.
+type Documents = BTreeMap<String, (String, u64)>;
+
+fn documents(out: &Path) -> Documents {
+    let dataset = Dataset::open(out).unwrap();
+    let texts = |table: Table, columns: &[&str]| {
+        let batches = dataset.files(table).flat_map(|file| dataset.read(file, columns, None).unwrap());
+        let rows = batches.flat_map(|batch| {
+            let batch = batch.unwrap();
+            let column = |at: usize| batch.column(at).as_string::<i32>().iter().map(|text| text.unwrap().to_owned());
+            column(0).zip(column(batch.num_columns() - 1)).collect::<Vec<_>>()
+        });
+        rows.collect::<Vec<_>>()
     };
-    let home = corpus(12);
-    let docs = home.path().join("docs");
-    let mut made = 12;
-    let settings: [&[&str]; 4] = [&[], &["--overlap", "20"], &["--strategy", "none"], &["--files", "2"]];
-    let mut setting = 0;
-    for step in 0..40 {
-        for _ in 0..=next(3) {
-            let names: Vec<String> = tree(&docs).into_iter().map(|(name, _)| name).collect();
-            let name = format!("docs/{}", names[next(names.len())]);
-            match next(8) {
-                0 | 1 => put(home.path(), &name, &page(next(20), step)),
-                2 if names.len() > 2 => fs::remove_file(home.path().join(&name)).unwrap(),
-                3 => {
-                    made += 1;
-                    fs::rename(home.path().join(&name), docs.join(format!("{made}.md"))).unwrap();
-                }
-                4 => {
-                    made += 1;
-                    let text = fs::read_to_string(home.path().join(&name)).unwrap_or_default();
-                    put(home.path(), &format!("docs/{made}.md"), &text);
-                }
-                5 => date(&home.path().join(&name), step as u64 + 1),
-                6 => write(home.path(), &name, b"\xff\xfe\xfd not text \xc3"),
-                _ => setting = next(settings.len()),
+    let hashes = texts(Table::Documents, &["doc_id", "content_hash"]);
+    let mut found: Documents = hashes.into_iter().map(|(id, hash)| (id, (hash, 0))).collect();
+    for (id, _) in texts(Table::Chunks, &["doc_id"]) {
+        found.get_mut(&id).unwrap().1 += 1;
+    }
+    found
+}
+
+impl History {
+    fn new(seed: u64) -> Self {
+        let home = memory();
+        for number in 0..7 {
+            put(home.path(), &format!("docs/{number}.md"), &page(number, 0));
+        }
+        // Never changed, so that there is a document whatever the globs.
+        put(home.path(), "notes/always.md", &page(30, 0));
+        let mut job = job(&[&home.path().join("docs"), &home.path().join("notes")]);
+        job.roots[1].collection = "notes".to_owned();
+        job.disk = Arc::new(Unsynced);
+        Self { home, numbers: Numbers::new(seed), named: 0, job, include: 0 }
+    }
+
+    /// A name that no document has yet, in either collection.
+    fn name(&mut self) -> String {
+        self.named += 1;
+        let folder = ["docs", "notes", "docs/deep"][self.numbers.below(3)];
+        let extension = ["md", "md", "txt"][self.numbers.below(3)];
+        format!("{folder}/n{}.{extension}", self.named)
+    }
+
+    /// Something happens; it says what.
+    fn change(&mut self, version: usize) -> String {
+        let home = self.home.path().to_owned();
+        let names = tree(&home).into_iter().map(|(name, _)| name);
+        let names: Vec<String> =
+            names.filter(|name| !name.starts_with("out") && !name.ends_with("always.md")).collect();
+        let old = names.get(self.numbers.below(names.len().max(1))).cloned().unwrap_or("docs/0.md".to_owned());
+        let (old_path, new) = (home.join(&old), self.name());
+        fs::create_dir_all(home.join(&new).parent().unwrap()).unwrap();
+        let kind = self.numbers.below(12);
+        if names.len() < 3 && kind > 1 {
+            put(&home, &new, &page(self.named, version));
+            return format!("{new} is new");
+        }
+        match kind {
+            0 | 1 => {
+                put(&home, &old, &page(self.numbers.below(20), version));
+                format!("{old} is edited")
+            }
+            2 | 3 => {
+                fs::remove_file(&old_path).unwrap();
+                format!("{old} is deleted")
+            }
+            // Also into another collection.
+            4 | 5 => {
+                fs::rename(&old_path, home.join(&new)).unwrap();
+                format!("{old} is moved to {new}")
+            }
+            6 | 7 => {
+                fs::copy(&old_path, home.join(&new)).unwrap();
+                date(&home.join(&new), 0);
+                format!("{old} is copied to {new}")
+            }
+            8 => {
+                date(&old_path, version as u64);
+                format!("{old} is touched")
+            }
+            9 => {
+                write(&home, &old, b"\xff\xfe\xfd not text \xc3");
+                date(&old_path, 0);
+                format!("{old} cannot be decoded")
+            }
+            10 => {
+                self.job.spec = SPECS[self.numbers.below(SPECS.len())].parse().unwrap();
+                self.job.output.embedding_type = EmbeddingType::ALL[self.numbers.below(3)];
+                format!("{} and {} are asked for", self.job.spec, self.job.output.embedding_type.name())
+            }
+            _ => {
+                self.job.output.files = 1 + self.numbers.below(3);
+                self.include = self.numbers.below(3);
+                let include = [&[][..], &["**/*.md".to_owned()], &["**/*.txt".to_owned(), "always.md".to_owned()]];
+                self.job.filter = Filter::new(include[self.include], &[], true, DEFAULT_MAX_BYTES).unwrap();
+                format!("{} files and include {:?} are asked for", self.job.output.files, include[self.include])
             }
         }
-        index(home.path(), "out", settings[setting]);
-        let fresh = format!("fresh-{step}");
-        index(home.path(), &fresh, settings[setting]);
-        assert_same(home.path(), "out", &fresh);
-        fs::remove_dir_all(home.path().join(fresh)).unwrap();
     }
+
+    /// Whether vectors of a dataset that was made as `before` says may be kept.
+    fn keeps(&self, before: &Job) -> bool {
+        let [was, is] = [before, &self.job].map(|job| job.output.embedding_type);
+        // What was rounded cannot be had back.
+        let exact = was == is || was != EmbeddingType::F16;
+        before.spec.fingerprint() == self.job.spec.fingerprint() && exact
+    }
+
+    /// Some changes and a run, a few times; says what is wrong.
+    fn go_through(&mut self) -> Result<(), String> {
+        let (out, fresh) = (self.home.path().join("out"), self.home.path().join("out-fresh"));
+        run_job(&self.job, &out).unwrap();
+        let mut happened = Vec::new();
+        for step in 1..=3 {
+            let (before, known) = (self.job.clone(), documents(&out));
+            for _ in 0..=self.numbers.below(4) {
+                happened.push(self.change(step));
+            }
+            let stopped = self.numbers.below(4) == 0;
+            if stopped {
+                // A run that is stopped somewhere and continued must make no difference.
+                let events = AtomicUsize::new(self.numbers.below(20));
+                let stop = AtomicBool::new(false);
+                let watch = |_| stop.store(events.fetch_sub(1, Ordering::Relaxed) <= 1, Ordering::Relaxed);
+                happened.push(match index::run(&self.job, &out, fake().as_ref(), &stop, &watch) {
+                    Err(Error::Interrupted) => "a run is stopped".to_owned(),
+                    Ok(_) => "a run that was to be stopped is not".to_owned(),
+                    Err(error) => return Err(format!("{happened:#?}: {error}")),
+                });
+            }
+            let report = run_job(&self.job, &out).map_err(|error| format!("{happened:#?}: {error}"))?;
+            run_job(&self.job, &fresh).unwrap();
+            if let Some(problem) = difference(&entries(&out), &entries(&fresh)) {
+                return Err(format!("{happened:#?}: {problem}"));
+            }
+            fs::remove_dir_all(&fresh).unwrap();
+            let now = documents(&out);
+            let unchanged = now.iter().filter(|(id, (hash, _))| known.get(*id).is_some_and(|(old, _)| old == hash));
+            let unchanged = unchanged.map(|(_, (_, chunks))| chunks).sum::<u64>();
+            let expected = if self.keeps(&before) { unchanged } else { 0 };
+            let (kept, new) = (report.chunks_kept, report.manifest.counts.chunks - report.chunks_kept);
+            if kept < expected || (!stopped && kept > expected) || report.texts_embedded as u64 > new {
+                let embedded = report.texts_embedded;
+                return Err(format!("{happened:#?}: kept {kept} of {expected} chunks, embedded {embedded} of {new}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn whatever_happens_to_a_corpus_leaves_the_bytes_of_a_run_from_nothing() {
+    const HISTORIES: u64 = 240;
+    let (next, failures) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= HISTORIES {
+                        break;
+                    }
+                    if let Err(problem) = History::new(seed).go_through() {
+                        failures.lock().unwrap().push(format!("seed {seed}: {problem}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{} of {HISTORIES} histories:\n{}", failures.len(), failures[0]);
 }
 
 /// A run with a model of real cost, so that there is something to stop.
@@ -153,36 +293,6 @@ fn long_corpus() -> TempDir {
         put(home.path(), &format!("docs/{number}.md"), &text);
     }
     home
-}
-
-#[cfg(unix)]
-#[test]
-fn a_run_that_is_killed_is_continued_and_ends_in_the_same_bytes() {
-    let home = long_corpus();
-    let started = Instant::now();
-    let (code, whole, err) = finish(long_job(home.path(), "whole").output().unwrap());
-    assert_eq!(code, 0, "{err}");
-    let took = started.elapsed();
-    let whole: Value = serde_json::from_str(&whole).unwrap();
-    let mut kills = 0;
-    for tenth in 1..10 {
-        let mut child = long_job(home.path(), "out").spawn().unwrap();
-        std::thread::sleep(took * tenth / 10);
-        child.kill().unwrap();
-        kills += usize::from(!child.wait().unwrap().success());
-        let staged =
-            tree(&home.path().join("out")).iter().filter(|(name, _)| name.starts_with(".staging/part-")).count();
-        let (code, report, err) = finish(long_job(home.path(), "out").output().unwrap());
-        assert_eq!(code, 0, "{err}");
-        let report: Value = serde_json::from_str(&report).unwrap();
-        let [all, embedded, kept] =
-            [&whole["texts_embedded"], &report["texts_embedded"], &report["chunks_kept"]].map(|n| n.as_u64().unwrap());
-        assert!(staged == 0 || kept > 0, "{staged} parts were finished");
-        assert!(embedded + kept >= all, "{embedded} + {kept} of {all}");
-        assert_same(home.path(), "out", "whole");
-        fs::remove_dir_all(home.path().join("out")).unwrap();
-    }
-    assert!(kills > 3, "only {kills} runs were still at work when they were killed");
 }
 
 #[test]

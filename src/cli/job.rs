@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
-use super::progress::{Mode, Progress};
+use super::progress::{Interval, Mode, Progress};
 use super::{print, use_threads};
 use crate::config::{self, Config, EmbeddingCache, EmbeddingOptions, Options};
 use crate::corpus::Root;
@@ -86,6 +86,9 @@ pub(super) struct ProgressArgs {
     /// How progress is shown: auto, plain, json, never [default: auto]
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     progress: Option<Mode>,
+    /// Seconds between two lines of plain or json progress; 0 shows every step [default: 5]
+    #[arg(long, value_name = "SECONDS", help_heading = "Running")]
+    progress_interval: Option<Interval>,
 }
 
 impl ProgressArgs {
@@ -95,7 +98,11 @@ impl ProgressArgs {
             Some(mode) => mode,
             None => config::variable("PROGRESS")?.unwrap_or(Mode::Auto),
         };
-        Ok(Progress::start(mode))
+        let interval = match self.progress_interval {
+            Some(interval) => interval,
+            None => config::variable("PROGRESS_INTERVAL")?.unwrap_or_default(),
+        };
+        Ok(Progress::start(mode, interval))
     }
 }
 

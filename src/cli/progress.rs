@@ -1,6 +1,7 @@
 //! Progress on standard error: bars on a terminal, plain or JSON lines elsewhere.
 
 use std::io::{self, IsTerminal, Write};
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,8 +12,27 @@ use serde_json::json;
 use crate::index::Event;
 use crate::named::named;
 
-/// Time between two plain or JSON lines.
+/// Time between two plain or JSON lines when nothing else is said.
 const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time between two lines as it is written on a command line: seconds, with a fraction if need be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval(Duration);
+
+impl Default for Interval {
+    fn default() -> Self {
+        Self(INTERVAL)
+    }
+}
+
+impl FromStr for Interval {
+    type Err = &'static str;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let seconds = s.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        seconds.map(Self).ok_or("write seconds, such as 0.5; 0 shows every step")
+    }
+}
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +65,7 @@ named!(Mode, "a way to show progress");
 /// Counts what a job tells and shows it.
 pub(super) struct Progress {
     mode: Mode,
+    interval: Duration,
     bar: ProgressBar,
     started: Instant,
     last_line: Mutex<Instant>,
@@ -54,11 +75,13 @@ pub(super) struct Progress {
     ready: AtomicU64,
     /// Texts of the file being embedded that are done.
     in_work: AtomicU64,
+    /// Texts that the model read, those whose vectors were in the cache not counted.
+    embedded: AtomicU64,
     tokens: AtomicU64,
 }
 
 impl Progress {
-    pub(super) fn start(mode: Mode) -> Self {
+    pub(super) fn start(mode: Mode, Interval(interval): Interval) -> Self {
         let mode = if mode == Mode::Auto && !io::stderr().is_terminal() { Mode::Plain } else { mode };
         let bar = if mode == Mode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{bar:30} {percent}% {msg} eta {eta}");
@@ -70,6 +93,7 @@ impl Progress {
         let zero = || AtomicU64::new(0);
         Self {
             mode,
+            interval,
             bar,
             started: now,
             last_line: Mutex::new(now),
@@ -78,6 +102,7 @@ impl Progress {
             chunks: zero(),
             ready: zero(),
             in_work: zero(),
+            embedded: zero(),
             tokens: zero(),
         }
     }
@@ -99,6 +124,9 @@ impl Progress {
                 add(&self.chunks, chunks);
             }
             Event::Embedded { texts, tokens } => {
+                if tokens > 0 {
+                    add(&self.embedded, texts);
+                }
                 add(&self.tokens, tokens);
                 add(&self.in_work, texts);
             }
@@ -147,7 +175,7 @@ impl Progress {
             return;
         }
         let Ok(mut last) = self.last_line.try_lock() else { return };
-        if last.elapsed() < INTERVAL {
+        if last.elapsed() < self.interval {
             return;
         }
         *last = Instant::now();
@@ -159,6 +187,7 @@ impl Progress {
                 "prepared": load(&self.prepared),
                 "chunks": load(&self.chunks),
                 "ready": load(&self.ready) + load(&self.in_work),
+                "texts_embedded": load(&self.embedded),
                 "tokens_per_second": rate.round(),
                 "seconds": elapsed,
                 "eta_seconds": eta,
@@ -167,7 +196,8 @@ impl Progress {
         } else {
             format!("{:3.0}% {}, eta {eta:.0} s", done * 100.0, message())
         };
-        let _ = writeln!(io::stderr(), "{line}");
+        // In one piece, so that a process that is killed leaves whole lines.
+        let _ = io::stderr().write_all((line + "\n").as_bytes());
     }
 
     pub(super) fn finish(&self) {

@@ -200,7 +200,8 @@ pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop:
         documents.passed_over += part.passed_over.len() as u64;
         for (source, content) in part.sources.iter().zip(contents) {
             let before = known.remove(&source.doc_id);
-            let same = before.is_some() && before == content;
+            // A part that is there has no document that is not as it was, those that cannot be read included.
+            let same = is_there || (before.is_some() && before == content);
             let count = if same {
                 &mut documents.unchanged
             } else if before.is_some() {

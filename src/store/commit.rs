@@ -25,7 +25,7 @@ use super::disk::Disk;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use super::rows::QuarantineRow;
-use super::workspace::{Receipt, Workspace, receipts};
+use super::workspace::{Receipt, Workspace, is_data_file, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
 
@@ -93,6 +93,9 @@ impl Staging {
     pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
         self.finished.retain(|&index, part| keep(index, part));
         let workspace = &self.workspace;
+        // First of all: a card without a manifest would say that a run has committed that never did.
+        let card = workspace.staged(CARD);
+        self.disk.remove_file(&card).map_err(Error::io("remove", &card))?;
         let kept = self.finished.iter().flat_map(|(&index, part)| {
             let files = part.files.iter().map(|file| workspace.staged(&file.path));
             files.chain([workspace.receipt(index)]).collect::<Vec<_>>()
@@ -305,10 +308,8 @@ pub(super) fn unnamed(root: &Path, files: &[FileEntry]) -> Vec<PathBuf> {
     let named: BTreeSet<PathBuf> = files.iter().map(|file| root.join(&file.path)).collect();
     let entries = manifest::FOLDERS.iter().filter_map(|folder| fs::read_dir(root.join(folder)).ok());
     let paths = entries.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
-    let ours = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("train-")) && path.is_file()
-    };
-    let mut found: Vec<PathBuf> = paths.filter(|path| ours(path) && !named.contains(path)).collect();
+    let ours = paths.filter(|path| is_data_file(path) && path.is_file());
+    let mut found: Vec<PathBuf> = ours.filter(|path| !named.contains(path)).collect();
     found.sort();
     found
 }
@@ -333,9 +334,14 @@ pub(super) fn may_replace(root: &Path) -> bool {
     if names.iter().any(|name| name == manifest::FILE) {
         return Manifest::is_at(root);
     }
-    let published = manifest::FOLDERS.iter().all(|folder| root.join(folder).exists());
+    // Folders of tables, or some of them, and nothing in them but files of ours.
+    let ours = |path: &PathBuf| {
+        let in_table = manifest::FOLDERS.iter().any(|folder| path.parent() == Some(&root.join(folder)));
+        in_table && is_data_file(path)
+    };
     names.iter().all(|name| {
         let at_work = name == STAGING || name.to_string_lossy().starts_with(SHARDS) || Lock::is_name(name);
-        at_work || (published && (name == "data" || name == "state"))
+        let is_top = name == "data" || name == "state";
+        at_work || (is_top && files_below(&root.join(name)).iter().all(ours))
     })
 }

@@ -116,6 +116,22 @@ pub(super) fn receipts(folder: &Path) -> impl Iterator<Item = Receipt> + use<> {
     receipts.filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
 }
 
+/// Whether a file has a name that data files are given.
+pub(super) fn is_data_file(path: &Path) -> bool {
+    let named = || {
+        let (name, extension) = path.file_name()?.to_str()?.split_once('.')?;
+        let mut words = name.split('-');
+        let mut next = |length: usize, radix: u32| {
+            let word = words.next()?;
+            Some(word.len() == length && word.chars().all(|c| c.is_digit(radix)))
+        };
+        let is_train = next(5, 36)? && name.starts_with("train");
+        let is_numbered = next(5, 10)? && next(2, 36)? && next(5, 10)? && next(16, 16)?;
+        Some(is_train && is_numbered && words.next().is_none() && ["parquet", "jsonl.zst"].contains(&extension))
+    };
+    named().unwrap_or(false)
+}
+
 /// A file under its working name; hashes and counts what is written.
 pub(super) struct StagedFile<'a> {
     workspace: &'a Workspace,
