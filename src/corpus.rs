@@ -11,6 +11,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -132,21 +133,32 @@ fn globs(setting: &str, patterns: &[String]) -> Result<GlobSet> {
     set.build().map_err(|e| invalid(&patterns.join(" "), e.kind()))
 }
 
-/// One document that was found and not yet read.
+/// One document that was found and not yet read. All of a corpus are in memory at once, so what they have in common
+/// is there once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// Unique over the corpus: `path`, or `collection:path` in a named collection.
-    pub doc_id: String,
+    pub doc_id: Arc<str>,
     /// Name of the root it came from.
-    pub collection: String,
+    pub collection: Arc<str>,
     /// Path below the root with `/` between its parts; the file's name if the root is a file.
-    pub path: String,
-    /// Where to read it.
-    pub file: PathBuf,
+    pub path: Arc<str>,
+    /// The root it came from.
+    pub root: Arc<Path>,
+    /// Whether it is that root.
+    pub is_root: bool,
     /// Size in bytes when it was found.
     pub bytes: u64,
     /// The file's own modification time in microseconds since 1970, if the system knows it.
     pub modified_micros: Option<i64>,
+}
+
+impl Source {
+    /// Where to read it.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        if self.is_root { self.root.to_path_buf() } else { self.root.join(&*self.path) }
+    }
 }
 
 /// A document that is not indexed, and why.
@@ -166,7 +178,8 @@ impl Quarantined {
     /// A document that is passed over for this reason.
     #[must_use]
     pub fn of(source: Source, reason: Skip) -> Self {
-        Self { doc_id: source.doc_id, collection: source.collection, path: source.path, reason }
+        let Source { doc_id, collection, path, .. } = source;
+        Self { doc_id: (*doc_id).into(), collection: (*collection).into(), path: (*path).into(), reason }
     }
 }
 
@@ -206,7 +219,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
         } else {
             // A file named by hand is a document whatever its name is.
             let name = root.path.file_name().unwrap_or(canonical.as_os_str());
-            found.add(root, &canonical, name.to_str(), filter);
+            found.add(&Place::new(root, &canonical), &canonical, name.to_str(), filter);
         }
     }
     if found.sources.is_empty() && found.quarantined.is_empty() {
@@ -220,15 +233,29 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
     found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     if let Some(pair) = found.sources.windows(2).find(|pair| pair[0].doc_id == pair[1].doc_id) {
         return Err(Error::Corpus {
-            path: pair[1].file.clone(),
-            problem: format!("has the same document id `{}` as {}", pair[1].doc_id, pair[0].file.display()),
+            path: pair[1].file(),
+            problem: format!("has the same document id `{}` as {}", pair[1].doc_id, pair[0].file().display()),
             help: "give the roots names: chunkmill … one=DIR two=DIR".to_owned(),
         });
     }
     Ok(found)
 }
 
+/// A root with what its documents share.
+struct Place<'r> {
+    root: &'r Root,
+    collection: Arc<str>,
+    canonical: Arc<Path>,
+}
+
+impl<'r> Place<'r> {
+    fn new(root: &'r Root, canonical: &Path) -> Self {
+        Self { root, collection: root.collection.as_str().into(), canonical: canonical.into() }
+    }
+}
+
 fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
+    let place = Place::new(root, canonical);
     let skip: Vec<PathBuf> = except.to_vec();
     let mut links: Vec<(String, Option<PathBuf>)> = Vec::new();
     let walker = WalkBuilder::new(canonical)
@@ -267,13 +294,15 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
         } else if kind.is_file() {
             match &name {
                 Some(name) if !filter.takes(name) => {}
-                _ => found.add(root, path, name.as_deref(), filter),
+                _ => found.add(&place, path, name.as_deref(), filter),
             }
         }
     }
     // A link to a document that is found under its own name is no document of its own.
-    let sources: HashSet<&Path> = found.sources.iter().map(|source| source.file.as_path()).collect();
-    links.retain(|(_, target)| target.as_ref().is_none_or(|target| !sources.contains(target.as_path())));
+    if !links.is_empty() {
+        let sources: HashSet<PathBuf> = found.sources.iter().map(Source::file).collect();
+        links.retain(|(_, target)| target.as_ref().is_none_or(|target| !sources.contains(target)));
+    }
     for (shown, _) in links {
         found.quarantine(root, shown, Skip::Symlink);
     }
@@ -305,7 +334,8 @@ impl Discovery {
         self.quarantine(root, relative.to_string_lossy().into_owned(), reason);
     }
 
-    fn add(&mut self, root: &Root, file: &Path, name: Option<&str>, filter: &Filter) {
+    fn add(&mut self, place: &Place<'_>, file: &Path, name: Option<&str>, filter: &Filter) {
+        let root = place.root;
         let Some(name) = name else {
             let shown = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
             return self.quarantine(root, shown, Skip::Name);
@@ -319,11 +349,14 @@ impl Discovery {
             return self.quarantine(root, name.to_owned(), reason);
         }
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let path: Arc<str> = name.into();
+        let doc_id = root.doc_id(name);
         self.sources.push(Source {
-            doc_id: root.doc_id(name),
-            collection: root.collection.clone(),
-            path: name.to_owned(),
-            file: file.to_owned(),
+            doc_id: if *doc_id == *path { Arc::clone(&path) } else { doc_id.into() },
+            collection: Arc::clone(&place.collection),
+            path,
+            root: Arc::clone(&place.canonical),
+            is_root: *file == *place.canonical,
             bytes: metadata.len(),
             modified_micros: modified.and_then(|time| i64::try_from(time.as_micros()).ok()),
         });
@@ -348,7 +381,7 @@ pub struct Content {
 /// A [`Skip`], with the source, if the file cannot be read or is not UTF-8 (or UTF-16 with a
 /// byte order mark).
 pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
-    match read_file(&source.file) {
+    match read_file(&source.file()) {
         Ok(content) => Ok((source, content)),
         Err(reason) => Err(Quarantined::of(source, reason)),
     }

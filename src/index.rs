@@ -168,7 +168,7 @@ impl Recipe<'_> {
         if let Err(reason) = self.admission.admit(&mut document) {
             return Ok(Err(Quarantined::of(document.source, reason)));
         }
-        if let Some(level) = self.levels.and_then(|levels| levels.get(&document.source.doc_id)) {
+        if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
             document.promotion_level = Some(level.clone());
         }
         let chunks = chunk::chunk(&document, self.spec, self.sizer)?;

@@ -17,7 +17,7 @@ fn standard() -> Filter {
 }
 
 fn ids(found: &Discovery) -> Vec<&str> {
-    found.sources.iter().map(|source| source.doc_id.as_str()).collect()
+    found.sources.iter().map(|source| &*source.doc_id).collect()
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn several_roots_single_files_and_collections() {
     let file = Root::new(two.path().join("notes.xyz"));
     let found = find(&[Root::new(one.path()), named, file], &standard());
     assert_eq!(ids(&found), ["a.md", "notes.xyz", "wiki:a.md"]);
-    let collections: Vec<_> = found.sources.iter().map(|source| source.collection.as_str()).collect();
+    let collections: Vec<_> = found.sources.iter().map(|source| &*source.collection).collect();
     assert_eq!(collections, ["default", "default", "wiki"]);
 }
 

@@ -32,6 +32,7 @@ mod jobs;
 mod kernels;
 mod lifecycle;
 mod links;
+mod memory;
 mod models;
 mod normalize;
 mod powershell;

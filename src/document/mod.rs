@@ -18,6 +18,7 @@ mod tag;
 mod text;
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -340,7 +341,7 @@ impl Document {
         // A heading is recorded when it ends, after the elements inside it.
         parsed.anchors.sort_by_key(|(_, at)| *at);
         let sections = sections(&text, &body, &mut parsed.headings);
-        let leveled = source.collection != EXTERNAL;
+        let leveled = *source.collection != *EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
         let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
         let title = front.title.or_else(|| titles.next().map(|section| section.title.clone()));
@@ -386,10 +387,11 @@ impl Document {
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         let bytes = text.len() as u64;
         let source = Source {
-            doc_id: path.to_owned(),
-            collection: DEFAULT_COLLECTION.to_owned(),
-            path: path.to_owned(),
-            file: path.into(),
+            doc_id: path.into(),
+            collection: DEFAULT_COLLECTION.into(),
+            path: path.into(),
+            root: Path::new(path).into(),
+            is_root: true,
             bytes,
             modified_micros: None,
         };

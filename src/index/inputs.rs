@@ -72,6 +72,6 @@ impl Inputs {
 /// Reads a document once to see what it is: the BLAKE3 of its file in hexadecimal, `None` if it cannot be read.
 pub(super) fn look_at(source: &Source) -> Option<String> {
     let mut hasher = Hasher::new();
-    hasher.update_reader(File::open(&source.file).ok()?).ok()?;
+    hasher.update_reader(File::open(source.file()).ok()?).ok()?;
     Some(hasher.finalize().to_hex().to_string())
 }

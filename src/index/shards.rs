@@ -199,7 +199,7 @@ pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop:
         let is_there = there.is_some_and(|there| work::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
         for (source, content) in part.sources.iter().zip(contents) {
-            let before = known.remove(&source.doc_id);
+            let before = known.remove(&*source.doc_id);
             // A part that is there has no document that is not as it was, those that cannot be read included.
             let same = is_there || (before.is_some() && before == content);
             let count = if same {

@@ -57,11 +57,12 @@ pub(super) fn find(job: &Job, out: &Path, promotions: &BTreeMap<String, String>)
         parts[store::file_of(&source.doc_id, files)].sources.push(source);
     }
     for part in &mut parts {
-        let passed_over = part.passed_over.iter().map(|row| (&row.doc_id, &row.collection));
-        let documents = part.sources.iter().map(|source| (&source.doc_id, &source.collection)).chain(passed_over);
+        let passed_over = part.passed_over.iter().map(|row| (&*row.doc_id, &*row.collection));
+        let documents = part.sources.iter().map(|source| (&*source.doc_id, &*source.collection)).chain(passed_over);
         let leveled = documents.filter(|(_, collection)| *collection != EXTERNAL);
-        let promoted = leveled.filter_map(|(id, _)| Some((id.clone(), promotions.get(id)?.clone())));
+        let promoted = leveled.filter_map(|(id, _)| Some((id.to_owned(), promotions.get(id)?.clone())));
         part.inputs.promotions = promoted.collect();
+        part.sources.shrink_to_fit();
     }
     Ok(parts)
 }

@@ -177,9 +177,9 @@ impl ChunkRow {
         let images = inside().filter(|link| link.kind == LinkKind::Image);
         Ok(Self {
             chunk_id: chunk.id.clone(),
-            doc_id: document.source.doc_id.clone(),
-            collection: document.source.collection.clone(),
-            path: document.source.path.clone(),
+            doc_id: document.source.doc_id.to_string(),
+            collection: document.source.collection.to_string(),
+            path: document.source.path.to_string(),
             chunk_index: int(chunk.index),
             section_index: int(chunk.section_index),
             sub_index: chunk.sub_index.map(int),
@@ -229,9 +229,9 @@ impl DocumentRow {
     #[must_use]
     pub fn new(document: &Document, chunks: usize) -> Self {
         Self {
-            doc_id: document.source.doc_id.clone(),
-            collection: document.source.collection.clone(),
-            path: document.source.path.clone(),
+            doc_id: document.source.doc_id.to_string(),
+            collection: document.source.collection.to_string(),
+            path: document.source.path.to_string(),
             title: document.title.clone(),
             bytes: i64::try_from(document.bytes).unwrap_or(i64::MAX),
             lines: int(document.lines()),

@@ -105,7 +105,7 @@ pub fn verify(root: &Path, corpus: Option<&[Root]>) -> Result<Verification> {
 fn sources(roots: &[Root], out: &Path) -> Result<HashMap<String, Source>> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(roots, &filter, &[out.to_owned()])?;
-    Ok(found.sources.into_iter().map(|source| (source.doc_id.clone(), source)).collect())
+    Ok(found.sources.into_iter().map(|source| (source.doc_id.to_string(), source)).collect())
 }
 
 /// What a part's files gave; what could not be read is `None`.

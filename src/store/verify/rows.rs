@@ -162,9 +162,9 @@ fn is_id(id: &str, collection: &str, path: &str) -> bool {
 fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
     let Some(source) = source else { return Some("is no longer in the corpus".to_owned()) };
     match corpus::read(source.clone()) {
-        Err(skipped) => Some(format!("its file {} now {}", source.file.display(), skipped.reason)),
+        Err(skipped) => Some(format!("its file {} now {}", source.file().display(), skipped.reason)),
         Ok((_, content)) if content.hash != hash => {
-            Some(format!("its file {} has changed since it was indexed", source.file.display()))
+            Some(format!("its file {} has changed since it was indexed", source.file().display()))
         }
         Ok(_) => None,
     }

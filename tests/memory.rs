@@ -1,0 +1,53 @@
+//! Memory does not grow with the corpus: ten times as many documents, about the same peak.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{folder, program, write};
+
+/// The most memory that indexing `corpus` took at any time, in kB.
+fn peak(home: &Path, corpus: &str) -> u64 {
+    let mut command = program(home);
+    command.args(["index", corpus, "-o", "out", "--embedder", "fake", "--progress", "never", "--fresh"]);
+    // Large enough parts, so that what is bounded is full with one corpus already.
+    command.args(["--files", "2"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    // The kernel keeps the highest value, and a process that has ended has none: the last look comes close to it.
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak = peak.max(line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse().unwrap()));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_times_the_corpus_takes_the_same_memory() {
+    let home = folder(&[]);
+    for number in 0..800 {
+        let section = |i: usize| {
+            let text = format!("Word {i} of page {number} and what follows from it. ").repeat(25);
+            format!("## Section {i}\n\n{text}\n\nSee [there]({}.md#section-{i}).\n\n", number + 1)
+        };
+        let text: String = (0..20).map(section).collect();
+        write(home.path(), &format!("once/0/{number}.md"), format!("# Page {number}\n\n{text}").as_bytes());
+    }
+    for copy in 0..10 {
+        fs::create_dir_all(home.path().join(format!("tenfold/{copy}"))).unwrap();
+        for number in 0..800 {
+            let [from, to] = [format!("once/0/{number}.md"), format!("tenfold/{copy}/{number}.md")];
+            fs::hard_link(home.path().join(from), home.path().join(to)).unwrap();
+        }
+    }
+    let [once, tenfold] = ["once", "tenfold"].map(|corpus| peak(home.path(), corpus));
+    eprintln!("memory: {once} kB for a corpus, {tenfold} kB for ten of it");
+    assert!(once > 10_000, "the peak was seen");
+    assert!(tenfold * 100 < once * 115, "{once} kB for a corpus, {tenfold} kB for ten of it");
+}
