@@ -459,6 +459,7 @@ pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) 
     let mut staging = Staging::open(out, Arc::clone(disk))?;
     if let Some(manifest) = plan.committed(out)? {
         let quarantined = store::quarantined(out, &manifest)?;
+        staging.discard()?;
         store::forget_attempts(out, &id, &**disk);
         return Ok(Report::of_commit(manifest, quarantined, started.elapsed()));
     }

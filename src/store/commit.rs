@@ -194,9 +194,19 @@ impl Staging {
         self.end_commit()
     }
 
+    /// Ends without a commit: nothing of what is staged is needed.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn discard(self) -> Result<()> {
+        self.sweep();
+        let folder = self.workspace.folder();
+        self.disk.remove_dir_all(folder).map_err(Error::io("remove", folder))
+    }
+
     /// What follows the commit; a run that was killed there leaves it to the next one.
     fn end_commit(&self) -> Result<()> {
-        if !self.workspace.staged(CARD).exists() || self.workspace.staged(manifest::FILE).exists() {
+        if !is_committed(&self.root) {
             return Ok(());
         }
         self.place(QUARANTINE)?;
@@ -227,6 +237,17 @@ impl Staging {
             }
         }
     }
+}
+
+/// Whether the end of a commit waits in the staging folder: the card is there, and the manifest is in place. After a crash
+/// a file system may know a file that was renamed by both of its names.
+pub(super) fn is_committed(root: &Path) -> bool {
+    let staged = root.join(STAGING);
+    let is_placed = match fs::read(staged.join(manifest::FILE)) {
+        Ok(manifest) => fs::read(root.join(manifest::FILE)).is_ok_and(|placed| placed == manifest),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    staged.join(CARD).exists() && is_placed
 }
 
 /// A folder for one attempt at a shard of a plan. It needs no lock: nobody else works in it.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::commit::{self, Staging};
 use super::lock::Lock;
 use super::workspace::receipts;
-use super::{Dataset, Disk, Manifest, Part, manifest};
+use super::{Dataset, Disk, Manifest, Part};
 use crate::error::{Error, Result};
 
 /// A kind of leftover. Adding one is an entry in [`KINDS`].
@@ -146,7 +146,7 @@ pub(super) fn leftovers(root: &Path, manifest: Option<&Manifest>) -> Vec<Leftove
 /// The folder in which the end of a commit waits for the next run: what is staged there is the snapshot's already.
 pub(super) fn pending(root: &Path) -> Option<PathBuf> {
     let folder = root.join(commit::STAGING);
-    (folder.join(commit::CARD).exists() && !folder.join(manifest::FILE).exists()).then_some(folder)
+    commit::is_committed(root).then_some(folder)
 }
 
 /// The staging folder, if a run that is not committed has left it.
