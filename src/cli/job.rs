@@ -217,23 +217,25 @@ fn describe(report: &Report, out: &str) -> String {
         ),
         format!("  chunked    {}", report.manifest.spec.text),
         format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
-        format!(
+    ];
+    if report.chunks_kept > 0 {
+        lines.push(format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+    }
+    if report.texts_cached > 0 {
+        lines.push(format!("  cached     {} texts had their vectors in the cache", report.texts_cached));
+    }
+    if report.texts_embedded > 0 {
+        lines.push(format!(
             "  embedded   {}: {} texts, {tokens_read} tokens, {:.0} tokens/s",
             report.manifest.model.id,
             report.texts_embedded,
             rate(tokens_read, seconds_embedding)
-        ),
-        format!(
-            "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
-        ),
-        format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)),
-    ];
-    if report.chunks_kept > 0 {
-        lines.insert(3, format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+        ));
     }
-    if report.texts_cached > 0 {
-        lines.push(format!("  cached     {} texts more had their vectors in the cache", report.texts_cached));
-    }
+    lines.push(format!(
+        "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
+    ));
+    lines.push(format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)));
     if counts.truncated > 0 {
         lines.push(format!(
             "  truncated  {} chunks are longer than the {} tokens the model reads (column `truncated`)",

@@ -183,11 +183,11 @@ impl Staging {
                 self.disk.rename(&from, &path).map_err(Error::io("rename to", &path))?;
             }
         }
-        for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
-            self.sync(&folder)?;
-            self.sync(folder.parent().unwrap_or(&self.root))?;
+        let folders: BTreeSet<&Path> =
+            manifest::FOLDERS.iter().flat_map(|folder| Path::new(folder).ancestors()).collect();
+        for folder in folders.into_iter().rev() {
+            self.sync(&self.root.join(folder))?;
         }
-        self.sync(&self.root)?;
         let path = self.root.join(manifest::FILE);
         self.disk.rename(&self.workspace.staged(manifest::FILE), &path).map_err(Error::io("rename to", &path))?;
         self.sync(&self.root)?;
