@@ -42,6 +42,7 @@ mod properties;
 mod readers;
 mod replay;
 mod scifact;
+mod search;
 mod security;
 mod settings;
 mod shards;

@@ -51,6 +51,12 @@ impl Dataset {
         &self.manifest
     }
 
+    /// What tells this snapshot from every other: BLAKE3 of the manifest as this chunkmill writes it, in hexadecimal.
+    #[must_use]
+    pub fn snapshot(&self) -> String {
+        blake3::hash(self.manifest.to_json().as_bytes()).to_hex().to_string()
+    }
+
     /// The files of a table, in order.
     pub fn files(&self, table: Table) -> impl Iterator<Item = &FileEntry> {
         self.manifest.files.iter().filter(move |file| file.table == table.name())
