@@ -171,9 +171,7 @@ fn latency(c: &mut Criterion) {
     timed("take the keyword index from the cache", &mut || again.prepare(Mode::Keyword).unwrap());
     drop(again);
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
-    for (mode, texts) in
-        [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)]
-    {
+    for (mode, texts) in [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)] {
         let mut times: Vec<Duration> = Vec::new();
         for question in &questions {
             let start = Instant::now();
