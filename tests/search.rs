@@ -238,7 +238,7 @@ fn filters_come_before_the_best_are_chosen() {
             "several at once",
             Filter {
                 tags: strings(&["green"]),
-                paths: paths("ab/"),
+                paths: paths("a/b/"),
                 promotion_levels: strings(&["draft"]),
                 ..Filter::default()
             },
@@ -252,12 +252,12 @@ fn filters_come_before_the_best_are_chosen() {
             expected = by_hand(&searcher, &vector, |row| {
                 let document = place(row).document;
                 document.tags.contains(&"green".to_owned())
-                    && document.path.starts_with("ab/")
+                    && document.path.starts_with("a/b/")
                     && document.promotion_level.as_deref() == Some("draft")
             });
         }
         assert!(name == "nothing fits" || expected.len() >= 3, "{name}: {}", expected.len());
-        assert!(expected.len() < searcher.len() / 2 * 2 - 1, "{name} leaves something out");
+        assert!(expected.len() < searcher.len(), "{name} leaves something out");
         let in_all = expected.len();
         expected.truncate(9);
         let with = |mode| Query { filter: filter.clone(), ..query(mode, "apples", Some(&vector), 9) };
@@ -393,7 +393,7 @@ fn no_query_is_a_syntax_error() {
         searcher.search(&query(Mode::Keyword, text, None, 5)).unwrap();
     }
     let plain = searcher.search(&query(Mode::Keyword, "apples part", None, 50)).unwrap();
-    let noisy = searcher.search(&query(Mode::Keyword, "+part^9 AND:\"apples\" (Apples)", None, 50)).unwrap();
+    let noisy = searcher.search(&query(Mode::Keyword, "+part^~ AND:\"apples\" (Apples)", None, 50)).unwrap();
     assert!(!plain.is_empty());
     assert_eq!(plain, noisy[..plain.len().min(noisy.len())], "`and` is a word like others, and none is special");
     assert!(searcher.search(&query(Mode::Keyword, "?!", None, 5)).unwrap().is_empty());

@@ -76,10 +76,8 @@ impl RetrievalArgs {
         })?;
         use_threads(config.threads)?;
         let filter = self.filter.filter()?;
-        let vector = match config.mode.needs_vector() {
-            true => Some(embed(&self.query, dataset.manifest(), &config, named)?),
-            false => None,
-        };
+        let embed = || embed(&self.query, dataset.manifest(), &config, named);
+        let vector = config.mode.needs_vector().then(embed).transpose()?;
         let searcher = Searcher::open(dataset, config.keyword_cache)?;
         let query = Query {
             mode: config.mode,
