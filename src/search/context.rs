@@ -7,7 +7,7 @@
 //! headings a passage stands under are in the line above it. What is counted is the whole text that
 //! the reader gets, labels and all, in `cl100k_base` tokens.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Context {
     pub budget: usize,
     /// Tokens of `text`: `cl100k_base`, exactly.
     pub tokens: usize,
-    /// Hits that had no room, or the text of another.
+    /// Hits that had no room, or the text of another document's.
     pub left_out: usize,
     /// All passages with their labels, as they are handed to the reader.
     pub text: String,
@@ -78,11 +78,13 @@ impl Searcher {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows.fetch(&self.dataset, &rows, ["content"])?;
         let mut pieces = Vec::new();
-        let mut known = HashSet::new();
+        let mut known = HashMap::new();
         for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
             let place = self.place(found.row);
             let text = content.get(place.prefix_len as usize..).unwrap_or_default();
-            if !text.trim().is_empty() && known.insert(blake3::hash(text.as_bytes())) {
+            // A document that repeats itself is not cut to pieces; one that repeats another is left out.
+            let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
+            if !text.trim().is_empty() && **first == place.document.doc_id {
                 pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
             }
         }

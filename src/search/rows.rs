@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
 use super::top::Scored;
@@ -160,24 +161,15 @@ impl Rows {
         let mut wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let mut texts = HashMap::new();
-        for (index, file) in dataset.files(Table::Chunks).enumerate() {
-            let of_file = self.of_file(index);
-            let from = wanted.partition_point(|&row| row < of_file.start);
-            let to = wanted.partition_point(|&row| row < of_file.end);
-            let mut here = wanted[from..to].iter();
-            if from == to {
-                continue;
-            }
-            let ranges = wanted[from..to].iter().map(|row| row - of_file.start..row - of_file.start + 1).collect();
-            for batch in dataset.read(file, &columns, Some(ranges))? {
-                let batch = Columns { dataset, file, batch: batch? };
-                let found: Vec<StringArray> = columns.iter().map(|name| batch.text(name)).collect::<Result<_>>()?;
-                for (at, &row) in (0..batch.batch.num_rows()).zip(here.by_ref()) {
-                    texts.insert(row, std::array::from_fn::<_, N, _>(|column| found[column].value(at).to_owned()));
-                }
-            }
-        }
+        let files: Vec<(usize, &FileEntry)> = dataset.files(Table::Chunks).enumerate().collect();
+        let of_file = |&(index, file): &(usize, &FileEntry)| {
+            let rows = self.of_file(index);
+            let from = wanted.partition_point(|&row| row < rows.start);
+            let to = wanted.partition_point(|&row| row < rows.end);
+            fetch_from(dataset, file, rows.start, &wanted[from..to], columns)
+        };
+        let texts: Vec<Vec<(usize, [String; N])>> = files.par_iter().map(of_file).collect::<Result<_>>()?;
+        let texts: HashMap<usize, [String; N]> = texts.into_iter().flatten().collect();
         let text = |row: &u32| texts.get(&(*row as usize)).cloned();
         rows.iter().map(text).collect::<Option<_>>().ok_or_else(|| Error::Dataset {
             path: dataset.root().to_owned(),
@@ -245,6 +237,30 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+/// Columns of text of some rows of one file, whose first row has the number `first`.
+fn fetch_from<const N: usize>(
+    dataset: &Dataset,
+    file: &FileEntry,
+    first: usize,
+    rows: &[usize],
+    columns: [&'static str; N],
+) -> Result<Vec<(usize, [String; N])>> {
+    let mut texts = Vec::with_capacity(rows.len());
+    if rows.is_empty() {
+        return Ok(texts);
+    }
+    let ranges = rows.iter().map(|row| row - first..row - first + 1).collect();
+    let mut rows = rows.iter();
+    for batch in dataset.read(file, &columns, Some(ranges))? {
+        let batch = Columns { dataset, file, batch: batch? };
+        let found: Vec<StringArray> = columns.iter().map(|name| batch.text(name)).collect::<Result<_>>()?;
+        for (at, &row) in (0..batch.batch.num_rows()).zip(rows.by_ref()) {
+            texts.push((row, std::array::from_fn(|column| found[column].value(at).to_owned())));
+        }
+    }
+    Ok(texts)
 }
 
 fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<DocumentInfo>>) -> Result<()> {
