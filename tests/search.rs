@@ -737,8 +737,9 @@ proptest! {
         seed in 0_usize..1000, step in 1_usize..7, budget in 0_usize..900,
     ) {
         use std::sync::OnceLock;
-        static SEARCHER: OnceLock<(TempDir, Searcher, Vec<(String, String)>)> = OnceLock::new();
-        let (_, searcher, _) = SEARCHER.get_or_init(|| context_searcher("ragdocs min=20 max=200 overlap=60"));
+        static SEARCHER: OnceLock<(TempDir, Searcher)> = OnceLock::new();
+        let open = |(home, searcher, _)| (home, searcher);
+        let (_, searcher) = SEARCHER.get_or_init(|| open(context_searcher("ragdocs min=20 max=200 overlap=60")));
         let rows = (0..searcher.len()).map(|at| (seed + at * step) % searcher.len()).take(40);
         let mut seen = HashSet::new();
         let found: Vec<Found> = rows

@@ -10,7 +10,7 @@ use crate::error::exit;
 pub(super) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,
-    /// Most cl100k_base tokens of all that is printed
+    /// Most tokens (cl100k) of all that is printed
     #[arg(long, value_name = "N", default_value = "2000")]
     budget: NonZeroUsize,
     /// How many of the best chunks are considered

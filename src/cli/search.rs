@@ -3,7 +3,7 @@
 use super::print;
 use super::retrieval::RetrievalArgs;
 use crate::error::exit;
-use crate::search::{DocumentHit, Hit, Show};
+use crate::search::{DocumentHit, Hit, Searcher, Show};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -24,7 +24,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let (k, show) = (args.k, args.show);
     if show == Show::Documents {
-        let documents = args.retrieval.ask(k, |searcher, query| searcher.documents(query))?;
+        let documents = args.retrieval.ask(k, Searcher::documents)?;
         for document in &documents {
             print(if args.json { serde_json::to_string(document)? } else { document_in_words(document) })?;
         }
@@ -41,7 +41,7 @@ fn in_words(hit: &Hit) -> String {
     let Hit { rank, score, citation, header_path, .. } = hit;
     let document = hit.document.as_ref().map(|document| {
         let title = document.title.as_deref().unwrap_or_default();
-        let tags = document.tags.iter().map(|tag| format!(" #{tag}")).collect::<String>();
+        let tags = document.tags.iter().flat_map(|tag| [" #", tag]).collect::<String>();
         format!("    {title} ({} lines, {} chunks){tags}\n", document.lines, document.chunk_count)
     });
     format!(
@@ -54,11 +54,11 @@ fn in_words(hit: &Hit) -> String {
 fn document_in_words(hit: &DocumentHit) -> String {
     let DocumentHit { rank, score, document, chunks } = hit;
     let title = document.title.as_deref().unwrap_or_default();
-    let mut text = format!("{rank:>2}. {score:.4}  {}  {title}\n", document.path);
-    for Hit { score, citation, header_path, content, .. } in chunks {
-        text.push_str(&format!("    {score:.4}  {citation}  {header_path}\n        {}\n", beginning(content)));
-    }
-    text
+    let head = format!("{rank:>2}. {score:.4}  {}  {title}\n", document.path);
+    let chunk = |Hit { score, citation, header_path, content, .. }: &Hit| {
+        format!("    {score:.4}  {citation}  {header_path}\n        {}\n", beginning(content))
+    };
+    [head].into_iter().chain(chunks.iter().map(chunk)).collect()
 }
 
 /// The first words of a text, on one line.

@@ -27,7 +27,7 @@ const HASH: usize = 32;
 const KEPT: usize = 16;
 
 /// How old a file under its first name is before it counts as left behind.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED: Duration = Duration::from_hours(1);
 
 /// How the names of our files begin and end.
 const PREFIX: &str = "keywords-";

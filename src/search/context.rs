@@ -99,11 +99,12 @@ impl Searcher {
                 }
             }
         }
-        if let (true, Some(best)) = (taken.is_empty(), pieces.first()) {
-            if let Some(start) = first_lines(best, budget)? {
-                packed = start;
-                taken.push(best);
-            }
+        if taken.is_empty()
+            && let Some(best) = pieces.first()
+            && let Some(start) = first_lines(best, budget)?
+        {
+            packed = start;
+            taken.push(best);
         }
         let Packed { passages, text, tokens } = packed;
         Ok(Context { budget, tokens, left_out: found.len() - taken.len(), text, passages })
@@ -145,8 +146,10 @@ fn first_lines(piece: &Piece<'_>, budget: usize) -> Result<Option<Packed>> {
         let mut place = piece.place;
         place.end_byte = place.start_byte + text.len() as u64;
         place.end_line = place.start_line + u32::try_from(lines - 1).unwrap_or(u32::MAX);
-        let mut passages = passages(&[&Piece { text, place, ..*piece }]);
-        passages.iter_mut().for_each(|passage| passage.cut = true);
+        let mut passages = passages(&[&Piece { place, text, ..*piece }]);
+        for passage in &mut passages {
+            passage.cut = true;
+        }
         Packed::new(passages, budget)
     };
     let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
@@ -219,9 +222,8 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
 fn between(passage: &Passage, line: u32) -> &'static str {
     let ended = passage.content.ends_with('\n');
     match line.saturating_sub(passage.end_line) {
-        0 if ended => "",
+        0 | 1 if ended => "",
         0 => " ",
-        1 if ended => "",
         1 => "\n",
         _ if ended => "\n",
         _ => "\n\n",

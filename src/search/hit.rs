@@ -167,12 +167,11 @@ impl Searcher {
             let doc = self.rows.row(found.row).doc;
             match places.get(&doc) {
                 Some(&at) if query.min_score.is_some() => Vec::push(&mut order[at], found),
-                Some(_) => {}
                 None if order.len() < query.k => {
                     places.insert(doc, order.len());
                     order.push(vec![found]);
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
         let flat: Vec<Found> = order.iter().flatten().copied().collect();

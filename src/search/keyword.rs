@@ -51,7 +51,7 @@ pub(super) struct Keywords {
 
 impl std::fmt::Debug for Keywords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keywords").field("rows", &self.searcher.num_docs()).finish()
+        f.debug_struct("Keywords").field("rows", &self.searcher.num_docs()).finish_non_exhaustive()
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) struct Row {
 /// All chunks, in the order of the files, and all documents, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct Rows {
-    rows: Vec<Row>,
+    all: Vec<Row>,
     /// First row of each file, and one after the last.
     starts: Vec<usize>,
     headings: Vec<Headings>,
@@ -87,35 +87,35 @@ impl Rows {
             read_documents(dataset, file, &mut documents)?;
         }
         documents.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-        let mut all = Self { rows: Vec::new(), starts: vec![0], headings: Vec::new(), documents };
+        let mut read = Self { all: Vec::new(), starts: vec![0], headings: Vec::new(), documents };
         let mut known = HashMap::new();
         for file in dataset.files(Table::Chunks) {
-            all.read_chunks(dataset, file, &mut known)?;
-            if u64::try_from(all.rows.len() - all.starts[all.starts.len() - 1]) != Ok(file.rows) {
+            read.read_chunks(dataset, file, &mut known)?;
+            if u64::try_from(read.all.len() - read.starts[read.starts.len() - 1]) != Ok(file.rows) {
                 return Err(damaged(dataset, file, "it does not have the rows that the manifest says"));
             }
-            all.starts.push(all.rows.len());
+            read.starts.push(read.all.len());
         }
-        if u32::try_from(all.rows.len()).is_err() {
+        if u32::try_from(read.all.len()).is_err() {
             return Err(Error::Dataset {
                 path: dataset.root().to_owned(),
-                problem: format!("{} chunks are more than one search can hold", all.rows.len()),
+                problem: format!("{} chunks are more than one search can hold", read.all.len()),
                 help: "make several datasets, and search each".to_owned(),
             });
         }
-        Ok(all)
+        Ok(read)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.rows.len()
+        self.all.len()
     }
 
     pub(super) fn row(&self, row: u32) -> &Row {
-        &self.rows[row as usize]
+        &self.all[row as usize]
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter()
+        self.all.iter()
     }
 
     pub(super) fn headings(&self) -> &[Headings] {
@@ -146,7 +146,7 @@ impl Rows {
     }
 
     pub(super) fn scored(&self, row: usize, score: f64) -> Scored {
-        let Row { doc, position, .. } = self.rows[row];
+        let Row { doc, position, .. } = self.all[row];
         // There are not more rows than a `u32` counts: `load` refuses them.
         Scored { score, place: u64::from(doc) << 32 | u64::from(position), row: u32::try_from(row).unwrap_or(u32::MAX) }
     }
@@ -212,18 +212,17 @@ impl Rows {
                     path: texts_of(&heading_paths.value(at))
                         .ok_or_else(|| batch.damaged("`heading_path` is no text"))?,
                 };
-                let headings = match known.get(&headings) {
-                    Some(&number) => number,
-                    None => {
-                        let number = batch.small(known.len())?;
-                        self.headings.push(headings.clone());
-                        known.insert(headings, number);
-                        number
-                    }
+                let headings = if let Some(&number) = known.get(&headings) {
+                    number
+                } else {
+                    let number = batch.small(known.len())?;
+                    self.headings.push(headings.clone());
+                    known.insert(headings, number);
+                    number
                 };
                 let int = |column: &PrimitiveArray<Int64Type>| batch.small(column.value(at));
                 let byte = |column: &PrimitiveArray<Int64Type>| column.value(at).unsigned_abs();
-                self.rows.push(Row {
+                self.all.push(Row {
                     start_byte: byte(&start_byte),
                     end_byte: byte(&end_byte),
                     doc,

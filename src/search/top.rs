@@ -66,9 +66,9 @@ impl Top {
     }
 
     fn cut(&mut self) {
-        let Some(last) = self.k.checked_sub(1) else { return self.kept.clear() };
-        if self.kept.len() > last {
-            let (_, least, _) = self.kept.select_nth_unstable_by(last, Scored::order);
+        let Some(before) = self.k.checked_sub(1) else { return self.kept.clear() };
+        if self.kept.len() > before {
+            let (_, least, _) = self.kept.select_nth_unstable_by(before, Scored::order);
             self.least = Some(least.score);
             self.kept.truncate(self.k);
         }
