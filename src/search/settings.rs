@@ -103,8 +103,10 @@ pub struct FieldWeights {
 }
 
 impl Default for FieldWeights {
+    /// Headings count a quarter: most stand in the content too, and chunks under one heading share them. On
+    /// `datasets/larder`, that found more of the evidence than 0, 0.5 or 1.
     fn default() -> Self {
-        Self { content: Weight::ONE, headings: Weight::ONE, tags: Weight::ONE, aliases: Weight::ONE }
+        Self { content: Weight::ONE, headings: Weight(0.25), tags: Weight::ONE, aliases: Weight::ONE }
     }
 }
 
