@@ -126,9 +126,7 @@ fn a_promotion_reaches_shards_and_outlives_a_run_that_was_planned_before() {
     let plan = ok(home, &[&["plan", "-o", "out", "--shards", "1"], ROOTS, FAKE].concat());
     fs::write(home.join("plan.json"), plan).unwrap();
     ok(home, &["run", "--plan", "plan.json", "--shard", "1/1", "-o", "out"]);
-    for number in 0..10 {
-        ok(home, &["promote", "out", &format!("{number}.md"), "later"]);
-    }
+    ok(home, &["promote", "out", "2.md", "later"]);
     let (code, _, err) = run(home, &["commit", "--plan", "plan.json", "-o", "out"]);
     assert_eq!(code, 5, "{err}");
     assert!(levels(home, "out", "2.md").iter().all(|row| row.ends_with(": later")));

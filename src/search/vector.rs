@@ -158,6 +158,6 @@ fn damaged(file: &FileEntry, problem: &str) -> Error {
     Error::Dataset {
         path: file.path.clone().into(),
         problem: problem.to_owned(),
-        help: "the dataset is damaged: index the corpus again".to_owned(),
+        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
     }
 }
