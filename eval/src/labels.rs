@@ -161,7 +161,8 @@ impl LabelSet {
         let found = corpus::discover(&[Root::new(self.path.join("corpus"))], &filter, &[])?;
         let documents = found.sources.len();
         let read = found.sources.into_iter().filter_map(|source| corpus::read(source).ok());
-        let texts: BTreeMap<String, String> = read.map(|(source, content)| (source.doc_id, content.text)).collect();
+        let texts: BTreeMap<String, String> =
+            read.map(|(source, content)| (source.doc_id.to_string(), content.text)).collect();
         let mut verification = Verification { documents, ..Verification::default() };
         for query in &self.queries {
             for reference in &query.references {
