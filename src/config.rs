@@ -20,7 +20,7 @@ use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::options::{Globs, options};
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
-use crate::store::{EmbeddingType, FloatEncoding, Output};
+use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -305,11 +305,11 @@ impl Options {
     pub fn resolve(self) -> Result<Config> {
         let spec = Spec::resolve(&self.chunking)?;
         let files = self.output.files.map_or(DEFAULT_FILES, NonZeroUsize::get);
-        if files > 99_999 {
+        if files > MAX_FILES {
             return Err(Error::Setting {
                 origin: "files".to_owned(),
                 problem: format!("{files} do not fit the file names"),
-                help: "use at most 99999".to_owned(),
+                help: format!("use at most {MAX_FILES}"),
             });
         }
         let cache_size = self.embedding.embedding_cache_size.unwrap_or(cache::DEFAULT_LIMIT);

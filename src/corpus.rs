@@ -165,21 +165,23 @@ impl Source {
 #[derive(Debug)]
 pub struct Quarantined {
     /// Id of the document.
-    pub doc_id: String,
+    pub doc_id: Arc<str>,
     /// Name of the root it came from.
-    pub collection: String,
+    pub collection: Arc<str>,
     /// Path below the root.
-    pub path: String,
+    pub path: Arc<str>,
     /// Why it was passed over.
     pub reason: Skip,
+    /// BLAKE3 of what was read of it, in hexadecimal; `None` if nothing was.
+    pub hash: Option<String>,
 }
 
 impl Quarantined {
-    /// A document that is passed over for this reason.
+    /// A document that is passed over for this reason, after what was read of it.
     #[must_use]
-    pub fn of(source: Source, reason: Skip) -> Self {
+    pub fn of(source: Source, reason: Skip, hash: Option<String>) -> Self {
         let Source { doc_id, collection, path, .. } = source;
-        Self { doc_id: (*doc_id).into(), collection: (*collection).into(), path: (*path).into(), reason }
+        Self { doc_id, collection, path, reason, hash }
     }
 }
 
@@ -316,8 +318,8 @@ fn slashed(path: &Path) -> Option<String> {
 
 impl Discovery {
     fn quarantine(&mut self, root: &Root, path: String, reason: Skip) {
-        let doc_id = root.doc_id(&path);
-        self.quarantined.push(Quarantined { doc_id, collection: root.collection.clone(), path, reason });
+        let (doc_id, collection) = (root.doc_id(&path).into(), root.collection.as_str().into());
+        self.quarantined.push(Quarantined { doc_id, collection, path: path.into(), reason, hash: None });
     }
 
     fn unreadable(&mut self, root: &Root, canonical: &Path, error: &ignore::Error) {
@@ -381,26 +383,28 @@ pub struct Content {
 /// A [`Skip`], with the source, if the file cannot be read or is not UTF-8 (or UTF-16 with a
 /// byte order mark).
 pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
-    match read_file(&source.file()) {
-        Ok(content) => Ok((source, content)),
-        Err(reason) => Err(Quarantined::of(source, reason)),
+    let bytes = match fs::read(source.file()) {
+        Ok(bytes) => bytes,
+        Err(error) => return Err(Quarantined::of(source, Skip::Unreadable(error), None)),
+    };
+    let hash = blake3::hash(&bytes).to_hex().to_string();
+    let size = bytes.len() as u64;
+    match decode(bytes) {
+        Ok(text) => Ok((source, Content { text, hash, bytes: size })),
+        Err(reason) => Err(Quarantined::of(source, reason, Some(hash))),
     }
 }
 
-fn read_file(file: &Path) -> Result<Content, Skip> {
-    let bytes = fs::read(file).map_err(Skip::Unreadable)?;
+fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Skip::TooLarge { bytes: bytes.len() as u64, limit: MAX_BYTES });
     }
-    let hash = blake3::hash(&bytes).to_hex().to_string();
-    let size = bytes.len() as u64;
-    let text = match bytes.as_slice() {
-        [0xFF, 0xFE, rest @ ..] => utf16("UTF-16LE", rest, u16::from_le_bytes)?,
-        [0xFE, 0xFF, rest @ ..] => utf16("UTF-16BE", rest, u16::from_be_bytes)?,
+    match bytes.as_slice() {
+        [0xFF, 0xFE, rest @ ..] => utf16("UTF-16LE", rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16("UTF-16BE", rest, u16::from_be_bytes),
         _ => String::from_utf8(bytes)
-            .map_err(|e| Skip::Encoding { encoding: "UTF-8", offset: e.utf8_error().valid_up_to() })?,
-    };
-    Ok(Content { text, hash, bytes: size })
+            .map_err(|error| Skip::Encoding { encoding: "UTF-8", offset: error.utf8_error().valid_up_to() }),
+    }
 }
 
 fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Skip> {

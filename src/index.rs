@@ -166,7 +166,7 @@ impl Recipe<'_> {
         };
         let mut document = Document::parse(source, content);
         if let Err(reason) = self.admission.admit(&mut document) {
-            return Ok(Err(Quarantined::of(document.source, reason)));
+            return Ok(Err(Quarantined::of(document.source, reason, Some(document.content_hash))));
         }
         if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
             document.promotion_level = Some(level.clone());
@@ -227,7 +227,7 @@ pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, wa
     // The others.
     let to_build: Vec<_> = parts.into_iter().enumerate().filter(|(index, _)| finished[*index].is_none()).collect();
     let earlier = match earlier {
-        Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest)?,
+        Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest),
         _ => None,
     };
     let (workspace, manifest_so_far) = (staging.workspace(), &manifest);

@@ -118,7 +118,7 @@ fn links_are_never_followed() {
     symlink(path.join("data.rst"), path.join("renamed.md")).unwrap();
     let found = find(&[Root::new(path)], &standard());
     assert_eq!(ids(&found), ["a.md", "sub/b.md"]);
-    let passed: Vec<_> = found.quarantined.iter().map(|q| (q.path.as_str(), q.reason.code())).collect();
+    let passed: Vec<_> = found.quarantined.iter().map(|q| (&*q.path, q.reason.code())).collect();
     assert_eq!(
         passed,
         [("broken.md", "symlink"), ("leak", "symlink"), ("leak.md", "symlink"), ("renamed.md", "symlink")]

@@ -126,9 +126,7 @@ fn a_promotion_reaches_shards_and_outlives_a_run_that_was_planned_before() {
     let plan = ok(home, &[&["plan", "-o", "out", "--shards", "1"], ROOTS, FAKE].concat());
     fs::write(home.join("plan.json"), plan).unwrap();
     ok(home, &["run", "--plan", "plan.json", "--shard", "1/1", "-o", "out"]);
-    for number in 0..10 {
-        ok(home, &["promote", "out", &format!("{number}.md"), "later"]);
-    }
+    ok(home, &["promote", "out", "2.md", "later"]);
     let (code, _, err) = run(home, &["commit", "--plan", "plan.json", "-o", "out"]);
     assert_eq!(code, 5, "{err}");
     assert!(levels(home, "out", "2.md").iter().all(|row| row.ends_with(": later")));
@@ -200,4 +198,24 @@ fn what_is_not_there_cannot_be_deleted() {
     refused(home, &["delete", "out", "--collection", "none"], "no document of a collection `none`");
     let (code, _, err) = run(home, &["delete", "out"]);
     assert_eq!(code, 2, "{err}");
+}
+
+#[test]
+fn a_manifest_with_impossible_numbers_is_refused_before_anything_is_changed() {
+    let home = corpus();
+    let home = home.path();
+    index(home, "out", &["--files", "3"]);
+    let path = home.join("out/manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for files in ["0", "4", "100000", "18446744073709551615"] {
+        fs::write(&path, text.replace("\"files\": 3", &format!("\"files\": {files}"))).unwrap();
+        let before = tree(&home.join("out"));
+        for args in [&["promote", "out", "3.md", "important"][..], &["stats", "out"], &["gc", "out"]] {
+            let (code, _, err) = run(home, args);
+            assert!(code == 5 && err.contains("is damaged"), "{args:?} with {files} files: {code}: {err}");
+        }
+        assert!(tree(&home.join("out")) == before);
+    }
+    fs::write(&path, text).unwrap();
+    ok(home, &["promote", "out", "3.md", "important"]);
 }

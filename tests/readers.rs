@@ -11,7 +11,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::{default_model, finish, folder, json_lines, note, program, run};
+use crate::common::{default_model, finish, folder, json_lines, program, run};
+use crate::python::environment;
 
 /// The packages of every run, and those that only `make readers` adds.
 const LEAN: &[&str] = &["requirements.txt"];
@@ -26,38 +27,9 @@ fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers")
 }
 
-/// The Python of the environment with these packages, made once; `None` with a printed reason if it
-/// cannot be had. Two tests may want it at once, so one makes it and the other waits.
+/// The Python of the environment with these packages; `None` with a printed reason if it cannot be had.
 fn python(requirements: &[&str]) -> Option<PathBuf> {
-    static MAKING: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _one = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let files: Vec<PathBuf> = requirements.iter().map(|name| scripts().join(name)).collect();
-    let mut hasher = blake3::Hasher::new();
-    for file in &files {
-        hasher.update(&fs::read(file).unwrap());
-    }
-    let hash = hasher.finalize().to_hex().to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("readers-{}", &hash[..16]));
-    let python = folder.join("bin/python");
-    let complete = folder.join("complete");
-    let succeeds = |command: &mut Command| command.status().is_ok_and(|status| status.success());
-    if !complete.exists() {
-        let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"];
-        let mut pip = Command::new(&python);
-        pip.args(install);
-        for file in &files {
-            pip.arg("-r").arg(file);
-        }
-        let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)) && succeeds(&mut pip);
-        if !made {
-            let reason = format!("python3 with venv, and the packages of tests/readers/{requirements:?}, are needed");
-            assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{reason}");
-            note(&format!("SKIPPED: {reason}"));
-            return None;
-        }
-        fs::write(complete, "").unwrap();
-    }
-    Some(python)
+    environment(&requirements.iter().map(|name| scripts().join(name)).collect::<Vec<_>>())
 }
 
 /// What a script prints, run in this folder. It finds no one's settings, and leaves nothing in

@@ -73,22 +73,26 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
         assert_eq!(line.lines().count(), 1, "one line for the scheduler: {line}");
         serde_json::from_str::<Value>(&line).unwrap()
     };
-    // All at once; the third twice at once; the second is killed twice on its way.
-    let started = Instant::now();
-    let others = ["1/4", "3/4", "3/4", "4/4"].map(spawn);
-    let mut kills = 0;
-    for wait in [Duration::from_millis(30), Duration::from_millis(60)] {
+    // The second is killed twice: when it has begun, and when it has finished a part.
+    let attempts = home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap()));
+    let count = |begin: &str| {
+        let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let files: Vec<_> = below(&attempts).flat_map(|attempt| below(&attempt).collect::<Vec<_>>()).collect();
+        files.iter().filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(begin)).count()
+    };
+    for sign in ["unfinished-", "part-"] {
         let mut child = spawn("2/4");
-        while !home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap())).exists() {
-            assert!(started.elapsed() < Duration::from_secs(60), "no shard began");
+        let started = Instant::now();
+        while count(sign) == 0 {
+            assert!(started.elapsed() < Duration::from_secs(60), "no {sign}");
             std::thread::sleep(Duration::from_millis(1));
         }
-        std::thread::sleep(wait);
         child.kill().unwrap();
-        kills += usize::from(!child.wait().unwrap().success());
+        assert!(!child.wait().unwrap().success(), "it was at work when it was killed");
     }
-    let receipts = others.map(end);
-    assert!(kills > 0, "a shard was at work when it was killed");
+    let made_before = count("part-");
+    // The others at once, the third of them in two processes.
+    let receipts = ["1/4", "3/4", "3/4", "4/4"].map(spawn).map(end);
     for (receipt, shard) in receipts.iter().zip([1, 3, 3, 4]) {
         assert_eq!(
             (&receipt["plan"], &receipt["shard"], &receipt["parts"]),
@@ -101,7 +105,12 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
     assert_eq!(code, 5, "{err}");
     assert!(err.contains("these shards of the plan make: 2/4\n") && err.contains("--shard 2/4"), "{err}");
     assert!(!home.path().join("out/manifest.json").exists());
-    end(spawn("2/4"));
+    let third = end(spawn("2/4"));
+    assert_eq!(
+        third["parts_made"],
+        3 - made_before,
+        "what an attempt had finished before it was killed is not made again"
+    );
     let again = end(spawn("2/4"));
     assert_eq!((&again["parts_made"], &again["texts_embedded"]), (&0.into(), &0.into()), "it is there");
     ok(home.path(), &COMMIT);
@@ -114,6 +123,7 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
     assert_single(home.path(), &settings);
 }
 
+#[cfg(unix)]
 #[test]
 fn an_attempt_that_ends_after_the_commit_changes_nothing() {
     let home = folder(&[]);
@@ -124,19 +134,103 @@ fn an_attempt_that_ends_after_the_commit_changes_nothing() {
         write(home.path(), &format!("docs/{number}.md"), text.as_bytes());
     }
     let settings = ["--model", "tiny", "--files", "2", "--min", "1", "--max", "200", "--overlap", "0"];
-    plan(home.path(), 2, &settings);
-    receipt(home.path(), "2/2");
+    let planned = plan(home.path(), 2, &settings);
     let mut command = program(home.path());
     let late = command.args(shard("1/2")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // An ordinary run is faster than the late attempt, or slower: the dataset is the same.
-    ok(home.path(), &[&["index", "docs", "-o", "out"], &settings[..]].concat());
+    let attempts = home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap()));
+    while !attempts.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let signal = |name: &str| {
+        let id = late.id().to_string();
+        assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
+    };
+    signal("-STOP");
+    // gc leaves alone who is at work, even if it only stands still.
+    ok(home.path(), &["gc", "out", "--staging"]);
+    assert!(attempts.exists());
+    receipt(home.path(), "1/2");
+    receipt(home.path(), "2/2");
     ok(home.path(), &COMMIT);
+    assert_single(home.path(), &settings);
+    signal("-CONT");
     let (code, line, err) = finish(late.wait_with_output().unwrap());
     assert_eq!(code, 0, "{err}");
-    assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["shard"], 1);
-    let (code, _, err) = run(home.path(), &["gc", "out", "--staging"]);
-    assert_eq!(code, 0, "{err}");
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&line["shard"], &line["committed"]), (&1.into(), &true.into()));
     assert_single(home.path(), &settings);
+}
+
+#[test]
+fn a_commit_undoes_nothing_that_came_after_the_plan() {
+    for change in [&["promote", "out", "3.md", "important"][..], &["delete", "out", "--doc", "3.md"]] {
+        let home = corpus(12);
+        ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
+        put(home.path(), "docs/3.md", &page(3, 6));
+        plan(home.path(), 1, FAKE);
+        receipt(home.path(), "1/1");
+        ok(home.path(), change);
+        let before = tree(&home.path().join("out/data"));
+        let (code, _, err) = run(home.path(), &COMMIT);
+        assert_eq!(code, 5, "{err}");
+        assert!(err.contains("is not the one that the plan was made for"), "{err}");
+        assert!(tree(&home.path().join("out/data")) == before);
+    }
+}
+
+#[test]
+fn parts_of_documents_that_changed_meanwhile_are_passed_over() {
+    let home = corpus(6);
+    plan(home.path(), 1, FAKE);
+    receipt(home.path(), "1/1");
+    // As an earlier attempt would have left it that read a document while somebody worked on it.
+    let plans = fs::read_dir(home.path().join("out")).unwrap().map(|entry| entry.unwrap().path());
+    let attempts = plans.into_iter().find(|path| path.to_string_lossy().contains(".shards-")).unwrap();
+    let one = fs::read_dir(&attempts).unwrap().next().unwrap().unwrap().path();
+    for (name, bytes) in tree(&one) {
+        let bytes = if name.starts_with("part-") {
+            let mut receipt: Value = serde_json::from_slice(&bytes).unwrap();
+            receipt["record"]["inputs"] = "other".into();
+            serde_json::to_vec(&receipt).unwrap()
+        } else {
+            bytes
+        };
+        write(&attempts, &format!("0/{name}"), &bytes);
+    }
+    ok(home.path(), &COMMIT);
+    assert_single(home.path(), FAKE);
+}
+
+#[test]
+fn a_shard_that_would_cut_texts_fails_where_that_is_denied() {
+    let home = folder(&[("docs/long.md", &format!("# Long\n\n{}\n", "word ".repeat(600)))]);
+    let settings = ["--embedder", "fake", "--max", "4000"];
+    ok(home.path(), &[&["index", "docs", "-o", "out"], &settings[..]].concat());
+    let denied = [&settings[..], &["--deny-truncation"]].concat();
+    plan(home.path(), 1, &denied);
+    let (code, _, err) = run(home.path(), &shard("1/1"));
+    assert!(code == 5 && err.contains("longer than the"), "{code}: {err}");
+}
+
+#[test]
+fn gc_knows_what_a_commit_that_was_stopped_had_put_in_place() {
+    let home = corpus(12);
+    plan(home.path(), 2, FAKE);
+    // An abandoned first run can be cleaned away.
+    receipt(home.path(), "1/2");
+    ok(home.path(), &["gc", "out", "--staging"]);
+    assert_eq!(tree(&home.path().join("out")).len(), 0);
+    for which in ["1/2", "2/2"] {
+        receipt(home.path(), which);
+    }
+    let (name, bytes) =
+        tree(&home.path().join("out")).into_iter().find(|(name, _)| name.ends_with(".parquet")).unwrap();
+    let place = name.split('/').skip(2).collect::<Vec<_>>().join("/");
+    fs::remove_file(home.path().join("out").join(&name)).unwrap();
+    write(&home.path().join("out"), &place, &bytes);
+    ok(home.path(), &["gc", "out"]);
+    ok(home.path(), &COMMIT);
+    assert_single(home.path(), FAKE);
 }
 
 #[test]
@@ -190,17 +284,12 @@ fn what_does_not_fit_the_plan_is_refused() {
     // A dataset that another run has changed.
     ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
     put(home.path(), "docs/3.md", &page(3, 6));
-    let planned = plan(home.path(), 1, FAKE);
+    plan(home.path(), 1, FAKE);
     receipt(home.path(), "1/1");
-    let other = planned["parts"].as_array().unwrap().iter().position(|part| part["shard"].is_null()).unwrap();
-    for number in 0..12 {
-        let name = format!("{number}.md");
-        if chunkmill::store::file_of(&name, 8) == other {
-            put(home.path(), &format!("docs/{name}"), &page(number, 7));
-        }
-    }
+    put(home.path(), "docs/4.md", &page(4, 7));
     ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
     refused(&COMMIT, 5, "is not the one that the plan was made for");
+    refused(&shard("1/1"), 5, "is not the one that the plan was made for");
     // A plan that was tampered with, and what is none.
     let text = fs::read_to_string(home.path().join("plan.json")).unwrap();
     fs::write(home.path().join("plan.json"), text.replace("\"shards\": 1", "\"shards\": 2")).unwrap();
@@ -221,7 +310,6 @@ fn attempts_that_disagree_are_told_of() {
     for (name, bytes) in tree(&one) {
         write(&two, &name, &bytes);
     }
-    ok(home.path(), &["plan", "docs", "-o", "out", "--embedder", "fake"]);
     // The same part with another file: as if a processor had computed wrongly.
     let receipt = two.join("part-00000.json");
     let text = fs::read_to_string(&receipt).unwrap();

@@ -329,3 +329,26 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
     let names: Vec<String> = tree(&home.path().join("out")).into_iter().map(|(name, _)| name).collect();
     assert!(!names.iter().any(|name| name.starts_with('.')), "{names:?}");
 }
+
+#[test]
+fn a_document_that_could_not_be_read_for_a_moment_is_indexed_by_the_next_run() {
+    let home = crate::jobs::memory();
+    for number in 0..8 {
+        put(home.path(), &format!("docs/{number}.md"), &page(number, 0));
+    }
+    let (job, out) = (crate::jobs::job(&[&home.path().join("docs")]), home.path().join("out"));
+    run_job(&job, &out).unwrap();
+    put(home.path(), "docs/3.md", &page(3, 1));
+    let file = home.path().join("docs/3.md");
+    // It is whole when the run looks at it and when it ends, and not when it is read.
+    let watch = |event| match event {
+        chunkmill::index::Event::Kept { .. } => fs::write(&file, b"\xc3\x28").unwrap(),
+        chunkmill::index::Event::Prepared { chunks: 0 } => put(home.path(), "docs/3.md", &page(3, 1)),
+        _ => {}
+    };
+    let report = index::run(&job, &out, fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();
+    assert_eq!(report.quarantined.iter().map(|row| row.doc_id.as_str()).collect::<Vec<_>>(), ["3.md"]);
+    assert!(run_job(&job, &out).unwrap().quarantined.is_empty());
+    run_job(&job, &home.path().join("fresh")).unwrap();
+    assert_eq!(difference(&entries(&out), &entries(&home.path().join("fresh"))), None);
+}

@@ -39,6 +39,7 @@ mod powershell;
 mod presets;
 mod promises;
 mod properties;
+mod python;
 mod readers;
 mod replay;
 mod scifact;

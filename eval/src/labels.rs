@@ -1,4 +1,4 @@
-//! Labelled questions: the native format, and whether it still fits its corpus.
+//! Labelled questions: the native format, and where in the corpus the answers are now.
 //!
 //! ```text
 //! set/
@@ -6,9 +6,12 @@
 //!   queries.jsonl    one question per line
 //! ```
 //!
-//! A question names its evidence as byte ranges with the text that was there when it was labelled.
-//! The text is not used to find the evidence again; it tells whether the range still means what it
-//! did. A reference that no longer does has drifted: it must be labelled anew, and is not a miss.
+//! A question names its evidence as byte ranges with the text that was there when it was labelled,
+//! or as whole documents. The text tells whether a range still means what it did; where it does
+//! not, the text is looked for in the document as that is now ([`State`]). What has only moved is
+//! scored at its new place. What has drifted is reported and not scored: it is no miss.
+
+mod drift;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -17,7 +20,15 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+pub use drift::State;
+
+/// The documents, in a set's folder.
+pub const CORPUS: &str = "corpus";
+
+/// The questions, in a set's folder.
+pub const QUERIES: &str = "queries.jsonl";
 
 /// A question and its evidence.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,20 +39,29 @@ pub struct Query {
     pub text: String,
     /// Where the answer is. At least one.
     pub references: Vec<Reference>,
-    /// How much the evidence matters; 1 unless said otherwise.
+    /// How much the evidence matters where a reference does not say it; 1 unless said otherwise.
     pub grade: f64,
     /// Free words to group questions by.
     pub tags: Vec<String>,
 }
 
 /// A piece of evidence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// Id of the document: its path below `corpus/`.
     pub doc_id: String,
-    /// Its bytes in the document.
+    /// Where in the document; `None` if the document was judged as a whole.
+    pub quote: Option<Quote>,
+    /// How much it matters, if not as much as its question's other evidence.
+    pub grade: Option<f64>,
+}
+
+/// A place in a document with what stood there when it was labelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// Its bytes.
     pub range: Range<usize>,
-    /// What stood there when it was labelled.
+    /// The text.
     pub text: String,
 }
 
@@ -54,72 +74,43 @@ pub struct LabelSet {
     pub queries: Vec<Query>,
 }
 
-/// A line of `queries.jsonl`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireQuery {
-    query_id: String,
-    query: String,
-    references: Vec<WireReference>,
-    grade: Option<f64>,
-    #[serde(default)]
-    tags: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireReference {
-    doc_id: String,
-    start: usize,
-    end: usize,
-    text: String,
-}
-
-/// A reference that no longer fits its document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drift {
-    /// The question.
-    pub query_id: String,
-    /// The document it refers to.
-    pub doc_id: String,
-    /// The range it refers to.
-    pub range: Range<usize>,
-    /// What is wrong with it.
-    pub kind: DriftKind,
-}
-
-/// How a reference fails to fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DriftKind {
-    /// There is no such document, or it cannot be read.
-    NoDocument,
-    /// The range goes beyond the document or cuts a character.
-    OutOfRange,
-    /// Other text stands there now.
-    TextDiffers,
-}
-
-impl DriftKind {
-    /// In words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::NoDocument => "no such document",
-            Self::OutOfRange => "range is not inside the document",
-            Self::TextDiffers => "other text stands there",
-        }
-    }
-}
-
-/// What [`LabelSet::verify`] found.
+/// The documents of a set that can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// Documents of the corpus.
+pub struct Corpus {
+    /// How many there are, also those that cannot be read.
     pub documents: usize,
-    /// References in all.
-    pub references: usize,
-    /// Those that no longer fit.
-    pub drifted: Vec<Drift>,
+    /// Their texts by id.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// What became of one reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Position of its question in the set.
+    pub query: usize,
+    /// Position among the question's references.
+    pub reference: usize,
+    /// Whether it still fits, and where.
+    pub state: State,
+}
+
+/// A reference that can be scored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored<'a> {
+    /// Id of the document.
+    pub doc_id: &'a str,
+    /// Its bytes in the document as that is now; `None` if the document was judged as a whole.
+    pub range: Option<Range<usize>>,
+    /// How much it matters, above 0.
+    pub grade: f64,
+}
+
+impl Query {
+    /// How much one of its references matters: above 0.
+    #[must_use]
+    pub fn grade_of(&self, reference: &Reference) -> f64 {
+        reference.grade.unwrap_or(self.grade)
+    }
 }
 
 impl LabelSet {
@@ -129,7 +120,7 @@ impl LabelSet {
     /// [`Error::Setting`] with file and line for anything that is not a well-formed question;
     /// [`Error::Io`] if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = path.join("queries.jsonl");
+        let file = path.join(QUERIES);
         let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
         let mut queries = Vec::new();
         let mut ids = HashSet::new();
@@ -138,7 +129,7 @@ impl LabelSet {
                 Error::Setting {
                 origin: format!("{}:{}", file.display(), index + 1),
                 problem,
-                help: r#"a line is {"query_id", "query", "references": [{"doc_id", "start", "end", "text"}], "grade"?, "tags"?}"#
+                help: r#"a line is {"query_id", "query", "references": [{"doc_id", "start", "end", "text", "grade"?}], "grade"?, "tags"?}; start, end and text may be left out together"#
                     .to_owned(),
             }
             };
@@ -152,41 +143,116 @@ impl LabelSet {
         Ok(Self { path: path.to_owned(), queries })
     }
 
-    /// Compares every reference with the corpus.
+    /// Reads the documents, all at once: memory is that of their texts.
     ///
     /// # Errors
     /// [`Error::Corpus`] if the set has no corpus.
-    pub fn verify(&self) -> Result<Verification> {
+    pub fn corpus(&self) -> Result<Corpus> {
         let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
-        let found = corpus::discover(&[Root::new(self.path.join("corpus"))], &filter, &[])?;
-        let documents = found.sources.len();
+        let found = corpus::discover(&[Root::new(self.path.join(CORPUS))], &filter, &[])?;
+        let documents = found.sources.len() + found.quarantined.len();
         let read = found.sources.into_iter().filter_map(|source| corpus::read(source).ok());
-        let texts: BTreeMap<String, String> = read.map(|(source, content)| (source.doc_id, content.text)).collect();
-        let mut verification = Verification { documents, ..Verification::default() };
-        for query in &self.queries {
-            for reference in &query.references {
-                verification.references += 1;
-                if let Some(kind) = reference.drift(texts.get(&reference.doc_id).map(String::as_str)) {
-                    verification.drifted.push(Drift {
-                        query_id: query.id.clone(),
-                        doc_id: reference.doc_id.clone(),
-                        range: reference.range.clone(),
-                        kind,
-                    });
-                }
-            }
+        let texts = read.map(|(source, content)| ((*source.doc_id).to_owned(), content.text)).collect();
+        Ok(Corpus { documents, texts })
+    }
+
+    /// Compares every reference with the corpus; in the order of the set.
+    #[must_use]
+    pub fn check(&self, corpus: &Corpus) -> Vec<Checked> {
+        let references = self.queries.iter().enumerate().flat_map(|(at, query)| {
+            query.references.iter().enumerate().map(move |(reference, labelled)| (at, reference, labelled))
+        });
+        let check = |(query, reference, labelled): (usize, usize, &Reference)| {
+            let document = corpus.texts.get(&labelled.doc_id);
+            let state = match (document, &labelled.quote) {
+                (None, _) => State::NoDocument,
+                (Some(_), None) => State::Valid,
+                (Some(document), Some(quote)) => drift::state(quote, document),
+            };
+            Checked { query, reference, state }
+        };
+        references.map(check).collect()
+    }
+
+    /// The references of each question that can be scored. A question whose evidence has all
+    /// drifted has none, and is to be left out of any mean.
+    #[must_use]
+    pub fn scored(&self, checked: &[Checked]) -> Vec<Vec<Scored<'_>>> {
+        let mut scored: Vec<Vec<Scored<'_>>> = vec![Vec::new(); self.queries.len()];
+        for Checked { query: at, reference, state } in checked.iter().filter(|checked| !checked.state.has_drifted()) {
+            let query = &self.queries[*at];
+            let reference = &query.references[*reference];
+            let range = match (state, &reference.quote) {
+                (State::Moved(to), _) => Some(to.clone()),
+                (_, quote) => quote.as_ref().map(|quote| quote.range.clone()),
+            };
+            scored[*at].push(Scored { doc_id: &reference.doc_id, range, grade: query.grade_of(reference) });
         }
-        Ok(verification)
+        scored
     }
 }
 
-impl Reference {
-    fn drift(&self, document: Option<&str>) -> Option<DriftKind> {
-        let Some(document) = document else { return Some(DriftKind::NoDocument) };
-        match document.get(self.range.clone()) {
-            None => Some(DriftKind::OutOfRange),
-            Some(text) if text != self.text => Some(DriftKind::TextDiffers),
-            Some(_) => None,
+/// `queries.jsonl` with these questions: the same questions give the same bytes.
+///
+/// # Errors
+/// [`Error::Setting`] naming the question that [`LabelSet::read`] would not take.
+pub fn to_jsonl(queries: &[Query]) -> Result<String> {
+    let mut text = String::new();
+    for query in queries {
+        let wrong = |problem: String| Error::Setting {
+            origin: format!("question `{}`", query.id),
+            problem,
+            help: "it cannot be written as a label".to_owned(),
+        };
+        Query::try_from(WireQuery::from(query)).map_err(wrong)?;
+        text += &serde_json::to_string(&WireQuery::from(query)).map_err(|e| wrong(e.to_string()))?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A line of `queries.jsonl`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireQuery {
+    query_id: String,
+    query: String,
+    references: Vec<WireReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grade: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireReference {
+    doc_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grade: Option<f64>,
+}
+
+impl From<&Query> for WireQuery {
+    fn from(query: &Query) -> Self {
+        let references = query.references.iter().map(|Reference { doc_id, quote, grade }| WireReference {
+            doc_id: doc_id.clone(),
+            start: quote.as_ref().map(|quote| quote.range.start),
+            end: quote.as_ref().map(|quote| quote.range.end),
+            text: quote.as_ref().map(|quote| quote.text.clone()),
+            grade: *grade,
+        });
+        Self {
+            query_id: query.id.clone(),
+            query: query.text.clone(),
+            references: references.collect(),
+            grade: Some(query.grade).filter(|grade| grade.to_bits() != 1f64.to_bits()),
+            tags: query.tags.clone(),
         }
     }
 }
@@ -203,19 +269,36 @@ impl TryFrom<WireQuery> for Query {
             return Err("references is empty: a question without evidence cannot be scored".to_owned());
         }
         let grade = grade.unwrap_or(1.0);
-        if !(grade.is_finite() && grade > 0.0) {
-            return Err(format!("grade {grade} is not a number above 0"));
-        }
-        let references = references.into_iter().map(|reference| {
-            let WireReference { doc_id, start, end, text } = reference;
-            if start >= end || end - start != text.len() {
-                return Err(format!(
-                    "reference {start}..{end} to `{doc_id}` is not as long as its text, {} bytes",
-                    text.len()
-                ));
-            }
-            Ok(Reference { doc_id, range: start..end, text })
-        });
-        Ok(Self { id: query_id, text: query, references: references.collect::<Result<_, _>>()?, grade, tags })
+        checked_grade(grade)?;
+        let references = references.into_iter().map(Reference::try_from).collect::<Result<_, _>>()?;
+        Ok(Self { id: query_id, text: query, references, grade, tags })
     }
+}
+
+impl TryFrom<WireReference> for Reference {
+    type Error = String;
+
+    fn try_from(wire: WireReference) -> Result<Self, String> {
+        let WireReference { doc_id, start, end, text, grade } = wire;
+        grade.map_or(Ok(()), checked_grade)?;
+        let quote = match (start, end, text) {
+            (None, None, None) => None,
+            (Some(start), Some(end), Some(text)) => {
+                if start >= end || end - start != text.len() {
+                    return Err(format!(
+                        "reference {start}..{end} to `{doc_id}` is not as long as its text, {} bytes",
+                        text.len()
+                    ));
+                }
+                Some(Quote { range: start..end, text })
+            }
+            _ => return Err(format!("reference to `{doc_id}` has not all of start, end and text")),
+        };
+        Ok(Self { doc_id, quote, grade })
+    }
+}
+
+/// Gains are up to two to the power of a grade, so a grade has a limit.
+fn checked_grade(grade: f64) -> Result<(), String> {
+    if grade > 0.0 && grade <= 100.0 { Ok(()) } else { Err(format!("grade {grade} is not above 0 and at most 100")) }
 }

@@ -2,13 +2,31 @@
 //!
 //! # Map
 //!
+//! Labels say where the answers are, retrieval gives chunks, metrics compare the two. A module uses
+//! only modules above it.
+//!
 //! | module | question it answers |
 //! | --- | --- |
-//! | [`labels`] | Which questions are there, and where in the corpus are their answers? |
+//! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
+//! | [`import`] | How do the labels of other projects become ours? |
+//! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`cli`] | How is it said on a command line? |
 //!
-//! Labels are byte ranges of documents, never chunk ids, so one set of labels scores every setting.
+//! # From labels to numbers
+//!
+//! 1. [`labels::LabelSet::read`] reads the questions, [`labels::LabelSet::check`] finds each
+//!    reference in its document as that is now, and [`labels::LabelSet::scored`] gives those that
+//!    can be scored: places in bytes, never chunk ids, so one set of labels scores every setting.
+//! 2. Each place becomes [`metrics::Span`]s, in bytes or characters as the caller likes, and with
+//!    its grade a [`metrics::Target`]; so does every chunk.
+//! 3. [`metrics::text`], [`metrics::evidence`] and [`metrics::precision_omega`] look at the text
+//!    that was retrieved, [`metrics::Ranking`] at the order in which chunks or documents came, and
+//!    [`metrics::within_budget`] cuts the results to a budget first.
 
 pub mod labels;
+
+pub mod import;
+
+pub mod metrics;
 
 pub mod cli;

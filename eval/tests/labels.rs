@@ -1,68 +1,168 @@
 //! Labels: reading, errors that say where, and drift.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-use std::fs;
+use std::ops::Range;
 use std::path::Path;
-use std::process::Command;
 
-use chunkmill_eval::labels::DriftKind::{NoDocument, OutOfRange, TextDiffers};
-use chunkmill_eval::labels::LabelSet;
+use chunkmill_eval::labels::{LabelSet, Scored, State, to_jsonl};
 use tempfile::TempDir;
 
+use crate::common::{arg, eval, folder};
+
 fn set(document: &str, queries: &str) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join("corpus")).unwrap();
-    fs::write(folder.path().join("corpus/a.md"), document).unwrap();
-    fs::write(folder.path().join("queries.jsonl"), queries).unwrap();
-    folder
+    folder(&[("corpus/a.md", document), ("queries.jsonl", queries)])
 }
 
 fn query(id: &str, start: usize, text: &str) -> String {
-    let end = start + text.len();
-    format!(
-        r#"{{"query_id": "{id}", "query": "why?", "references": [{{"doc_id": "a.md", "start": {start}, "end": {end}, "text": "{text}"}}]}}"#
-    )
+    let reference = serde_json::json!({"doc_id": "a.md", "start": start, "end": start + text.len(), "text": text});
+    serde_json::json!({"query_id": id, "query": "why?", "references": [reference]}).to_string()
 }
 
-fn eval(args: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval")).args(args).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+/// The state of one reference, labelled at this place with this text, in this document.
+fn state(document: &str, start: usize, text: &str) -> State {
+    let folder = set(document, &query("q", start, text));
+    let labels = LabelSet::read(folder.path()).unwrap();
+    let mut checked = labels.check(&labels.corpus().unwrap());
+    assert_eq!(checked.len(), 1);
+    checked.remove(0).state
 }
 
 #[test]
 fn our_own_set_fits_its_corpus() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder");
     let labels = LabelSet::read(&path).unwrap();
-    let found = labels.verify().unwrap();
-    assert_eq!(found.drifted, []);
-    assert!((30..=60).contains(&found.documents) && labels.queries.len() >= 120);
+    let corpus = labels.corpus().unwrap();
+    assert!(labels.check(&corpus).iter().all(|checked| checked.state == State::Valid));
+    assert!((30..=60).contains(&corpus.documents) && labels.queries.len() >= 120);
     assert!(labels.queries.iter().all(|query| !query.references.is_empty()));
 }
 
 #[test]
-fn a_label_that_no_longer_fits_has_drifted() {
-    let lines = [query("ok", 4, "two"), query("moved", 0, "two"), query("far", 90, "two"), query("cut", 9, "x")];
-    let gone =
-        r#"{"query_id": "gone", "query": "?", "references": [{"doc_id": "b.md", "start": 0, "end": 1, "text": "x"}]}"#;
-    let folder = set("one two é", &(lines.join("\n") + "\n" + gone + "\n"));
-    let found = LabelSet::read(folder.path()).unwrap().verify().unwrap();
-    let kinds: Vec<_> = found.drifted.iter().map(|drift| (drift.query_id.as_str(), drift.kind)).collect();
-    assert_eq!(kinds, [("moved", TextDiffers), ("far", OutOfRange), ("cut", OutOfRange), ("gone", NoDocument)]);
-    assert_eq!(found.references, 5);
-
-    let (code, out, _) = eval(&["verify", folder.path().to_str().unwrap()]);
-    assert_eq!(code, 1);
-    assert!(out.contains("drifted moved: a.md 0..3: other text stands there"), "{out}");
-    assert!(out.ends_with("5 queries, 5 references to 1 documents, 4 drifted\n"), "{out}");
+fn a_text_that_stands_elsewhere_once_has_moved() {
+    assert_eq!(state("one two é", 4, "two"), State::Valid);
+    assert_eq!(state("one two é", 0, "two"), State::Moved(4..7));
+    // Beyond the end, and inside a character.
+    assert_eq!(state("one two é", 90, "two"), State::Moved(4..7));
+    assert_eq!(state("é two", 1, "two"), State::Moved(3..6));
+    assert_eq!(state("one two two", 0, "two"), State::Ambiguous(vec![4, 8]));
+    // Places may overlap.
+    assert_eq!(state("b aaa", 0, "aa"), State::Ambiguous(vec![2, 3]));
+    assert_eq!(state("one two é", 0, "six"), State::Gone);
 }
 
 #[test]
-fn grades_and_tags_are_read() {
-    let line = r#"{"query_id": "q", "query": "?", "references": [{"doc_id": "a.md", "start": 0, "end": 1, "text": "o"}], "grade": 2.5, "tags": ["why"]}"#;
-    let labels = LabelSet::read(set("one", line).path()).unwrap();
-    assert_eq!((labels.queries[0].grade, labels.queries[0].tags.as_slice()), (2.5, &["why".to_owned()][..]));
+fn a_text_that_was_edited_is_found_in_pieces() {
+    let text = "Vaults are checked every night. A failed check raises an alert at once.";
+    let before = "# Checks\n\nThere is more to say about this.\n\n";
+    let pieces = |document: &str| match state(document, 0, text) {
+        State::Split(pieces) => pieces.into_iter().map(|piece| document[piece].to_owned()).collect(),
+        other => panic!("{other:?}"),
+    };
+    let inserted: Vec<String> =
+        pieces(&format!("{before}{}", text.replace("night. A", "night, unless told otherwise. A")));
+    assert_eq!(inserted, ["Vaults are checked every night", ". A failed check raises an alert at once."]);
+    let replaced: Vec<String> = pieces(&format!("{before}{}", text.replace("every night", "täglich")));
+    assert_eq!(replaced, ["Vaults are checked ", ". A failed check raises an alert at once."]);
+    let shortened: Vec<String> = pieces(&format!("{before}A failed check raises an alert at once."));
+    assert_eq!(shortened, ["A failed check raises an alert at once."]);
+    let wrapped: Vec<String> = pieces(&format!("{before}{}", text.replace("night. A", "night.\r\nA")));
+    assert_eq!(wrapped.concat().len(), text.len() - 1);
+
+    // Less than half is left.
+    assert_eq!(state(&format!("{before}Vaults are checked by hand."), 0, text), State::Gone);
+    // The rest is too far away to be of the same passage; alone, the first part is not half.
+    let apart = format!("A failed check raises an alert. {} Vaults are checked every night", "word ".repeat(200));
+    assert_eq!(state(&apart, 0, &format!("{text} {}", "Nothing of this is left in it. ".repeat(2))), State::Gone);
+    // Two places have as much of it.
+    let twice = "A failed check raises an alert at once! A failed check raises an alert at once!";
+    let at = twice.rfind('A').unwrap();
+    assert_eq!(state(twice, 1, &text[32..]), State::Ambiguous(vec![0, at]));
+}
+
+#[test]
+fn pieces_end_between_characters_and_in_order() {
+    let text = "日本語の文章がここにあります。それは長いです。終わりまで続きます。";
+    let document = format!("前書き。{}", text.replace("それは長い", "これは短い"));
+    let State::Split(pieces) = state(&document, 0, text) else { panic!("not split") };
+    let found: Vec<&str> = pieces.iter().map(|piece: &Range<usize>| &document[piece.clone()]).collect();
+    assert_eq!(found.first().unwrap(), &"日本語の文章がここにあります。");
+    assert!(found.last().unwrap().ends_with("終わりまで続きます。"), "{found:?}");
+    assert!(pieces.windows(2).all(|pair| pair[0].end <= pair[1].start));
+}
+
+/// Rulers and repeated passages are what a search for common pieces is slowest on.
+#[test]
+fn drift_is_found_in_large_documents_without_delay() {
+    let start = std::time::Instant::now();
+    let ruler = format!("{}, the end of it as it was", "-".repeat(20_000));
+    assert_eq!(state(&format!("{}{}", "-".repeat(400_000), "=".repeat(400_000)), 3, &ruler), State::Gone);
+    let edited = format!("{}{}", "=".repeat(400_000), ruler.replace("was", "is"));
+    assert_eq!(state(&edited, 3, &ruler), State::Split(vec![400_000..420_022]));
+    let passage = "Every one of these passages has the same words in it, and there are very many. ";
+    let text = format!("{}The end.", passage.repeat(30));
+    assert!(matches!(state(&passage.repeat(20_000), 3, &text), State::Ambiguous(_)));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn what_has_moved_is_scored_where_it_is_and_what_has_drifted_is_not() {
+    let references = r#"[{"doc_id": "a.md", "start": 0, "end": 3, "text": "two", "grade": 3},
+        {"doc_id": "a.md", "start": 0, "end": 3, "text": "six"}, {"doc_id": "b.md"}, {"doc_id": "a.md"}]"#
+        .replace('\n', "");
+    let line = format!(r#"{{"query_id": "q", "query": "?", "references": {references}, "grade": 2}}"#);
+    let folder = set("one two", &line);
+    let labels = LabelSet::read(folder.path()).unwrap();
+    let checked = labels.check(&labels.corpus().unwrap());
+    let states: Vec<&str> = checked.iter().map(|checked| checked.state.name()).collect();
+    assert_eq!(states, ["moved", "gone", "no_document", "valid"]);
+    let scored = labels.scored(&checked);
+    let place = |range, grade| Scored { doc_id: "a.md", range, grade };
+    assert_eq!(scored, [vec![place(Some(4..7), 3.0), place(None, 2.0)]]);
+}
+
+#[test]
+fn verify_reports_every_state_and_fails_on_drift_alone() {
+    let lines = [query("ok", 4, "two"), query("moved", 0, "two")].join("\n");
+    let folder = set("one two é", &lines);
+    let (code, out, _) = eval(&["verify", arg(folder.path())]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(
+        out,
+        "moved moved: a.md 0..3: the text is at 4..7 now\n2 queries, 2 references to 1 documents: 1 valid, 1 moved; 0 drifted\n"
+    );
+
+    let folder = set("one two é", &format!("{lines}\n{}\n", query("far", 90, "six")));
+    let (code, out, _) = eval(&["verify", arg(folder.path())]);
+    assert_eq!(code, 1);
+    assert!(out.contains("gone far: a.md 90..93: "), "{out}");
+    assert!(out.ends_with("3 queries, 3 references to 1 documents: 1 valid, 1 moved, 1 gone; 1 drifted\n"), "{out}");
+
+    let (code, out, _) = eval(&["verify", arg(folder.path()), "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &found["drifted"], &found["states"]["moved"], &found["states"]["split"]),
+        (1, &1.into(), &1.into(), &0.into())
+    );
+    assert_eq!(found["not_valid"][0]["found"], serde_json::json!([[4, 7]]));
+    assert_eq!((&found["not_valid"][1]["query_id"], &found["not_valid"][1]["state"]), (&"far".into(), &"gone".into()));
+}
+
+#[test]
+fn what_is_written_is_what_was_read() {
+    let lines = concat!(
+        r#"{"query_id":"a","query":"?","references":[{"doc_id":"a.md","start":0,"end":1,"text":"o","grade":2.5}],"grade":0.5,"tags":["why"]}"#,
+        "\n",
+        r#"{"query_id":"b","query":"\"é\"","references":[{"doc_id":"a.md"}]}"#,
+        "\n"
+    );
+    let labels = LabelSet::read(set("one", lines).path()).unwrap();
+    assert_eq!((labels.queries[0].grade, labels.queries[0].tags.as_slice()), (0.5, &["why".to_owned()][..]));
+    let grades: Vec<f64> = labels
+        .queries
+        .iter()
+        .flat_map(|query| query.references.iter().map(|reference| query.grade_of(reference)))
+        .collect();
+    assert_eq!(grades, [2.5, 1.0]);
+    assert_eq!(to_jsonl(&labels.queries).unwrap(), lines);
 }
 
 #[test]
@@ -80,15 +180,17 @@ fn a_malformed_line_is_an_error_with_its_number() {
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 9, "text": "o"}]}"#,
             "not as long as its text",
         ),
+        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0}]}"#, "not all of start"),
         (
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 1, "text": "o"}], "grade": -1}"#,
             "grade -1",
         ),
+        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "grade": 0}]}"#, "grade 0"),
         (r#"{"query_id": "b", "query": "?", "answer": 1, "references": []}"#, "unknown field `answer`"),
     ] {
         let folder = set("one", &format!("{good}\n\n{bad}\n"));
         let error = LabelSet::read(folder.path()).unwrap_err();
         assert!(error.to_string().contains("queries.jsonl:3: ") && error.to_string().contains(problem), "{error}");
-        assert_eq!(eval(&["verify", folder.path().to_str().unwrap()]).0, 2);
+        assert_eq!(eval(&["verify", arg(folder.path())]).0, 2);
     }
 }

@@ -158,7 +158,10 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
         .into());
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
+    // How the work is done here; what is made, the plan says.
+    let Options { embedding, threads, .. } = Options::from_env()?;
     let here = Options { embedding: args.embedding.options(), threads: args.threads.threads, ..Options::default() };
+    let here = here.or(Options { embedding, threads, ..Options::default() });
     let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
     let progress = args.progress.start(quiet)?;
     let watch = |event| progress.on(event);

@@ -23,6 +23,15 @@ use crate::error::{Error, Result};
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
 const MEMORY: usize = 256 << 20;
 
+/// The same beside a cache, which remembers all of them.
+const MEMORY_WITH_CACHE: usize = 8 << 20;
+
+/// About how many bytes an entry of a map takes beside its vector.
+const ENTRY_BYTES: usize = 160;
+
+/// Most texts whose tokenization is remembered.
+const TOKENIZED: usize = 1 << 14;
+
 /// Embeds texts in batches and remembers vectors, within a bound.
 pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
@@ -58,11 +67,16 @@ pub struct Embedded {
     pub tokens_read: usize,
 }
 
+/// How many vectors fit in so many bytes.
+fn capacity(embedder: &dyn Embedder, bytes: usize) -> usize {
+    bytes / (embedder.info().dim * size_of::<f32>() + ENTRY_BYTES)
+}
+
 impl<'a> Batcher<'a> {
     /// A batcher that remembers nothing yet. Without a budget of tokens, the embedder's own is used.
     #[must_use]
     pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
-        let capacity = MEMORY / (embedder.info().dim.max(1) * size_of::<f32>());
+        let capacity = capacity(embedder, MEMORY);
         let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
         Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity, cache: None }
     }
@@ -70,7 +84,8 @@ impl<'a> Batcher<'a> {
     /// The same with a cache, if there is one.
     #[must_use]
     pub fn with_cache(self, cache: Option<&'a Cache>) -> Self {
-        Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), ..self }
+        let capacity = if cache.is_some() { capacity(self.embedder, MEMORY_WITH_CACHE) } else { self.capacity };
+        Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), capacity, ..self }
     }
 
     /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any
@@ -173,7 +188,7 @@ impl<'a> Batcher<'a> {
                 self.remembered.insert(hash, vector.into());
             }
         }
-        if self.tokenized.len() > self.capacity {
+        if self.tokenized.len() > TOKENIZED {
             self.tokenized.clear();
         }
         Ok(result)

@@ -39,7 +39,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of vectors that may wait; then who brings more has to wait for the disk.
-const MAX_PENDING: usize = 64 << 20;
+const MAX_PENDING: usize = 8 << 20;
 
 /// Bytes of a page. Rows of the usual 384 to 1024 values fill one well.
 const PAGE: u64 = 16 << 10;

@@ -1,7 +1,7 @@
 //! Building the parts that cannot be taken over.
 //!
-//! Three stages run at once, each handing the next one a block of a part's rows at a time through a queue of
-//! length one: preparing (read, parse, chunk, count), embedding, writing. So memory holds the model and a
+//! Three stages run at once, each handing the next one a block of a part's rows at a time: preparing (read, parse,
+//! chunk, count), embedding, writing. So memory holds the model and a
 //! few blocks' rows, however large the corpus, and every stage that is not the slowest is hidden
 //! behind it. A part that is written has a receipt, so that a run that is stopped later need not make it again.
 
@@ -82,8 +82,8 @@ impl Block {
 impl Builder<'_> {
     /// Builds parts, in this order.
     pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
-        let (prepared, to_embed) = sync_channel(1);
-        let (with_vectors, to_write) = sync_channel(1);
+        let (prepared, to_embed) = sync_channel(0);
+        let (with_vectors, to_write) = sync_channel(0);
         let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
         let (preparing, embedding, writing) = thread::scope(|scope| {
             let preparing = scope.spawn(move || self.prepare(parts, &prepared));
@@ -122,11 +122,11 @@ impl Builder<'_> {
                     Ok(prepared)
                 };
                 let prepared = sources[..now].par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                // A file may have changed since it was looked at; what counts is what was read.
                 for (source, prepared) in sources.iter().zip(prepared) {
                     block.bytes += source.bytes;
                     match prepared {
                         Ok(prepared) => {
-                            // A file may have changed since it was looked at; what counts is what was read.
                             inputs.document(source, Some(&prepared.document.content_hash));
                             let outline = DocumentOutline::new(&prepared.document, &prepared.chunks, &prepared.outline);
                             block.outlines.push(OutlineRow::Document(outline));
@@ -135,7 +135,7 @@ impl Builder<'_> {
                             block.texts.extend(prepared.texts);
                         }
                         Err(passed_over) => {
-                            inputs.document(source, inputs::look_at(source).as_deref());
+                            inputs.document(source, passed_over.hash.as_deref());
                             block.outlines.push(OutlineRow::Quarantined(QuarantineRow::from(&passed_over)));
                         }
                     }
@@ -164,7 +164,7 @@ impl Builder<'_> {
             let started = Instant::now();
             let texts = std::mem::take(&mut block.texts);
             let kept = match &self.earlier {
-                Some(earlier) => earlier.vectors(&block.documents, &block.chunks)?,
+                Some(earlier) => earlier.vectors(&block.documents, &block.chunks),
                 None => texts.iter().map(|_| None).collect(),
             };
             total.chunks_kept += kept.iter().flatten().count() as u64;

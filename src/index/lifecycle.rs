@@ -194,6 +194,10 @@ impl Change {
         stop: &AtomicBool,
     ) -> Result<Manifest> {
         let Self { mut staging, dataset } = self;
+        if !staging.finished().is_empty() {
+            let count = staging.finished().len();
+            tracing::warn!("{count} parts that a run had finished before it was stopped are dropped");
+        }
         staging.keep(|_, _| false)?;
         let manifest = dataset.manifest();
         let mut all = Vec::with_capacity(manifest.output.files);

@@ -38,8 +38,15 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// `None` if the dataset's vectors were made in another way.
-    pub(super) fn open(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
+    /// `None` if the dataset's vectors were made in another way, or it is damaged: then they are made anew.
+    pub(super) fn open(dataset: Dataset, next: &Manifest) -> Option<Self> {
+        Self::read(dataset, next).unwrap_or_else(|error| {
+            tracing::warn!("{error}; this run makes all vectors of it again");
+            None
+        })
+    }
+
+    fn read(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
         // What was rounded cannot be had back; what was not can be stored in any way.
         let [stored, wanted] = [manifest, next].map(|manifest| manifest.output.embedding_type);
@@ -74,8 +81,9 @@ impl Earlier {
         Ok(Some(Self { dataset, documents }))
     }
 
-    /// What each chunk keeps, if its document is as it was. Both come sorted by document.
-    pub(super) fn vectors(&self, documents: &[DocumentRow], chunks: &[ChunkRow]) -> Result<Vec<Option<Kept>>> {
+    /// What each chunk keeps, if its document is as it was. Both come sorted by document. A file that is damaged keeps
+    /// nothing.
+    pub(super) fn vectors(&self, documents: &[DocumentRow], chunks: &[ChunkRow]) -> Vec<Option<Kept>> {
         let mut kept: Vec<Option<Kept>> = chunks.iter().map(|_| None).collect();
         // For each file, runs of its rows and where among the chunks they go.
         let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
@@ -93,9 +101,12 @@ impl Earlier {
         for (file, mut runs) in wanted {
             runs.sort_by_key(|(rows, _)| rows.start);
             let places = runs.iter().flat_map(|(rows, start)| *start..start + rows.len());
-            self.fetch(file as usize, runs.iter().map(|(rows, _)| rows.clone()).collect(), places, chunks, &mut kept)?;
+            let rows = runs.iter().map(|(rows, _)| rows.clone()).collect();
+            if let Err(error) = self.fetch(file as usize, rows, places, chunks, &mut kept) {
+                tracing::warn!("{error}; this run makes vectors of it again");
+            }
         }
-        Ok(kept)
+        kept
     }
 
     /// Reads rows of one file; `places` says where each goes.
@@ -110,17 +121,21 @@ impl Earlier {
         let dim = self.dataset.manifest().model.dim;
         let Some(file) = self.dataset.files(Table::Chunks).nth(file) else { return Ok(()) };
         let damaged = || damaged(&self.dataset, file);
-        for batch in self.dataset.read(file, &["chunk_id", "n_model_tokens", "embedding"], Some(rows))? {
+        for batch in
+            self.dataset.read(file, &["chunk_id", "content_hash", "n_model_tokens", "embedding"], Some(rows))?
+        {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
-            let ids = column("chunk_id")?.as_string_opt::<i32>().ok_or_else(damaged)?;
+            let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
+            let rows = text("chunk_id")?.iter().zip(text("content_hash")?);
             let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
             let values = vectors(column("embedding")?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
-            for (row, (id, tokens)) in ids.iter().zip(tokens).enumerate() {
+            for (row, ((id, hash), tokens)) in rows.zip(tokens).enumerate() {
                 let place = places.next().ok_or_else(damaged)?;
                 if let Some(n_tokens) = tokens
                     && id == Some(&chunks[place].chunk_id)
+                    && hash == Some(&chunks[place].content_hash)
                 {
                     kept[place] = Some(Kept { vector: values[row * dim..][..dim].to_vec(), n_tokens });
                 }

@@ -21,7 +21,7 @@ use super::{Event, Job, Recipe, Report, Watcher, inputs, publish};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
-use crate::store::{self, Dataset, Disk, Manifest, Part, PartInputs, Staging, Table};
+use crate::store::{self, Dataset, Disk, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
 use crate::tokens::Sizer;
 
 /// Most bytes of documents that are chunked for an estimate.
@@ -46,6 +46,10 @@ pub struct Plan {
     pub parts: Vec<PlannedPart>,
     /// What the dataset will be made with. Its files and counts are not known yet.
     pub manifest: Manifest,
+    /// The snapshot that it will take the place of, see [`Dataset::id`].
+    pub base: Option<String>,
+    /// Whether a chunk that the model would cut stops a shard.
+    pub deny_truncation: bool,
 }
 
 /// A part of a plan.
@@ -126,7 +130,8 @@ impl Plan {
     /// same plan.
     #[must_use]
     pub fn id(&self) -> String {
-        let text = serde_json::to_string(&(&self.parts, self.shards, &self.manifest)).unwrap_or_default();
+        let Self { shards, parts, manifest, base, deny_truncation, .. } = self;
+        let text = serde_json::to_string(&(shards, parts, manifest, base, deny_truncation)).unwrap_or_default();
         blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
     }
 
@@ -139,22 +144,50 @@ impl Plan {
         self.parts.iter().flat_map(|part| part.inputs.promotions.clone()).collect()
     }
 
+    /// Whether a finished part is what the plan wants there.
+    fn wants(&self, index: usize, record: &PartRecord) -> bool {
+        let refused = self.deny_truncation && record.counts.truncated > 0;
+        !refused && self.parts.get(index).is_some_and(|planned| planned.inputs == record.inputs)
+    }
+
     /// The snapshot in `out`, if it is the one that the plan makes.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if it is neither that nor the one that the plan was made for.
     fn committed(&self, out: &Path) -> Result<Option<Manifest>> {
-        let found = Dataset::find(out)?.map(|dataset| dataset.manifest().clone());
-        Ok(found.filter(|manifest| {
+        let found = Dataset::find(out)?;
+        let base = found.as_ref().map(Dataset::id);
+        let is_made = |manifest: &Manifest| {
             manifest.parts.len() == self.parts.len()
-                && manifest.parts.iter().zip(&self.parts).all(|(there, planned)| there.inputs == planned.inputs)
-        }))
+                && manifest.parts.iter().enumerate().all(|(index, record)| self.wants(index, record))
+        };
+        match found.map(|dataset| dataset.manifest().clone()).filter(is_made) {
+            Some(manifest) => Ok(Some(manifest)),
+            None if base == self.base => Ok(None),
+            None => Err(Error::Dataset {
+                path: out.to_owned(),
+                problem: "is not the one that the plan was made for: it was changed since".to_owned(),
+                help: "make a new plan".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses a plan of another release, which would make other files.
+    fn check_release(&self) -> Result<()> {
+        let now = (env!("CARGO_PKG_VERSION"), FORMAT_VERSION);
+        if now == (self.manifest.tool_version.as_str(), self.manifest.format_version) {
+            return Ok(());
+        }
+        let problem = format!("was made by chunkmill {}; this is {}", self.manifest.tool_version, now.0);
+        Err(wrong(problem, "use the same program everywhere"))
     }
 
     /// Refuses a plan of another program, or for another model than the one at hand.
     fn check(&self, job: &Job, embedder: &dyn Embedder) -> Result<()> {
         let (here, there) = (embedder.info(), &self.manifest.model);
         let now = Manifest::new(&job.spec, job.admission, here, job.output);
-        let problem = if self.manifest.tool_version != now.tool_version {
-            format!("was made by chunkmill {}; this is {}", self.manifest.tool_version, now.tool_version)
-        } else if here.fingerprint != there.fingerprint {
+        self.check_release()?;
+        let problem = if here.fingerprint != there.fingerprint {
             format!("is for the model {} ({}); the one here has {}", there.id, there.fingerprint, here.fingerprint)
         } else if here.arithmetic != there.arithmetic {
             let (here, there) = (&here.arithmetic, &there.arithmetic);
@@ -185,8 +218,7 @@ pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop:
     let mut parts = work::find(job, out, &work::promotions(dataset.as_ref()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());
     let mut known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
-    let keeps_vectors =
-        dataset.clone().map(|dataset| Earlier::open(dataset, &manifest)).transpose()?.flatten().is_some();
+    let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
     let mut documents = Changes::default();
     let mut to_embed: Vec<Source> = Vec::new();
     let mut planned = Vec::new();
@@ -198,6 +230,7 @@ pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop:
         let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
         let is_there = there.is_some_and(|there| work::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
+        part.passed_over.iter().for_each(|row| drop(known.remove(&row.doc_id)));
         for (source, content) in part.sources.iter().zip(contents) {
             let before = known.remove(&*source.doc_id);
             // A part that is there has no document that is not as it was, those that cannot be read included.
@@ -222,7 +255,9 @@ pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop:
     documents.deleted = known.len() as u64;
     share_out(&mut planned, shards);
     let estimate = estimate(job, embedder, &to_embed, stop)?;
-    Ok(Plan { documents, estimate, shards, parts: planned, manifest })
+    let base = dataset.as_ref().map(Dataset::id);
+    let deny_truncation = job.deny_truncation;
+    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation })
 }
 
 /// The content hash of each document of a dataset.
@@ -260,8 +295,11 @@ fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &Ato
     let (mut sampled, mut chunks, mut tokens, mut model_tokens) = (0, 0, 0, 0);
     let mut texts = Vec::new();
     let started = Instant::now();
-    for source in documents.iter().step_by(every).filter(|source| source.bytes <= SAMPLE_BYTES) {
-        if sampled > SAMPLE_BYTES {
+    // Small ones first, so that a large one does not stand for all, unless there are only such.
+    let mut sample: Vec<&Source> = documents.iter().step_by(every).collect();
+    sample.sort_by_key(|source| source.bytes);
+    for source in sample {
+        if sampled > 0 && sampled + source.bytes > SAMPLE_BYTES {
             break;
         }
         sampled += source.bytes;
@@ -360,7 +398,13 @@ pub fn run_shard(
         return Ok(committed(&manifest));
     }
     match make_shard(job, out, embedder, plan, shard, stop, watch) {
-        Ok(Made { parts, new, texts_embedded }) => Ok(receipt(&parts, new, texts_embedded, false)),
+        Ok(Made { parts, new, texts_embedded }) => {
+            let is_late = plan.committed(out)?.is_some();
+            if is_late {
+                store::forget_attempts(out, &plan.id(), &*job.disk);
+            }
+            Ok(receipt(&parts, new, texts_embedded, is_late))
+        }
         // Whoever committed in the meantime has removed the folder under this attempt.
         Err(error) => match plan.committed(out)? {
             Some(manifest) => Ok(committed(&manifest)),
@@ -417,8 +461,7 @@ fn make_shard(
     // What an attempt before this one has finished.
     let mut finished: BTreeMap<usize, Part> = store::attempted(out, &id)
         .into_iter()
-        .filter(|(index, part)| plan.parts.get(*index).is_some_and(|planned| planned.inputs == part.record.inputs))
-        .filter(|(index, _)| plan.parts[*index].shard == Some(shard))
+        .filter(|(index, part)| plan.wants(*index, &part.record) && plan.parts[*index].shard == Some(shard))
         .collect();
     for counts in finished.values().map(|part| part.record.counts) {
         watch(Event::Kept { documents: counts.discovered, chunks: counts.chunks });
@@ -428,7 +471,7 @@ fn make_shard(
     let mut texts_embedded = 0;
     if new > 0 {
         let workspace = store::attempt(out, &id, Arc::clone(&job.disk))?;
-        let earlier = Dataset::find(out)?.map(|dataset| Earlier::open(dataset, &plan.manifest)).transpose()?.flatten();
+        let earlier = Dataset::find(out)?.and_then(|dataset| Earlier::open(dataset, &plan.manifest));
         let (workspace, manifest) = (&workspace, &plan.manifest);
         let builder = Builder { job, sizer, recipe, embedder, workspace, manifest, earlier, stop, watch };
         let built = builder.build(work)?;
@@ -455,6 +498,7 @@ fn make_shard(
 /// was made for.
 pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) -> Result<Report> {
     let started = Instant::now();
+    plan.check_release()?;
     let id = plan.id();
     let mut staging = Staging::open(out, Arc::clone(disk))?;
     if let Some(manifest) = plan.committed(out)? {
@@ -464,29 +508,28 @@ pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) 
         return Ok(Report::of_commit(manifest, quarantined, started.elapsed()));
     }
     let dataset = Dataset::find(out)?;
-    let is_planned =
-        |index: usize, part: &Part| plan.parts.get(index).is_some_and(|planned| planned.inputs == part.record.inputs);
+    let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
     let in_place = |index| {
         let part = dataset.as_ref()?.manifest().part(index)?;
-        (is_planned(index, &part) && staging.is_whole(&part)).then_some(part)
+        (wants(index, &part) && staging.is_whole(&part)).then_some(part)
     };
     let mut parts: Vec<Option<Part>> = (0..plan.parts.len()).map(in_place).collect();
-    staging.keep(is_planned)?;
-    staging.adopt(&id)?;
-    for (&index, part) in staging.finished().iter().filter(|(index, part)| is_planned(**index, part)) {
+    staging.keep(wants)?;
+    staging.adopt(&id, wants)?;
+    for (&index, part) in staging.finished() {
         parts[index].get_or_insert_with(|| part.clone());
     }
-    let missing = || plan.parts.iter().zip(&parts).filter(|(_, part)| part.is_none()).map(|(planned, _)| planned.shard);
-    if missing().any(|shard| shard.is_none()) {
+    let missing = plan.parts.iter().zip(&parts).filter(|(_, part)| part.is_none());
+    let shards: BTreeSet<Option<usize>> = missing.map(|(planned, _)| planned.shard).collect();
+    if shards.contains(&None) {
         return Err(Error::Dataset {
             path: out.to_owned(),
-            problem: "is not the one that the plan was made for: another run has changed it".to_owned(),
-            help: "make a new plan".to_owned(),
+            problem: "lacks files that its manifest names".to_owned(),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
         });
     }
-    let shards: BTreeSet<usize> = missing().flatten().collect();
     if !shards.is_empty() {
-        let list: Vec<String> = shards.iter().map(|shard| format!("{shard}/{}", plan.shards)).collect();
+        let list: Vec<String> = shards.iter().flatten().map(|shard| format!("{shard}/{}", plan.shards)).collect();
         return Err(Error::Dataset {
             path: out.to_owned(),
             problem: format!("lacks what these shards of the plan make: {}", list.join(", ")),

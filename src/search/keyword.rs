@@ -58,13 +58,13 @@ impl std::fmt::Debug for Keywords {
 impl Keywords {
     /// The index from the cache in `folder`, or built from the dataset and left there.
     pub(super) fn load(dataset: &Dataset, rows: &Rows, folder: Option<&Path>) -> Result<Self> {
-        let cached = folder.and_then(|folder| cache::read(folder, &dataset.snapshot()));
+        let cached = folder.and_then(|folder| cache::read(folder, &dataset.id()));
         if let Some(index) = cached.and_then(|directory| Self::open(directory, rows).ok()) {
             return Ok(index);
         }
         let directory = build(dataset)?;
         if let Some(folder) = folder {
-            cache::write(folder, &dataset.snapshot(), &directory);
+            cache::write(folder, &dataset.id(), &directory);
         }
         Self::open(directory, rows).map_err(|problem| failed(dataset, &problem))
     }

@@ -7,7 +7,7 @@
 //!
 //! When all parts are there, the commit goes so:
 //!
-//! 1. the new manifest, the card and the quarantine list are staged and synced, in this order;
+//! 1. the new manifest, the quarantine list and the card are staged and synced, in this order;
 //! 2. data files are renamed into place and their folders synced. Their names end in their hashes,
 //!    so none replaces a file of the old snapshot;
 //! 3. the manifest is renamed over the old one and the folder synced: **this is the commit**;
@@ -111,21 +111,21 @@ impl Staging {
         workspace.make_folders()
     }
 
-    /// Takes over what the shards of a plan finished. Where several attempts finished a part, one is as good as the
-    /// other.
+    /// Takes over what the shards of a plan finished, as far as it is wanted. Where several attempts finished a part, one
+    /// is as good as the other.
     ///
     /// # Errors
     /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
-    pub fn adopt(&mut self, plan: &str) -> Result<()> {
+    pub fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
         for folder in attempts(&self.root, plan) {
             self.adopted.push(folder.clone());
             for Receipt { index, part } in receipts(&folder) {
                 // A commit that was killed has renamed some files already.
-                if !self.is_whole(&part) {
+                if !wants(index, &part) || !self.is_whole(&part) {
                     continue;
                 }
                 match self.finished.get(&index) {
-                    Some(other) if other.record == part.record && other.files != part.files => {
+                    Some(other) if *other != part => {
                         return Err(Error::Dataset {
                             path: folder,
                             problem: format!("another attempt at part {index} gave other bytes for the same documents"),
@@ -250,7 +250,7 @@ pub(super) fn is_committed(root: &Path) -> bool {
     staged.join(CARD).exists() && is_placed
 }
 
-/// A folder for one attempt at a shard of a plan. It needs no lock: nobody else works in it.
+/// A folder for one attempt at a shard of a plan. Nobody else works in it.
 ///
 /// # Errors
 /// Those of [`Staging::open`], the lock's aside.
@@ -260,9 +260,16 @@ pub fn attempt(root: &Path, plan: &str, disk: Arc<dyn Disk>) -> Result<Workspace
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let name = format!("{time:x}-{}-{host}", std::process::id());
-    let workspace = Workspace::new(root.join(format!("{SHARDS}{plan}")).join(name), disk);
-    workspace.make_folders()?;
-    Ok(workspace)
+    Workspace::locked(root.join(format!("{SHARDS}{plan}")).join(name), disk)
+}
+
+/// Every attempt at a shard of any plan, by plan and name.
+pub(super) fn all_attempts(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut plans: Vec<String> = names.filter_map(|name| Some(name.strip_prefix(SHARDS)?.to_owned())).collect();
+    plans.sort();
+    plans.iter().flat_map(|plan| attempts(root, plan)).collect()
 }
 
 /// The parts that attempts at a plan's shards finished.
@@ -279,6 +286,18 @@ pub fn forget_attempts(root: &Path, plan: &str, disk: &dyn Disk) {
     if let Err(error) = disk.remove_dir_all(&folder) {
         tracing::warn!("cannot remove {}: {error}", folder.display());
     }
+}
+
+/// Removes the folders of plans without an attempt.
+pub(super) fn forget_empty_plans(root: &Path, disk: &dyn Disk) -> Result<()> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    let plans = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SHARDS));
+    for path in plans.map(|entry| entry.path()) {
+        if fs::read_dir(&path).is_ok_and(|mut attempts| attempts.next().is_none()) {
+            disk.remove_dir_all(&path).map_err(Error::io("remove", path))?;
+        }
+    }
+    Ok(())
 }
 
 /// The folders of the attempts at a plan's shards, in order of their names.

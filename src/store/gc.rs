@@ -33,7 +33,10 @@ pub static KINDS: [Kind; 4] = [
         name: "orphan",
         what: "a data file that the manifest does not name",
         is_work: false,
-        find: |root, manifest| orphans(root, manifest).into_iter().filter(|path| !is_staged(root, path)).collect(),
+        find: |root, manifest| {
+            let work = places_of_work(root);
+            orphans(root, manifest).into_iter().filter(|path| !work.contains(path)).collect()
+        },
     },
     Kind {
         name: "unfinished",
@@ -48,19 +51,16 @@ pub static KINDS: [Kind; 4] = [
         find: |root, manifest| {
             let folder = staging(root).filter(|_| !staged_parts(root).is_empty());
             // A run that was stopped while it committed has put some of its files in place already.
-            let placed = orphans(root, manifest).into_iter().filter(|path| is_staged(root, path));
+            let work = places_of_work(root);
+            let placed = orphans(root, manifest).into_iter().filter(|path| work.contains(path));
             folder.into_iter().chain(placed).collect()
         },
     },
     Kind {
         name: "shards",
-        what: "made by shards of a plan, for `chunkmill commit` to publish; or too late for that",
+        what: "made by a shard of a plan, for `chunkmill commit` to publish; or too late for that",
         is_work: true,
-        find: |root, _| {
-            let entries = fs::read_dir(root).into_iter().flatten().flatten();
-            let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(commit::SHARDS));
-            ours.map(|entry| entry.path()).collect()
-        },
+        find: |root, _| commit::all_attempts(root),
     },
 ];
 
@@ -100,7 +100,7 @@ pub struct Swept {
 /// Those of [`Manifest::read`], nothing being changed then; [`Error::Locked`] while a run is at work; [`Error::Io`].
 pub fn gc(root: &Path, sweep: Sweep, disk: &Arc<dyn Disk>) -> Result<Swept> {
     // A folder without a dataset is left alone, and so is one of a newer version; a first run may have staged something.
-    if Manifest::exists(root) || staging(root).is_none() {
+    if Manifest::exists(root) || (staging(root).is_none() && commit::all_attempts(root).is_empty()) {
         Manifest::read(root)?;
     }
     if !commit::may_replace(root) {
@@ -117,13 +117,15 @@ pub fn gc(root: &Path, sweep: Sweep, disk: &Arc<dyn Disk>) -> Result<Swept> {
     };
     let dataset = Dataset::find(root)?;
     let found = leftovers(root, dataset.as_ref().map(Dataset::manifest));
-    let (kept, removed): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.kind.is_work && !sweep.work);
+    let stays = |found: &Leftover| (found.kind.is_work && !sweep.work) || Lock::is_held(&found.path);
+    let (kept, removed): (Vec<_>, Vec<_>) = found.into_iter().partition(stays);
     if !sweep.dry_run {
         for leftover in &removed {
             let path = &leftover.path;
             let gone = if path.is_dir() { disk.remove_dir_all(path) } else { disk.remove_file(path) };
             gone.map_err(Error::io("remove", path))?;
         }
+        commit::forget_empty_plans(root, &**disk)?;
     }
     Ok(Swept { removed, kept })
 }
@@ -164,12 +166,12 @@ fn staged_parts(root: &Path) -> Vec<Part> {
     receipts(&root.join(commit::STAGING)).map(|receipt| receipt.part).collect()
 }
 
-/// Whether a data file that is in place belongs to a part that is not committed.
-fn is_staged(root: &Path, path: &Path) -> bool {
-    let parts = staged_parts(root);
-    let files: BTreeSet<PathBuf> =
-        parts.iter().flat_map(|part| &part.files).map(|file| root.join(&file.path)).collect();
-    files.contains(path)
+/// Where files of parts that are not committed are put: a commit that was stopped has put some of them there already.
+fn places_of_work(root: &Path) -> BTreeSet<PathBuf> {
+    let attempts = commit::all_attempts(root);
+    let attempted = attempts.iter().flat_map(|folder| receipts(folder)).map(|receipt| receipt.part);
+    let parts: Vec<Part> = staged_parts(root).into_iter().chain(attempted).collect();
+    parts.iter().flat_map(|part| &part.files).map(|file| root.join(&file.path)).collect()
 }
 
 /// How much room a file takes, or all files of a folder.

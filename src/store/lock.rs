@@ -60,6 +60,11 @@ impl Lock {
         let _ = writeln!(self.file, "process {}{on}{since}", std::process::id());
     }
 
+    /// Whether somebody holds the lock of a folder.
+    pub(super) fn is_held(root: &Path) -> bool {
+        File::open(root.join(FILE)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Whether a folder's file of this name is the lock and no part of a dataset.
     pub(super) fn is_name(name: &std::ffi::OsStr) -> bool {
         name == FILE

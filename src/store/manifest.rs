@@ -24,6 +24,9 @@ use crate::error::{Error, Result};
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 3;
 
+/// Most files of a table: file names have five digits for them.
+pub const MAX_FILES: usize = 99_999;
+
 /// Name of the manifest in the dataset's folder.
 pub(super) const FILE: &str = "manifest.json";
 
@@ -290,6 +293,11 @@ impl Manifest {
         let version: Version = serde_json::from_slice(&bytes).map_err(damaged)?;
         version.refuse_newer(&path)?;
         let manifest: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let Output { files, .. } = manifest.output;
+        if files == 0 || files > MAX_FILES || !(manifest.parts.is_empty() || manifest.parts.len() == files) {
+            let problem = format!("is damaged: {} parts, and {files} files of each table", manifest.parts.len());
+            return Err(wrong(problem, "index the corpus again, with --fresh or into a new folder"));
+        }
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
             return Err(wrong(problem, "do not use this dataset"));

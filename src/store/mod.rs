@@ -36,7 +36,8 @@ pub use commit::{Staging, attempt, attempted, forget_attempts};
 pub use disk::{Disk, FileSystem, Output as OutputFile};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 pub use manifest::{
-    Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, Manifest, Output, Part, PartInputs, PartRecord, SpecRecord,
+    Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
+    SpecRecord,
 };
 pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
 pub use reader::{Dataset, vectors};

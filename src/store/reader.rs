@@ -45,16 +45,16 @@ impl Dataset {
         &self.root
     }
 
+    /// Identifies the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
+    #[must_use]
+    pub fn id(&self) -> String {
+        blake3::hash(self.manifest.to_json().as_bytes()).to_hex()[..32].to_owned()
+    }
+
     /// What the dataset is.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
-    }
-
-    /// What tells this snapshot from every other: BLAKE3 of the manifest as this chunkmill writes it, in hexadecimal.
-    #[must_use]
-    pub fn snapshot(&self) -> String {
-        blake3::hash(self.manifest.to_json().as_bytes()).to_hex().to_string()
     }
 
     /// The files of a table, in order.
@@ -123,14 +123,15 @@ impl Dataset {
             move |problem: String| Error::Dataset {
                 path: path.clone(),
                 problem,
-                help: "the dataset is damaged: index the corpus again".to_owned(),
+                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
             }
         };
         let opened = File::open(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::Dataset {
                 path: path.clone(),
                 problem: "is gone".to_owned(),
-                help: "if the dataset was just replaced, run again; else index the corpus again".to_owned(),
+                help: "if the dataset was just replaced, run again; else index the corpus again with --fresh"
+                    .to_owned(),
             },
             _ => damaged(error.to_string()),
         })?;

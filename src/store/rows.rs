@@ -145,9 +145,9 @@ pub struct QuarantineRow {
 impl From<&Quarantined> for QuarantineRow {
     fn from(document: &Quarantined) -> Self {
         Self {
-            doc_id: document.doc_id.clone(),
-            collection: document.collection.clone(),
-            path: document.path.clone(),
+            doc_id: document.doc_id.to_string(),
+            collection: document.collection.to_string(),
+            path: document.path.to_string(),
             code: document.reason.code().into(),
             reason: document.reason.to_string(),
         }

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{Disk, Output};
+use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
+use crate::embed::model::plain;
 use crate::error::{Error, Result};
 
 /// A folder that one process works in.
@@ -23,6 +25,8 @@ pub struct Workspace {
     disk: Arc<dyn Disk>,
     /// Names of files that are being written.
     next: AtomicU64,
+    /// Tells others that somebody is at work here, where the dataset's own lock does not.
+    at_work: Option<Lock>,
 }
 
 /// A finished part: what the manifest will say of it.
@@ -35,7 +39,15 @@ pub(super) struct Receipt {
 
 impl Workspace {
     pub(super) fn new(folder: PathBuf, disk: Arc<dyn Disk>) -> Self {
-        Self { folder, disk, next: AtomicU64::new(0) }
+        Self { folder, disk, next: AtomicU64::new(0), at_work: None }
+    }
+
+    /// A folder that shows, until this value is dropped, that somebody is at work in it.
+    pub(super) fn locked(folder: PathBuf, disk: Arc<dyn Disk>) -> Result<Self> {
+        let mut workspace = Self::new(folder, disk);
+        workspace.make_folders()?;
+        workspace.at_work = Some(Lock::take(&workspace.folder)?);
+        Ok(workspace)
     }
 
     /// Makes the folders that files are finished in.
@@ -113,7 +125,8 @@ impl Workspace {
 pub(super) fn receipts(folder: &Path) -> impl Iterator<Item = Receipt> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let receipts = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("part-"));
-    receipts.filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
+    let parsed = receipts.filter_map(|entry| serde_json::from_slice::<Receipt>(&fs::read(entry.path()).ok()?).ok());
+    parsed.filter(|receipt| receipt.part.files.iter().all(|file| plain(&file.path).is_some()))
 }
 
 /// Whether a file has a name that data files are given.

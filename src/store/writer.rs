@@ -30,6 +30,9 @@ const ROW_GROUP_BYTES: usize = 16 << 20;
 /// Bytes of rows that are encoded at once.
 const BATCH_BYTES: usize = 2 << 20;
 
+/// Bytes of text that are made a batch at once.
+const PUSHED_BYTES: usize = 64 << 20;
+
 /// Level of compression.
 const ZSTD_LEVEL: i32 = 3;
 
@@ -69,11 +72,22 @@ impl<'a> PartWriter<'a> {
         outlines: &[OutlineRow],
     ) -> Result<()> {
         let (kind, dim) = (self.manifest.output.embedding_type, self.manifest.model.dim);
-        let failed = |error| Error::io("write", self.chunks.path())(io::Error::other(error));
-        let chunk_batch = schema::chunks_batch(chunks, vectors, kind, dim).map_err(failed)?;
-        let document_batch = schema::documents_batch(documents).map_err(failed)?;
-        self.push_chunks(&chunk_batch)?;
-        self.push_documents(&document_batch)?;
+        let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
+        let (mut chunks, mut vectors) = (chunks, vectors);
+        while !chunks.is_empty() {
+            // A document may have more text, with what overlaps, than a batch can hold.
+            let mut bytes = 0;
+            let fits = |row: &&ChunkRow| {
+                bytes += row.content.len();
+                bytes <= PUSHED_BYTES
+            };
+            let now = chunks.iter().take_while(fits).count().max(1);
+            let batch = schema::chunks_batch(&chunks[..now], &vectors[..now * dim], kind, dim);
+            self.push_chunks(&batch.map_err(|error| failed(self.chunks.path(), error))?)?;
+            (chunks, vectors) = (&chunks[now..], &vectors[now * dim..]);
+        }
+        let batch = schema::documents_batch(documents);
+        self.push_documents(&batch.map_err(|error| failed(self.documents.path(), error))?)?;
         outlines.iter().try_for_each(|row| self.push_outline(row))
     }
 

@@ -1,0 +1,92 @@
+//! `chunkmill-eval verify`: whether the labels of a set still fit its documents.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use chunkmill::error::exit;
+use serde_json::{Value, json};
+
+use crate::labels::{Checked, LabelSet, Query, Reference, State};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder with corpus/ and queries.jsonl
+    set: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The states in the order in which they are counted, by [`State::name`].
+const STATES: [&str; 6] = ["valid", "moved", "split", "ambiguous", "gone", "no_document"];
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let labels = LabelSet::read(&args.set)?;
+    let corpus = labels.corpus()?;
+    let checked = labels.check(&corpus);
+    let mut states: BTreeMap<&str, usize> = STATES.iter().map(|&name| (name, 0)).collect();
+    for checked in &checked {
+        *states.entry(checked.state.name()).or_default() += 1;
+    }
+    let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
+    let notable: Vec<&Checked> = checked.iter().filter(|checked| checked.state != State::Valid).collect();
+    let mut out = io::stdout().lock();
+    if args.json {
+        let references: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
+        let summary = json!({
+            "documents": corpus.documents,
+            "queries": labels.queries.len(),
+            "references": checked.len(),
+            "states": states,
+            "drifted": drifted,
+            "not_valid": references,
+        });
+        writeln!(out, "{summary}")
+    } else {
+        for checked in &notable {
+            let (query, reference) = parts(&labels, checked);
+            let place = reference.quote.as_ref().map(|quote| format!(" {}..{}", quote.range.start, quote.range.end));
+            let (name, problem) = (checked.state.name(), checked.state.describe());
+            let line = format!("{name} {}: {}{}: {problem}", query.id, reference.doc_id, place.unwrap_or_default());
+            writeln!(out, "{line}").context("cannot write to standard output")?;
+        }
+        let counts: Vec<String> =
+            STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();
+        writeln!(
+            out,
+            "{} queries, {} references to {} documents: {}; {drifted} drifted",
+            labels.queries.len(),
+            checked.len(),
+            corpus.documents,
+            if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+        )
+    }
+    .context("cannot write to standard output")?;
+    Ok(if drifted == 0 { exit::DONE } else { exit::CHECK_FAILED })
+}
+
+fn parts<'l>(labels: &'l LabelSet, checked: &Checked) -> (&'l Query, &'l Reference) {
+    let query = &labels.queries[checked.query];
+    (query, &query.references[checked.reference])
+}
+
+fn record(labels: &LabelSet, checked: &Checked) -> Value {
+    let (query, reference) = parts(labels, checked);
+    let range = reference.quote.as_ref().map(|quote| &quote.range);
+    let found = match &checked.state {
+        State::Moved(to) => vec![[to.start, to.end]],
+        State::Split(pieces) => pieces.iter().map(|piece| [piece.start, piece.end]).collect(),
+        _ => Vec::new(),
+    };
+    json!({
+        "query_id": query.id,
+        "doc_id": reference.doc_id,
+        "start": range.map(|range| range.start),
+        "end": range.map(|range| range.end),
+        "state": checked.state.name(),
+        "found": found,
+        "problem": checked.state.describe(),
+    })
+}

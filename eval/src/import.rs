@@ -1,0 +1,101 @@
+//! How the labels of other projects become ours. One file per format; each gives an [`Imported`],
+//! which is written as a set. The same input gives the same bytes.
+
+mod beir;
+mod chroma;
+mod source;
+mod squad;
+mod trec;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use chunkmill::error::{Error, Result};
+
+pub use beir::beir;
+pub use chroma::chroma;
+pub use squad::squad;
+pub use trec::trec;
+
+use crate::labels::{CORPUS, QUERIES, Query, to_jsonl};
+
+/// Documents and questions, all in memory, and what was left out of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Imported {
+    /// Each document's bytes by its id, which is its path below `corpus/`.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// The questions that have evidence.
+    pub queries: Vec<Query>,
+    /// Questions without any evidence: not judged, judged without success, or unanswerable.
+    pub without_evidence: usize,
+    /// Judgements that name a document which is not there. They are kept, and
+    /// [`LabelSet::check`](crate::labels::LabelSet::check) reports them.
+    pub without_document: usize,
+}
+
+/// Where a new set is put together before it takes the old one's place.
+const STAGING: &str = ".chunkmill-import";
+
+impl Imported {
+    /// Writes it as a set. A set that is there already is replaced, other files in its folder stay.
+    /// An import that was interrupted can be repeated.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the folder is neither empty nor a set, or there is no question to
+    /// write; [`Error::Io`] if it cannot be written.
+    pub fn write(&self, set: &Path) -> Result<()> {
+        refuse_other_folders(set)?;
+        if self.queries.is_empty() {
+            return Err(Error::Setting {
+                origin: set.display().to_string(),
+                problem: "no question has evidence, so there is nothing to write".to_owned(),
+                help: "check that questions and judgements belong together".to_owned(),
+            });
+        }
+        let staging = set.join(STAGING);
+        remove(&staging)?;
+        for (doc_id, bytes) in &self.documents {
+            let file = staging.join(CORPUS).join(doc_id);
+            let folder = file.parent().unwrap_or(&staging);
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            fs::write(&file, bytes).map_err(Error::io("write", &file))?;
+        }
+        let queries = staging.join(QUERIES);
+        fs::create_dir_all(&staging).map_err(Error::io("create", &staging))?;
+        fs::write(&queries, to_jsonl(&self.queries)?).map_err(Error::io("write", &queries))?;
+        for part in [QUERIES, CORPUS] {
+            remove(&set.join(part))?;
+        }
+        for part in [CORPUS, QUERIES] {
+            fs::rename(staging.join(part), set.join(part)).map_err(Error::io("rename", staging.join(part)))?;
+        }
+        remove(&staging)
+    }
+}
+
+/// Only an empty folder, a set, or what an interrupted import has left is written to.
+fn refuse_other_folders(set: &Path) -> Result<()> {
+    let ours = set.join(STAGING).exists() || (set.join(QUERIES).is_file() && set.join(CORPUS).is_dir());
+    let empty = match fs::read_dir(set) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+        Err(error) => return Err(Error::io("read", set)(error)),
+    };
+    if ours || empty {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        origin: set.display().to_string(),
+        problem: format!("is not empty and not a set of labels ({CORPUS}/ and {QUERIES})"),
+        help: "name a new folder with -o".to_owned(),
+    })
+}
+
+fn remove(path: &Path) -> Result<()> {
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

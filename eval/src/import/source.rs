@@ -1,0 +1,139 @@
+//! What the formats have in common: lines with numbers, names for documents, judgements.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use chunkmill::error::{Error, Result};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use super::Imported;
+use crate::labels::{Query, Reference};
+
+/// A file of text, read whole.
+pub(super) struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Source {
+    /// Without its byte order mark.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let mut source = Self::exact(path)?;
+        if let Some(rest) = source.text.strip_prefix('\u{feff}') {
+            source.text = rest.to_owned();
+        }
+        Ok(source)
+    }
+
+    /// Character for character: offsets count a byte order mark.
+    pub(super) fn exact(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        Ok(Self { path: path.to_owned(), text })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Lines that are not blank with their numbers, from 1.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        lines.filter(|(_, line)| !line.trim().is_empty())
+    }
+
+    /// An error in this line.
+    pub(super) fn wrong(&self, line: impl std::fmt::Display, problem: impl Into<String>, help: &str) -> Error {
+        Error::Setting {
+            origin: format!("{}:{line}", self.path.display()),
+            problem: problem.into(),
+            help: help.to_owned(),
+        }
+    }
+
+    /// The JSON object in each line.
+    pub(super) fn objects(&self, help: &str) -> Result<Vec<(usize, Map<String, Value>)>> {
+        let parse = |(line, text): (usize, &str)| match serde_json::from_str(text) {
+            Ok(object) => Ok((line, object)),
+            Err(error) => Err(self.wrong(line, error.to_string(), help)),
+        };
+        self.lines().map(parse).collect()
+    }
+}
+
+/// A name for the document with this id: letters, digits, `-`, `_` and `.` stay as they are, all else
+/// is percent-encoded, so that an id can neither leave the folder, nor hide, nor meet another.
+pub(super) fn file_name(id: &str, extension: &str) -> String {
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    let name = utf8_percent_encode(id, KEPT).to_string();
+    let name = name.strip_prefix('.').map(|rest| format!("%2E{rest}")).unwrap_or(name);
+    format!("{name}.{extension}")
+}
+
+/// Characters as bytes; `None` if the text has not so many.
+pub(super) fn bytes_of(text: &str, chars: &Range<usize>) -> Option<Range<usize>> {
+    let starts = || text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    (chars.start <= chars.end).then(|| Some(starts().nth(chars.start)?..starts().nth(chars.end)?))?
+}
+
+/// Questions in their order, each with the documents that were judged for it.
+#[derive(Default)]
+pub(super) struct Judged {
+    queries: Vec<(String, String)>,
+    position: HashMap<String, usize>,
+    grades: HashMap<usize, Vec<(String, f64)>>,
+}
+
+impl Judged {
+    /// A question; `false` if the id is taken.
+    pub(super) fn ask(&mut self, id: &str, text: &str) -> bool {
+        let new = self.position.insert(id.to_owned(), self.queries.len()).is_none();
+        self.queries.push((id.to_owned(), text.to_owned()));
+        new
+    }
+
+    /// A judgement in words of its file; the problem if it cannot be one.
+    pub(super) fn judge(&mut self, query: &str, document: &str, grade: &str) -> Result<(), String> {
+        let position = *self.position.get(query).ok_or_else(|| format!("there is no question `{query}`"))?;
+        let parsed = grade.parse::<f64>().ok().filter(|grade| grade.is_finite() && *grade <= 100.0);
+        let grade = parsed.ok_or_else(|| format!("`{grade}` is not a grade up to 100"))?;
+        let grades = self.grades.entry(position).or_default();
+        match grades.iter().find(|(known, _)| known == document) {
+            Some((_, known)) if known.to_bits() != grade.to_bits() => {
+                Err(format!("document `{document}` was judged {known} before for question `{query}`, and now {grade}"))
+            }
+            Some(_) => Ok(()),
+            None => {
+                grades.push((document.to_owned(), grade));
+                Ok(())
+            }
+        }
+    }
+
+    /// As a set: `name` gives the file of a document. What was judged 0 or less is not relevant, and
+    /// that is what no judgement means as well, so it is left out.
+    pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, name: impl Fn(&str) -> String) -> Imported {
+        let mut set = Imported { documents, ..Imported::default() };
+        for (position, (id, text)) in self.queries.into_iter().enumerate() {
+            let relevant =
+                self.grades.remove(&position).unwrap_or_default().into_iter().filter(|(_, grade)| *grade > 0.0);
+            let references: Vec<Reference> = relevant
+                .map(|(document, grade)| Reference {
+                    doc_id: name(&document),
+                    quote: None,
+                    grade: (grade.to_bits() != 1f64.to_bits()).then_some(grade),
+                })
+                .collect();
+            if references.is_empty() {
+                set.without_evidence += 1;
+                continue;
+            }
+            set.without_document +=
+                references.iter().filter(|known| !set.documents.contains_key(&known.doc_id)).count();
+            set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
+        }
+        set
+    }
+}

@@ -1,0 +1,65 @@
+//! TREC: a folder of documents, questions as `id TAB text`, and judgements ("qrels") of documents.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+
+use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
+use chunkmill::error::{Error, Result};
+
+use super::Imported;
+use super::source::{Judged, Source};
+
+const QUERY: &str = "a line is a question's id, a tab, and its text";
+const JUDGEMENT: &str = "a line is question, iteration, document and grade with white space between";
+
+/// Reads judgements of the documents in a folder. A document is named by its path below the folder,
+/// or by that without its extension if only one document is so named. Its bytes are kept.
+///
+/// # Errors
+/// [`Error::Setting`] with file and line for a line that is not of the format, a question that
+/// comes twice, or a judgement of an unknown question; [`Error::Corpus`] if the folder has no
+/// documents; [`Error::Io`] if a file cannot be read.
+pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
+    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
+    let found = corpus::discover(&[Root::new(folder)], &filter, &[])?;
+    let mut documents = BTreeMap::new();
+    let mut stems: HashMap<String, Option<String>> = HashMap::new();
+    for source in found.sources {
+        let (file, id) = (source.file(), source.doc_id.to_string());
+        documents.insert(id.clone(), fs::read(&file).map_err(Error::io("read", &file))?);
+        let stem = Path::new(&id).with_extension("").to_string_lossy().into_owned();
+        stems.entry(stem).and_modify(|other| *other = None).or_insert(Some(id));
+    }
+
+    let queries = Source::read(queries)?;
+    let mut judged = Judged::default();
+    for (line, text) in queries.lines() {
+        let wrong = |problem: String| queries.wrong(line, problem, QUERY);
+        let (id, text) = text.split_once('\t').ok_or_else(|| wrong("there is no tab".to_owned()))?;
+        let (id, text) = (id.trim(), text.trim());
+        if id.is_empty() || text.is_empty() {
+            return Err(wrong("id or text is empty".to_owned()));
+        }
+        if !judged.ask(id, text) {
+            return Err(wrong(format!("question `{id}` was there before")));
+        }
+    }
+
+    let qrels = Source::read(qrels)?;
+    for (line, text) in qrels.lines() {
+        let wrong = |problem: String| qrels.wrong(line, problem, JUDGEMENT);
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let [query, _, document, grade] = fields[..] else {
+            return Err(wrong(format!("{} fields, not 4", fields.len())));
+        };
+        judged.judge(query, document, grade).map_err(wrong)?;
+    }
+    let known: Vec<String> = documents.keys().cloned().collect();
+    let name = |id: &str| match stems.get(id) {
+        _ if known.binary_search_by(|name| name.as_str().cmp(id)).is_ok() => id.to_owned(),
+        Some(Some(name)) => name.clone(),
+        _ => id.to_owned(),
+    };
+    Ok(judged.into_set(documents, name))
+}

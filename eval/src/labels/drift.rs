@@ -1,0 +1,223 @@
+//! Where a labelled text is in its document as that is now.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::Quote;
+
+/// What became of a reference. The rules, first one that holds:
+///
+/// 1. its document is gone: [`NoDocument`](Self::NoDocument);
+/// 2. its text stands where it was labelled: [`Valid`](Self::Valid);
+/// 3. its text stands elsewhere, once: [`Moved`](Self::Moved); more than once:
+///    [`Ambiguous`](Self::Ambiguous), for no one knows which was meant;
+/// 4. pieces of it, each of at least 16 bytes, stand in the document in their order and make up at
+///    least half of its bytes that are not white space: [`Split`](Self::Split). The longest piece is
+///    found first and must not stand in a second place, else the reference is ambiguous; the others lie
+///    before and after it, each no further away than four times the length of the text;
+/// 5. else it is [`Gone`](Self::Gone). So is an edited text that says the same more than 32 times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It is as it was labelled.
+    Valid,
+    /// Its text stands at these bytes now, and nowhere else.
+    Moved(Range<usize>),
+    /// An edit went through it; most of it is at these bytes, in order.
+    Split(Vec<Range<usize>>),
+    /// Its text, or what is left of it, starts at these bytes among others.
+    Ambiguous(Vec<usize>),
+    /// Most of its text is not in the document.
+    Gone,
+    /// There is no such document, or it cannot be read.
+    NoDocument,
+}
+
+impl State {
+    /// A short stable word for machines.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Moved(_) => "moved",
+            Self::Split(_) => "split",
+            Self::Ambiguous(_) => "ambiguous",
+            Self::Gone => "gone",
+            Self::NoDocument => "no_document",
+        }
+    }
+
+    /// Whether it must be labelled anew before it can be scored.
+    #[must_use]
+    pub fn has_drifted(&self) -> bool {
+        !matches!(self, Self::Valid | Self::Moved(_))
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Valid => "as labelled".to_owned(),
+            Self::Moved(to) => format!("the text is at {}..{} now", to.start, to.end),
+            Self::Split(pieces) => {
+                let pieces: Vec<String> =
+                    pieces.iter().map(|piece| format!("{}..{}", piece.start, piece.end)).collect();
+                format!("the text was edited; most of it is at {}", pieces.join(", "))
+            }
+            Self::Ambiguous(starts) => {
+                let starts: Vec<String> = starts.iter().map(ToString::to_string).collect();
+                format!("other text stands there, and the text is in several places: at {}", starts.join(", "))
+            }
+            Self::Gone => "other text stands there, and the document does not have the text".to_owned(),
+            Self::NoDocument => "no such document".to_owned(),
+        }
+    }
+}
+
+/// A piece is at least this long, in bytes; shorter ones agree by chance.
+const SHORTEST: usize = 16;
+
+/// Any run of [`SHORTEST`] bytes holds one of these that starts at a multiple of its length.
+const SEED: usize = SHORTEST / 2;
+
+/// A seed that is in the text more often than this, as in a ruler of dashes, says nothing about where
+/// the text is and would cost the square of its length, so it is not looked for.
+const REPEATS: usize = 32;
+
+/// How far from the longest piece the others are looked for, in lengths of the text.
+const REACH: usize = 4;
+
+/// What became of a quote, its document at hand.
+pub(super) fn state(quote: &Quote, document: &str) -> State {
+    if document.get(quote.range.clone()) == Some(&quote.text) {
+        return State::Valid;
+    }
+    let mut places = occurrences(&quote.text, document);
+    match (places.next(), places.next()) {
+        (Some(start), None) => State::Moved(start..start + quote.text.len()),
+        (Some(first), Some(second)) => State::Ambiguous(vec![first, second]),
+        (None, _) => pieces(&quote.text, document),
+    }
+}
+
+/// Where a text starts in a document, overlapping places too.
+fn occurrences<'a>(text: &'a str, document: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + document.get(from..)?.find(text)?;
+        from = start + document[start..].chars().next().map_or(1, char::len_utf8);
+        Some(start)
+    })
+}
+
+/// A run of bytes that a text and its document have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Piece {
+    /// Start in the text.
+    from: usize,
+    /// Start in the document.
+    at: usize,
+    size: usize,
+}
+
+fn pieces(text: &str, document: &str) -> State {
+    let search = Search::new(text, document);
+    let (Some(longest), rival) = search.longest(0..text.len(), 0..document.len()) else { return State::Gone };
+    if let Some(rival) = rival {
+        return State::Ambiguous(vec![longest.at.min(rival), longest.at.max(rival)]);
+    }
+    let reach = REACH * text.len();
+    let around = longest.at.saturating_sub(reach)..(longest.at + longest.size + reach).min(document.len());
+    let mut found = vec![longest];
+    let mut open = sides(longest, 0..text.len(), around);
+    while let Some((own, theirs)) = open.pop() {
+        if let (Some(piece), _) = search.longest(own.clone(), theirs.clone()) {
+            found.push(piece);
+            open.extend(sides(piece, own, theirs));
+        }
+    }
+    found.sort_by_key(|piece| piece.from);
+    let solid = |text: &str| text.split_whitespace().map(str::len).sum::<usize>();
+    let kept: usize = found.iter().map(|piece| solid(&text[piece.from..piece.from + piece.size])).sum();
+    if 2 * kept < solid(text) {
+        return State::Gone;
+    }
+    State::Split(found.iter().map(|piece| piece.at..piece.at + piece.size).collect())
+}
+
+/// What is before and after a piece, in the text and in the document.
+fn sides(piece: Piece, own: Range<usize>, theirs: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+    let before = (own.start..piece.from, theirs.start..piece.at);
+    let after = (piece.from + piece.size..own.end, piece.at + piece.size..theirs.end);
+    [before, after].into_iter().filter(|(own, theirs)| own.len().min(theirs.len()) >= SHORTEST).collect()
+}
+
+/// Finds the longest common piece without comparing every byte with every other one.
+struct Search<'a> {
+    text: &'a str,
+    document: &'a [u8],
+    /// Where each run of [`SEED`] bytes starts in the text.
+    seeds: HashMap<&'a [u8], Vec<usize>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(text: &'a str, document: &'a str) -> Self {
+        let mut seeds: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (from, seed) in text.as_bytes().windows(SEED).enumerate() {
+            seeds.entry(seed).or_default().push(from);
+        }
+        seeds.retain(|_, places| places.len() <= REPEATS);
+        Self { text, document: document.as_bytes(), seeds }
+    }
+
+    /// The longest piece inside these bytes of the text and of the document, the first of equal
+    /// ones, and where in the document the same piece stands again.
+    fn longest(&self, own: Range<usize>, theirs: Range<usize>) -> (Option<Piece>, Option<usize>) {
+        let mut best: Option<Piece> = None;
+        let mut rival = None;
+        // Pieces with the same distance between text and document are one until it ends.
+        let mut done: HashMap<isize, usize> = HashMap::new();
+        for at in theirs.clone().step_by(SEED) {
+            let Some(seed) = self.document[..theirs.end].get(at..at + SEED) else { break };
+            for &from in self.seeds.get(seed).map_or(&[][..], Vec::as_slice) {
+                let inside = own.start <= from && from + SEED <= own.end;
+                let end = done.entry(at.cast_signed() - from.cast_signed()).or_default();
+                if !inside || *end > at {
+                    continue;
+                }
+                let piece = self.grown(Piece { from, at, size: SEED }, &own, &theirs);
+                *end = piece.at + piece.size;
+                if piece.size < SHORTEST || best.is_some_and(|best| piece.size < best.size) {
+                    continue;
+                }
+                match best {
+                    Some(best) if piece.size == best.size => {
+                        let other = piece.from == best.from && piece.at != best.at;
+                        rival = rival.or(other.then_some(piece.at));
+                    }
+                    _ => (best, rival) = (Some(piece), None),
+                }
+            }
+        }
+        (best, rival)
+    }
+
+    /// A piece, made as long as it can be, and then ended between characters.
+    fn grown(&self, piece: Piece, own: &Range<usize>, theirs: &Range<usize>) -> Piece {
+        let text = self.text.as_bytes();
+        let Piece { mut from, mut at, size } = piece;
+        let (mut end, mut end_at) = (from + size, at + size);
+        while from > own.start && at > theirs.start && text[from - 1] == self.document[at - 1] {
+            (from, at) = (from - 1, at - 1);
+        }
+        while end < own.end && end_at < theirs.end && text[end] == self.document[end_at] {
+            (end, end_at) = (end + 1, end_at + 1);
+        }
+        while !self.text.is_char_boundary(from) {
+            (from, at) = (from + 1, at + 1);
+        }
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        Piece { from, at, size: end.saturating_sub(from) }
+    }
+}

@@ -1,0 +1,19 @@
+//! All tests of the harness in one binary: what the public interface and the program do.
+
+#![allow(
+    clippy::pedantic,
+    clippy::single_range_in_vec_init,
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "tests fail by panicking, and say on standard error what they skip"
+)]
+
+mod chroma;
+mod common;
+mod import;
+mod labels;
+mod metrics;
+mod parity;
+mod properties;
+#[path = "../../tests/python.rs"]
+mod python;
