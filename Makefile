@@ -17,7 +17,7 @@ help:
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "check    the quick part of test: format and lints"
 	@echo "crash    kills the program at 120 random moments and at each operation on files, and prints what it lost"
-	@echo "bench    criterion benchmarks of parse, count, chunk and embed"
+	@echo "bench    criterion benchmarks of parse, count, chunk, embed and search"
 	@echo "peers    embedding engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
@@ -70,7 +70,7 @@ crash:
 	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- crash::
 
 bench:
-	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline
+	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
 
 PEERS ?=
 peers: model

@@ -19,6 +19,7 @@ use crate::embed::hub::ModelRef;
 use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::options::{Globs, options};
+use crate::search::{FieldWeights, Mode, Ranking, Weight};
 use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
@@ -39,6 +40,8 @@ pub struct Options {
     pub embedding: EmbeddingOptions,
     /// How the dataset is laid out.
     pub output: OutputOptions,
+    /// How it is searched.
+    pub search: SearchOptions,
     /// Worker threads.
     pub threads: Option<NonZeroUsize>,
 }
@@ -80,7 +83,7 @@ options! {
         pub deny_truncation: bool,
         /// Where vectors are kept for other runs.
         #[serde(rename = "cache")]
-        pub embedding_cache: EmbeddingCache,
+        pub embedding_cache: CacheFolder,
         /// Most bytes on disk for them.
         #[serde(rename = "cache_size")]
         pub embedding_cache_size: u64,
@@ -99,10 +102,42 @@ options! {
     }
 }
 
-/// Where vectors are kept for other runs. Written `auto`, `off` or as a folder.
+options! {
+    /// The `[search]` table.
+    pub struct SearchOptions {
+        /// How to search.
+        pub mode: Mode,
+        /// The constant of reciprocal rank fusion.
+        pub rrf_k: Weight,
+        /// Weight of the vector list in it.
+        pub vector_weight: Weight,
+        /// Weight of the keyword list.
+        pub keyword_weight: Weight,
+        /// Weight of the list by modification time.
+        pub recency_weight: Weight,
+        /// Weight of the list of neighbours.
+        pub graph_weight: Weight,
+        /// How far down the vector and keyword lists are read for it.
+        pub depth: NonZeroUsize,
+        /// How many hits are asked for their neighbours.
+        pub graph_seeds: NonZeroUsize,
+        /// How much a keyword counts in the content.
+        pub content_weight: Weight,
+        /// In the headings above.
+        pub headings_weight: Weight,
+        /// In the tags.
+        pub tags_weight: Weight,
+        /// In the aliases.
+        pub aliases_weight: Weight,
+        /// Where keyword indexes are kept for other searches.
+        pub keyword_cache: CacheFolder,
+    }
+}
+
+/// Where something is kept for other runs. Written `auto`, `off` or as a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
-pub enum EmbeddingCache {
+pub enum CacheFolder {
     /// The user's cache folder, if there is one.
     #[default]
     Auto,
@@ -112,7 +147,7 @@ pub enum EmbeddingCache {
     Folder(PathBuf),
 }
 
-impl EmbeddingCache {
+impl CacheFolder {
     fn folder(self) -> Option<PathBuf> {
         match self {
             Self::Auto => user_folder("XDG_CACHE_HOME", ".cache"),
@@ -122,7 +157,7 @@ impl EmbeddingCache {
     }
 }
 
-impl FromStr for EmbeddingCache {
+impl FromStr for CacheFolder {
     type Err = std::convert::Infallible;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
@@ -130,7 +165,7 @@ impl FromStr for EmbeddingCache {
     }
 }
 
-impl From<String> for EmbeddingCache {
+impl From<String> for CacheFolder {
     fn from(text: String) -> Self {
         match text.as_str() {
             "auto" | "" => Self::Auto,
@@ -140,12 +175,12 @@ impl From<String> for EmbeddingCache {
     }
 }
 
-impl From<EmbeddingCache> for String {
-    fn from(cache: EmbeddingCache) -> Self {
+impl From<CacheFolder> for String {
+    fn from(cache: CacheFolder) -> Self {
         match cache {
-            EmbeddingCache::Auto => "auto".to_owned(),
-            EmbeddingCache::Off => "off".to_owned(),
-            EmbeddingCache::Folder(folder) => folder.to_string_lossy().into_owned(),
+            CacheFolder::Auto => "auto".to_owned(),
+            CacheFolder::Off => "off".to_owned(),
+            CacheFolder::Folder(folder) => folder.to_string_lossy().into_owned(),
         }
     }
 }
@@ -175,6 +210,12 @@ pub struct Config {
     pub cache_size: u64,
     /// How the dataset is laid out.
     pub output: Output,
+    /// How to search.
+    pub mode: Mode,
+    /// How the lists of a search become one.
+    pub ranking: Ranking,
+    /// Folder for keyword indexes, if they are to be kept.
+    pub keyword_cache: Option<PathBuf>,
     /// Worker threads; `None` means one per core.
     pub threads: Option<usize>,
 }
@@ -192,6 +233,7 @@ impl Options {
             chunking,
             embedding: self.embedding.or(lower.embedding),
             output: self.output.or(lower.output),
+            search: self.search.or(lower.search),
             threads: self.threads.or(lower.threads),
         }
     }
@@ -209,10 +251,10 @@ impl Options {
         {
             *model = here.join(&*model).display().to_string();
         }
-        if let (Some(EmbeddingCache::Folder(cache)), Some(here)) =
-            (&mut options.embedding.embedding_cache, path.parent())
-        {
-            *cache = here.join(&*cache);
+        for cache in [&mut options.embedding.embedding_cache, &mut options.search.keyword_cache] {
+            if let (Some(CacheFolder::Folder(cache)), Some(here)) = (cache, path.parent()) {
+                *cache = here.join(&*cache);
+            }
         }
         Ok(options)
     }
@@ -223,11 +265,12 @@ impl Options {
     /// [`Error::Setting`] that names the variable, for a wrong value.
     pub fn from_env() -> Result<Self> {
         let mut options = Self { threads: variable("THREADS")?, ..Self::default() };
-        let Self { corpus, chunking, embedding, output, .. } = &mut options;
+        let Self { corpus, chunking, embedding, output, search, .. } = &mut options;
         read_variables(CorpusOptions::KEYS, |key, value| corpus.set(key, value))?;
         read_variables(Settings::KEYS, |key, value| chunking.set(key, value))?;
         read_variables(EmbeddingOptions::KEYS, |key, value| embedding.set(key, value))?;
         read_variables(OutputOptions::KEYS, |key, value| output.set(key, value))?;
+        read_variables(SearchOptions::KEYS, |key, value| search.set(key, value))?;
         Ok(options)
     }
 
@@ -241,7 +284,7 @@ impl Options {
             Error::Setting {
                 origin: format!("{name}:{line}"),
                 problem: error.message().to_owned(),
-                help: "the tables are [corpus], [chunking], [embedding], [output]; see the README's settings"
+                help: "the tables are [corpus], [chunking], [embedding], [output], [search]; see the README's settings"
                     .to_owned(),
             }
         })
@@ -313,8 +356,32 @@ impl Options {
                 embedding_type: self.output.embedding_type.unwrap_or_default(),
                 float_encoding: self.output.float_encoding.unwrap_or_default(),
             },
+            mode: self.search.mode.unwrap_or_default(),
+            ranking: self.search.ranking(),
+            keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             threads: self.threads.map(NonZeroUsize::get),
         })
+    }
+}
+
+impl SearchOptions {
+    fn ranking(&self) -> Ranking {
+        let default = Ranking::default();
+        Ranking {
+            rrf_k: self.rrf_k.unwrap_or(default.rrf_k),
+            vector: self.vector_weight.unwrap_or(default.vector),
+            keyword: self.keyword_weight.unwrap_or(default.keyword),
+            recency: self.recency_weight.unwrap_or(default.recency),
+            graph: self.graph_weight.unwrap_or(default.graph),
+            depth: self.depth.map_or(default.depth, NonZeroUsize::get),
+            graph_seeds: self.graph_seeds.map_or(default.graph_seeds, NonZeroUsize::get),
+            fields: FieldWeights {
+                content: self.content_weight.unwrap_or(default.fields.content),
+                headings: self.headings_weight.unwrap_or(default.fields.headings),
+                tags: self.tags_weight.unwrap_or(default.fields.tags),
+                aliases: self.aliases_weight.unwrap_or(default.fields.aliases),
+            },
+        }
     }
 }
 

@@ -21,7 +21,7 @@
 //! | [`embed`] | What vector does a text have? → `Embedder` |
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`index`] | How do these work together as one job? |
-//! | [`search`] | What in a dataset is nearest to a question? |
+//! | [`search`] | What in a dataset answers a question, and what of it fits a budget? → `Searcher` |
 //! | [`config`] | What did the user ask for, in flags, environment and files? |
 //! | [`cli`] | How is it said on a command line? |
 //!

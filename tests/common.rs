@@ -79,7 +79,7 @@ pub fn other_program(home: &Path, name: &str) -> Command {
     }
     command.env("XDG_CONFIG_HOME", home.join(".config")).current_dir(home);
     // Each run computes its vectors itself; tests of the cache say where it is.
-    command.env("CHUNKMILL_EMBEDDING_CACHE", "off");
+    command.env("CHUNKMILL_EMBEDDING_CACHE", "off").env("CHUNKMILL_KEYWORD_CACHE", "off");
     command
 }
 

@@ -44,7 +44,7 @@ fn known() -> BTreeSet<String> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 35] = [
+const CHANGES: [(&str, &str, &str); 48] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -79,6 +79,19 @@ const CHANGES: [(&str, &str, &str); 35] = [
     ("[output] files", "", "3"),
     ("[output] embedding_type", "", "'f16'"),
     ("[output] float_encoding", "", "'plain'"),
+    ("[search] mode", "", "'hybrid'"),
+    ("[search] rrf_k", "", "7"),
+    ("[search] vector_weight", "", "7"),
+    ("[search] keyword_weight", "", "7"),
+    ("[search] recency_weight", "", "7"),
+    ("[search] graph_weight", "", "7"),
+    ("[search] depth", "", "7"),
+    ("[search] graph_seeds", "", "7"),
+    ("[search] content_weight", "", "7"),
+    ("[search] headings_weight", "", "7"),
+    ("[search] tags_weight", "", "7"),
+    ("[search] aliases_weight", "", "7"),
+    ("[search] keyword_cache", "", "'elsewhere'"),
     ("threads", "", "1"),
 ];
 

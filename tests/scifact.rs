@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use chunkmill::embed::{Backend, Embedder, Engine, PrecisionSetting, Role, load};
-use chunkmill::search;
+use chunkmill::search::{Filter, Searcher};
 use chunkmill::store::Dataset;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -69,13 +69,15 @@ fn figures(
     queries: &[Value],
     judged: &HashMap<String, HashMap<String, f64>>,
 ) -> (f64, f64) {
+    let searcher = Searcher::open(dataset.clone(), None).unwrap();
     let (mut total_ndcg, mut total_recall, mut count) = (0.0, 0.0, 0.0);
     for query in queries {
         let Some(relevant) = judged.get(query["_id"].as_str().unwrap()) else { continue };
         let ids = embedder.encode(query["text"].as_str().unwrap(), Role::Query).unwrap().ids;
         let vector = embedder.embed(&[&ids]).unwrap();
-        let hits = search::search(dataset, &vector, 100).unwrap();
-        let ranked: Vec<String> = hits.into_iter().map(|hit| hit.doc_id.trim_end_matches(".txt").to_owned()).collect();
+        let found = searcher.nearest(&[&vector], 100, &Filter::default()).unwrap().remove(0);
+        let doc = |row| searcher.place(row).document.doc_id.trim_end_matches(".txt").to_owned();
+        let ranked: Vec<String> = found.iter().map(|found| doc(found.row)).collect();
         total_ndcg += ndcg(&ranked, relevant, 10);
         let found = ranked.iter().filter(|doc| relevant.get(*doc).is_some_and(|&grade| grade > 0.0)).count();
         total_recall += found as f64 / relevant.values().filter(|&&grade| grade > 0.0).count() as f64;

@@ -43,6 +43,7 @@ mod python;
 mod readers;
 mod replay;
 mod scifact;
+mod search;
 mod security;
 mod settings;
 mod shards;

@@ -6,11 +6,12 @@ use std::num::NonZeroUsize;
 use clap::Args;
 
 use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
-use crate::config::{CorpusOptions, EmbeddingOptions, Options, OutputOptions};
+use crate::config::{CacheFolder, CorpusOptions, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use crate::corpus::Root;
 use crate::document::SecurityProfile;
 use crate::embed::{Device, Engine, Isa, PrecisionSetting};
 use crate::options::{Globs, switch};
+use crate::search::{Mode, Weight};
 use crate::store::{EmbeddingType, FloatEncoding};
 use crate::tokens::Unit;
 
@@ -213,6 +214,85 @@ impl OutputArgs {
     pub(super) fn options(self) -> OutputOptions {
         let Self { files, embedding_type, float_encoding } = self;
         OutputOptions { files, embedding_type, float_encoding }
+    }
+}
+
+/// How it is searched.
+#[derive(Args)]
+#[command(next_help_heading = "Search")]
+pub(super) struct SearchArgs {
+    #[arg(long, value_name = "MODE", help = format!("How to search: {} [default: {}]", Mode::ALL.map(Mode::name).join(", "), Mode::default()))]
+    mode: Option<Mode>,
+    /// Constant of the rank fusion of `hybrid` and `graph` [default: 60]
+    #[arg(long, value_name = "K")]
+    rrf_k: Option<Weight>,
+    /// Weight of the vector list in it [default: 1]
+    #[arg(long, value_name = "W")]
+    vector_weight: Option<Weight>,
+    /// Weight of the keyword list [default: 1]
+    #[arg(long, value_name = "W")]
+    keyword_weight: Option<Weight>,
+    /// Weight of the list by modification time, newest first [default: 0]
+    #[arg(long, value_name = "W")]
+    recency_weight: Option<Weight>,
+    /// Weight of what is linked with the best hits, in `graph` [default: 0.5]
+    #[arg(long, value_name = "W")]
+    graph_weight: Option<Weight>,
+    /// How far down the vector and keyword lists are read [default: 100]
+    #[arg(long, value_name = "N")]
+    depth: Option<NonZeroUsize>,
+    /// How many of the best hits are asked for their neighbours [default: 10]
+    #[arg(long, value_name = "N")]
+    graph_seeds: Option<NonZeroUsize>,
+    /// How much a keyword counts in the content [default: 1]
+    #[arg(long, value_name = "W")]
+    content_weight: Option<Weight>,
+    /// How much in the headings above [default: 0.25]
+    #[arg(long, value_name = "W")]
+    headings_weight: Option<Weight>,
+    /// How much in the tags [default: 1]
+    #[arg(long, value_name = "W")]
+    tags_weight: Option<Weight>,
+    /// How much in the aliases [default: 1]
+    #[arg(long, value_name = "W")]
+    aliases_weight: Option<Weight>,
+    /// Where keyword indexes are kept: auto, off, or a folder [default: auto, the user's cache folder]
+    #[arg(long, value_name = "FOLDER")]
+    keyword_cache: Option<CacheFolder>,
+}
+
+impl SearchArgs {
+    pub(super) fn options(self) -> SearchOptions {
+        let Self {
+            mode,
+            rrf_k,
+            vector_weight,
+            keyword_weight,
+            recency_weight,
+            graph_weight,
+            depth,
+            graph_seeds,
+            content_weight,
+            headings_weight,
+            tags_weight,
+            aliases_weight,
+            keyword_cache,
+        } = self;
+        SearchOptions {
+            mode,
+            rrf_k,
+            vector_weight,
+            keyword_weight,
+            recency_weight,
+            graph_weight,
+            depth,
+            graph_seeds,
+            content_weight,
+            headings_weight,
+            tags_weight,
+            aliases_weight,
+            keyword_cache,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
 use super::progress::{Interval, Mode, Progress};
 use super::{print, use_threads};
-use crate::config::{self, Config, EmbeddingCache, EmbeddingOptions, Options};
+use crate::config::{self, CacheFolder, Config, EmbeddingOptions, Options};
 use crate::corpus::Root;
 use crate::embed::{self, Cache, Embedder};
 use crate::error::exit;
@@ -49,6 +49,7 @@ impl JobArgs {
             embedding: EmbeddingOptions { deny_truncation: self.deny_truncation, ..self.embedding.options() },
             output: self.output.options(),
             threads: self.threads.threads,
+            ..Options::default()
         }
     }
 }
@@ -63,7 +64,7 @@ pub(super) struct EmbeddingArgs {
     batch_tokens: Option<NonZeroUsize>,
     /// Where vectors are kept for other runs: auto (the user's cache folder), off, or a folder [default: auto]
     #[arg(long, value_name = "auto|off|FOLDER", help_heading = "Embedding")]
-    embedding_cache: Option<EmbeddingCache>,
+    embedding_cache: Option<CacheFolder>,
     /// Most that it may take on disk; what was not used for long goes first [default: 4294967296]
     #[arg(long, value_name = "BYTES", help_heading = "Embedding")]
     embedding_cache_size: Option<u64>,

@@ -7,6 +7,7 @@ mod args;
 mod chunk;
 mod compare;
 mod completions;
+mod context;
 mod explain;
 mod gc;
 mod index;
@@ -14,6 +15,7 @@ mod job;
 mod lifecycle;
 mod model;
 mod progress;
+mod retrieval;
 mod schema;
 mod search;
 mod shards;
@@ -66,8 +68,10 @@ enum Command {
     Chunk(chunk::Args),
     /// Show where and why a file is cut
     Explain(explain::Args),
-    /// Find the chunks nearest to a question
+    /// Find the chunks, or documents, that answer a question
     Search(search::Args),
+    /// Pack passages that answer a question into a token budget, with their places
+    Context(context::Args),
     /// Count what is in a dataset
     Stats(stats::Args),
     /// Check that a dataset is what it says it is; exit code 1 if not
@@ -97,6 +101,7 @@ pub fn main() -> u8 {
         Command::Chunk(args) => chunk::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Search(args) => search::run(args),
+        Command::Context(args) => context::run(args),
         Command::Stats(args) => stats::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gc(args) => gc::run(&args),

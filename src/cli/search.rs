@@ -1,114 +1,68 @@
-//! `chunkmill search`: the chunks nearest to a question.
+//! `chunkmill search`: the chunks, or documents, that answer a question best.
 
-use std::path::PathBuf;
-
-use super::args::{ModelArgs, ThreadArgs, merge};
-use super::{print, use_threads};
-use crate::config::Options;
-use crate::embed::hub::ModelRef;
-use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
-use crate::error::{Error, exit};
-use crate::named::named;
-use crate::search;
-use crate::store::Dataset;
+use super::print;
+use super::retrieval::RetrievalArgs;
+use crate::error::exit;
+use crate::search::{DocumentHit, Hit, Searcher, Show};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder of the dataset
-    dataset: PathBuf,
-    /// What to look for
-    query: String,
-    /// How to search: vector (exact)
-    #[arg(long, value_name = "MODE", default_value_t = Mode::Vector)]
-    mode: Mode,
-    /// How many chunks to show
+    #[command(flatten)]
+    retrieval: RetrievalArgs,
+    /// How many chunks, or documents, to show
     #[arg(short, value_name = "N", default_value_t = 5)]
     k: usize,
-    #[command(flatten)]
-    model: ModelArgs,
-    #[command(flatten)]
-    threads: ThreadArgs,
-    /// Print one JSON object per chunk
+    /// What to show: chunks, documents (each with its chunks that were found), or both (chunks with the rows of
+    /// their documents)
+    #[arg(long, value_name = "WHAT", default_value_t = Show::Chunks)]
+    show: Show,
+    /// Print one JSON object per chunk or document
     #[arg(long)]
     json: bool,
 }
 
-/// How to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// By the dot product with every vector.
-    Vector,
-}
-
-impl Mode {
-    const ALL: [Self; 1] = [Self::Vector];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Vector => "vector",
-        }
-    }
-}
-
-named!(Mode, "a way to search");
-
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let dataset = Dataset::open(&args.dataset)?;
-    let manifest = dataset.manifest();
-    let named = args.model.model.is_some();
-    let config =
-        merge(Options { embedding: args.model.options(), threads: args.threads.threads, ..Options::default() })?;
-    use_threads(config.threads)?;
-    // The dataset says what made its vectors; nothing else could read them.
-    let ModelInfo { engine, precision, .. } = manifest.model;
-    let backend = Backend { engine, precision: PrecisionSetting::Fixed(precision), ..config.backend };
-    let model = match config.model {
-        Some(model) if named => model,
-        configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
-    };
-    let embedder = embed::load(backend, &model)?;
-    if embedder.info().fingerprint != manifest.model.fingerprint {
-        return Err(Error::Model {
-            model: embedder.info().id.clone(),
-            problem: format!(
-                "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
-                manifest.model.id,
-                manifest.model.fingerprint,
-                embedder.info().fingerprint
-            ),
-            help: "search with the same model, or index again".to_owned(),
+    let (k, show) = (args.k, args.show);
+    if show == Show::Documents {
+        let documents = args.retrieval.ask(k, Searcher::documents)?;
+        for document in &documents {
+            print(if args.json { serde_json::to_string(document)? } else { document_in_words(document) })?;
         }
-        .into());
+        return Ok(exit::DONE);
     }
-    let encoded = embedder.encode(&args.query, Role::Query)?;
-    let vector = embedder.embed(&[&encoded.ids])?;
-    let hits = match args.mode {
-        Mode::Vector => search::search(&dataset, &vector, args.k)?,
-    };
+    let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, show == Show::Both))?;
     for hit in &hits {
-        if args.json {
-            print(serde_json::to_string(hit)?)?;
-        } else {
-            let text: Vec<&str> = hit.content.split_whitespace().collect();
-            let text: String = text.join(" ").chars().take(240).collect();
-            print(format!(
-                "{:>2}. {:.4}  {}:{}-{}  {}\n    {text}\n",
-                hit.rank, hit.score, hit.path, hit.start_line, hit.end_line, hit.header_path
-            ))?;
-        }
+        print(if args.json { serde_json::to_string(hit)? } else { in_words(hit) })?;
     }
     Ok(exit::DONE)
 }
 
-/// The model that a dataset says it was made with.
-fn recorded(model: &ModelInfo) -> crate::error::Result<ModelRef> {
-    let wrong =
-        |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
-    if model.engine == Engine::Fake {
-        return Ok(ModelRef::default());
-    }
-    let Some(revision) = &model.revision else {
-        return Err(wrong("was a local folder when the dataset was made".to_owned()));
+fn in_words(hit: &Hit) -> String {
+    let Hit { rank, score, citation, header_path, .. } = hit;
+    let document = hit.document.as_ref().map(|document| {
+        let title = document.title.as_deref().unwrap_or_default();
+        let tags = document.tags.iter().flat_map(|tag| [" #", tag]).collect::<String>();
+        format!("    {title} ({} lines, {} chunks){tags}\n", document.lines, document.chunk_count)
+    });
+    format!(
+        "{rank:>2}. {score:.4}  {citation}  {header_path}\n{}    {}\n",
+        document.unwrap_or_default(),
+        beginning(&hit.content)
+    )
+}
+
+fn document_in_words(hit: &DocumentHit) -> String {
+    let DocumentHit { rank, score, document, chunks } = hit;
+    let title = document.title.as_deref().unwrap_or_default();
+    let head = format!("{rank:>2}. {score:.4}  {}  {title}\n", document.path);
+    let chunk = |Hit { score, citation, header_path, content, .. }: &Hit| {
+        format!("    {score:.4}  {citation}  {header_path}\n        {}\n", beginning(content))
     };
-    format!("{}@{revision}", model.id).parse().map_err(wrong)
+    [head].into_iter().chain(chunks.iter().map(chunk)).collect()
+}
+
+/// The first words of a text, on one line.
+fn beginning(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(240).collect()
 }

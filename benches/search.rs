@@ -1,0 +1,205 @@
+//! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, keyword and both.
+//!
+//! Vectors are random directions, texts random words with the frequencies of a language: an exact
+//! search reads all of them whatever they say. The dataset is made by the job itself, once, in a
+//! temporary folder. `make bench` runs it and prints percentiles beside criterion's means.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::pedantic,
+    reason = "criterion's macros, and a benchmark may fail"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use chunkmill::chunk::Spec;
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
+use chunkmill::document::Admission;
+use chunkmill::embed::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role};
+use chunkmill::error::Result;
+use chunkmill::index::{Job, run};
+use chunkmill::search::{Mode, Query, Searcher};
+use chunkmill::store::{Dataset, EmbeddingType, FileSystem, FloatEncoding, Output};
+use chunkmill::tokens::{TokenCounter, cl100k};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+const DOCUMENTS: usize = 1000;
+const SECTIONS: usize = 100;
+const WORDS: usize = 80;
+const DIM: usize = 384;
+const QUESTIONS: u64 = 500;
+
+/// Pseudo-random numbers (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A word of 50,000, the n-th about as often as 1/n.
+    fn word(&mut self) -> String {
+        format!("w{}", 50_000f64.powf(self.unit()) as u64)
+    }
+
+    fn direction(&mut self) -> Vec<f32> {
+        let normal = |random: &mut Self| (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+        let values: Vec<f64> = (0..DIM).map(|_| normal(self)).collect();
+        let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        values.iter().map(|x| (x / length) as f32).collect()
+    }
+}
+
+/// Gives each text a random direction.
+struct Directions(ModelInfo);
+
+impl Directions {
+    fn new() -> Self {
+        Self(ModelInfo {
+            id: "directions".to_owned(),
+            revision: None,
+            files: BTreeMap::new(),
+            dim: DIM,
+            max_tokens: 512,
+            pooling: "mean".to_owned(),
+            normalize: true,
+            engine: Engine::Fake,
+            precision: Precision::F32,
+            fingerprint: "directions".to_owned(),
+            arithmetic: String::new(),
+        })
+    }
+}
+
+impl Embedder for Directions {
+    fn info(&self) -> &ModelInfo {
+        &self.0
+    }
+
+    fn encode(&self, text: &str, _: Role) -> Result<Encoded> {
+        let hash = blake3::hash(text.as_bytes());
+        let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        Ok(Encoded { ids, n_tokens: 8 })
+    }
+
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+        Ok(batch.iter().flat_map(|ids| Random(u64::from(ids[0]) << 32 | u64::from(ids[1])).direction()).collect())
+    }
+
+    fn counter(&self) -> &dyn TokenCounter {
+        cl100k()
+    }
+
+    fn batching(&self) -> Batching {
+        Batching { tokens: 2048, mixed: true, concurrent: true }
+    }
+}
+
+fn index(folder: &Path) -> Dataset {
+    let mut random = Random(1);
+    std::fs::create_dir(folder.join("docs")).unwrap();
+    for document in 0..DOCUMENTS {
+        let mut text = String::new();
+        for section in 0..SECTIONS {
+            let words: Vec<String> = (0..WORDS).map(|_| random.word()).collect();
+            write!(text, "## {} {section}\n\n{}\n\n", random.word(), words.join(" ")).unwrap();
+        }
+        std::fs::write(folder.join(format!("docs/{document}.md")), text).unwrap();
+    }
+    let job = Job {
+        roots: vec![Root::new(folder.join("docs"))],
+        filter: CorpusFilter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
+        admission: Admission::default(),
+        spec: "heading-tokens".parse::<Spec>().unwrap(),
+        output: Output { files: 8, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        batch_tokens: None,
+        deny_truncation: false,
+        fresh: true,
+        disk: Arc::new(FileSystem),
+        cache: None,
+    };
+    let out = folder.join("out");
+    run(&job, &out, &Directions::new(), &AtomicBool::new(false), &|_| ()).unwrap();
+    Dataset::open(&out).unwrap()
+}
+
+/// A question of six words and its vector.
+fn question(number: u64) -> (String, Vec<f32>) {
+    let mut random = Random(number + 1_000_000);
+    let words: Vec<String> = (0..6).map(|_| random.word()).collect();
+    (words.join(" "), random.direction())
+}
+
+fn ask(searcher: &Searcher, mode: Mode, (text, vector): &(String, Vec<f32>), texts: bool) -> usize {
+    let query = Query { mode, text, vector: Some(vector), k: 10, ..Query::default() };
+    let found = searcher.search(&query).unwrap();
+    if texts { searcher.hits(&found, false).unwrap().len() } else { found.len() }
+}
+
+fn latency(c: &mut Criterion) {
+    let folder = tempfile::TempDir::new().unwrap();
+    let dataset = index(folder.path());
+    let chunks = dataset.manifest().counts.chunks;
+    let timed = |what: &str, work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        eprintln!("{what:<34} {:>8.1} ms", start.elapsed().as_secs_f64() * 1e3);
+    };
+    let cache = folder.path().join("cache");
+    let mut searcher = None;
+    timed("open", &mut || searcher = Some(Searcher::open(dataset.clone(), Some(cache.clone())).unwrap()));
+    let searcher = searcher.unwrap();
+    timed("read the vectors", &mut || searcher.prepare(Mode::Vector).unwrap());
+    timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword).unwrap());
+    let again = Searcher::open(dataset, Some(cache)).unwrap();
+    timed("take the keyword index from the cache", &mut || again.prepare(Mode::Keyword).unwrap());
+    drop(again);
+    let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
+    for (mode, texts) in [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)] {
+        let mut times: Vec<Duration> = Vec::new();
+        for question in &questions {
+            let start = Instant::now();
+            black_box(ask(&searcher, mode, question, texts));
+            times.push(start.elapsed());
+        }
+        times.sort_unstable();
+        let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e3;
+        let what = format!("{mode}{}", if texts { " with texts" } else { "" });
+        eprintln!("{chunks} chunks, {what:<19} p50 {:.1}, p95 {:.1}, p99 {:.1} ms", at(0.5), at(0.95), at(0.99));
+    }
+    let vectors: Vec<&[f32]> = questions.iter().map(|(_, vector)| &vector[..]).collect();
+    timed("500 questions by vector at once", &mut || {
+        black_box(searcher.nearest(&vectors, 10, &chunkmill::search::Filter::default()).unwrap());
+    });
+    let mut group = c.benchmark_group("search");
+    group.sample_size(50);
+    for mode in [Mode::Vector, Mode::Keyword, Mode::Hybrid] {
+        let mut next = 0;
+        group.bench_function(mode.name(), |b| {
+            b.iter(|| {
+                next = (next + 1) % questions.len();
+                ask(&searcher, mode, &questions[next], false)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, latency);
+criterion_main!(benches);

@@ -1,0 +1,235 @@
+//! Passages for a reader with a token budget, each with its place.
+//!
+//! Hits are taken in their order as long as they fit; one that does not is left out, and a later,
+//! smaller one may still find room. Hits of one document that touch or follow each other become one
+//! passage in the document's order. A chunk's prefix (repeated headings, overlap) is not part of it,
+//! so no byte of a document is there twice; neither is a text that several documents share. The
+//! headings a passage stands under are in the line above it. What is counted is the whole text that
+//! the reader gets, labels and all, in `cl100k_base` tokens.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::{Found, Place, Searcher};
+use crate::error::Result;
+use crate::tokens::{TokenCounter, cl100k};
+
+/// Passages that fit a budget.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Context {
+    /// Most tokens that were allowed.
+    pub budget: usize,
+    /// Tokens of `text`: `cl100k_base`, exactly.
+    pub tokens: usize,
+    /// Hits that had no room, or the text of another document's.
+    pub left_out: usize,
+    /// All passages with their labels, as they are handed to the reader.
+    pub text: String,
+    /// The passages, that with the best hit first.
+    pub passages: Vec<Passage>,
+}
+
+/// A stretch of one document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Passage {
+    /// Number in the text, from 1.
+    pub number: usize,
+    /// `path:start_line-end_line`.
+    pub citation: String,
+    /// The document.
+    pub doc_id: String,
+    /// Its path below its root.
+    pub path: String,
+    /// First line, from 1.
+    pub start_line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// The headings that its first line stands under.
+    pub header_path: String,
+    /// Best rank of a hit in it, from 1.
+    pub rank: usize,
+    /// Score of that hit.
+    pub score: f64,
+    /// The bytes of the document that it holds, ascending. Between two ranges lie only bytes that are in no
+    /// chunk: blank ones, and what the chunk settings leave out.
+    pub ranges: Vec<[u64; 2]>,
+    /// Whether its end was cut off, because nothing would have fit else.
+    pub cut: bool,
+    /// Its text.
+    pub content: String,
+}
+
+/// A hit with the part of its text that is the document's own.
+struct Piece<'s> {
+    rank: usize,
+    score: f64,
+    place: Place<'s>,
+    text: String,
+}
+
+impl Searcher {
+    /// Packs what was found into at most `budget` tokens. If not even the best hit fits, its first lines are
+    /// taken, as many as do.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    pub fn context(&self, found: &[Found], budget: usize) -> Result<Context> {
+        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
+        let texts = self.rows.fetch(&self.dataset, &rows, ["content"])?;
+        let mut pieces = Vec::new();
+        let mut known = HashMap::new();
+        for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
+            let place = self.place(found.row);
+            let text = content.get(place.prefix_len as usize..).unwrap_or_default();
+            // A document that repeats itself is not cut to pieces; one that repeats another is left out.
+            let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
+            if !text.trim().is_empty() && **first == place.document.doc_id {
+                pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
+            }
+        }
+        let mut taken: Vec<&Piece<'_>> = Vec::new();
+        let mut packed = Packed::default();
+        for piece in &pieces {
+            taken.push(piece);
+            match Packed::new(passages(&taken), budget)? {
+                Some(more) => packed = more,
+                None => {
+                    taken.pop();
+                }
+            }
+        }
+        if taken.is_empty()
+            && let Some(best) = pieces.first()
+            && let Some(start) = first_lines(best, budget)?
+        {
+            packed = start;
+            taken.push(best);
+        }
+        let Packed { passages, text, tokens } = packed;
+        Ok(Context { budget, tokens, left_out: found.len() - taken.len(), text, passages })
+    }
+}
+
+/// Passages that fit.
+#[derive(Default)]
+struct Packed {
+    passages: Vec<Passage>,
+    text: String,
+    tokens: usize,
+}
+
+impl Packed {
+    /// `None` if they are over the budget.
+    fn new(passages: Vec<Passage>, budget: usize) -> Result<Option<Self>> {
+        let mut text = String::new();
+        for passage in &passages {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            let label = format!("[{}] {}  {}", passage.number, passage.citation, passage.header_path);
+            text.push_str(label.trim_end());
+            text.push('\n');
+            text.push_str(passage.content.trim_end_matches(['\n', '\r']));
+            text.push('\n');
+        }
+        let tokens = cl100k().count(&text)?;
+        Ok((tokens <= budget).then_some(Self { passages, text, tokens }))
+    }
+}
+
+/// The first lines of a piece, as many as fit.
+fn first_lines(piece: &Piece<'_>, budget: usize) -> Result<Option<Packed>> {
+    let ends: Vec<usize> = piece.text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let start = |lines: usize| {
+        let text = piece.text[..ends[lines - 1]].to_owned();
+        let mut place = piece.place;
+        place.end_byte = place.start_byte + text.len() as u64;
+        place.end_line = place.start_line + u32::try_from(lines - 1).unwrap_or(u32::MAX);
+        let mut passages = passages(&[&Piece { place, text, ..*piece }]);
+        for passage in &mut passages {
+            passage.cut = true;
+        }
+        Packed::new(passages, budget)
+    };
+    let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
+    while fits < at_most {
+        let lines = fits + (at_most - fits).div_ceil(2);
+        match start(lines)? {
+            Some(packed) => (fits, best) = (lines, Some(packed)),
+            None => at_most = lines - 1,
+        }
+    }
+    Ok(best)
+}
+
+/// Joins pieces that touch or follow each other.
+fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
+    let mut in_order = pieces.to_vec();
+    in_order.sort_by(|a, b| key(a).cmp(&key(b)));
+    let mut passages: Vec<Passage> = Vec::new();
+    let mut last: Option<&Piece<'_>> = None;
+    for piece in in_order {
+        let Place { document, start_byte, end_byte, .. } = piece.place;
+        let before = last.filter(|last| last.place.document.doc_id == document.doc_id);
+        last = Some(piece);
+        if let (Some(before), Some(open)) = (before, passages.last_mut())
+            && let Some(range) = open.ranges.last_mut()
+        {
+            let covered = range[1];
+            let follows = piece.place.chunk_index == before.place.chunk_index + 1;
+            if start_byte <= covered || follows {
+                if start_byte <= covered {
+                    let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.get(known..));
+                    open.content.push_str(new.unwrap_or_default());
+                    range[1] = covered.max(end_byte);
+                } else {
+                    open.content.push_str(between(open, piece.place.start_line));
+                    open.content.push_str(&piece.text);
+                    open.ranges.push([start_byte, end_byte]);
+                }
+                open.end_line = open.end_line.max(piece.place.end_line);
+                if piece.rank < open.rank {
+                    (open.rank, open.score) = (piece.rank, piece.score);
+                }
+                continue;
+            }
+        }
+        passages.push(Passage {
+            number: 0,
+            citation: String::new(),
+            doc_id: document.doc_id.clone(),
+            path: document.path.clone(),
+            start_line: piece.place.start_line,
+            end_line: piece.place.end_line,
+            header_path: piece.place.header_path.to_owned(),
+            rank: piece.rank,
+            score: piece.score,
+            ranges: vec![[start_byte, end_byte]],
+            cut: false,
+            content: piece.text.clone(),
+        });
+    }
+    passages.sort_by_key(|passage| passage.rank);
+    for (number, passage) in (1..).zip(&mut passages) {
+        passage.number = number;
+        passage.citation = format!("{}:{}-{}", passage.path, passage.start_line, passage.end_line);
+    }
+    passages
+}
+
+/// What stands for the bytes between the end of a passage and a line further down.
+fn between(passage: &Passage, line: u32) -> &'static str {
+    let ended = passage.content.ends_with('\n');
+    match line.saturating_sub(passage.end_line) {
+        0 | 1 if ended => "",
+        0 => " ",
+        1 => "\n",
+        _ if ended => "\n",
+        _ => "\n\n",
+    }
+}
+
+fn key<'p>(piece: &'p Piece<'_>) -> (&'p str, u64, u32) {
+    (&piece.place.document.doc_id, piece.place.start_byte, piece.place.chunk_index)
+}

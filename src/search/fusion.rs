@@ -1,0 +1,90 @@
+//! Several ranked lists as one: reciprocal rank fusion.
+//!
+//! A row's score is the sum over lists of weight / (k + rank), with ranks from 1; a list without the
+//! row adds nothing (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+//! individual Rank Learning Methods", SIGIR 2009; the weights are ours). Only ranks count, so lists
+//! whose scores have nothing in common can be fused. The sums are taken in the order of the lists.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::settings::Weight;
+use super::top::Scored;
+
+/// What one list says of a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Part {
+    /// Rank in the list, from 1.
+    pub rank: usize,
+    /// The list's own score.
+    pub score: f64,
+}
+
+/// What each list says of a hit; `None` where the hit is not in the list, or there was no such list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// By vector: the dot product.
+    pub vector: Option<Part>,
+    /// By keyword: BM25.
+    pub keyword: Option<Part>,
+    /// By modification time, newest first: seconds since 1970. Equal times have one rank.
+    pub recency: Option<Part>,
+    /// By links: the fused score of the best hit it is linked with.
+    pub graph: Option<Part>,
+}
+
+/// The lists, in the order in which they are summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    Vector,
+    Keyword,
+    Recency,
+    Graph,
+}
+
+impl Parts {
+    pub(super) fn of(list: List, part: Part) -> Self {
+        let mut parts = Self::default();
+        *parts.of_mut(list) = Some(part);
+        parts
+    }
+
+    fn of_mut(&mut self, list: List) -> &mut Option<Part> {
+        match list {
+            List::Vector => &mut self.vector,
+            List::Keyword => &mut self.keyword,
+            List::Recency => &mut self.recency,
+            List::Graph => &mut self.graph,
+        }
+    }
+}
+
+/// A ranked row of a list.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ranked {
+    pub(super) rank: usize,
+    pub(super) row: Scored,
+}
+
+/// Numbers the rows of a list that is in order.
+pub(super) fn ranked(list: Vec<Scored>) -> Vec<Ranked> {
+    (1..).zip(list).map(|(rank, row)| Ranked { rank, row }).collect()
+}
+
+/// Fuses lists; the best row comes first.
+pub(super) fn fuse(lists: &[(List, Weight, &[Ranked])], k: Weight) -> Vec<(Scored, Parts)> {
+    let mut fused: HashMap<u32, (Scored, Parts)> = HashMap::new();
+    for &(list, weight, rows) in lists {
+        for &Ranked { rank, row } in rows {
+            let (sum, parts) = fused.entry(row.row).or_insert_with(|| (Scored { score: 0.0, ..row }, Parts::default()));
+            #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^52")]
+            let rank_value = rank as f64;
+            sum.score += weight.get() / (k.get() + rank_value);
+            *parts.of_mut(list) = Some(Part { rank, score: row.score });
+        }
+    }
+    let mut fused: Vec<(Scored, Parts)> = fused.into_values().collect();
+    fused.sort_unstable_by(|(a, _), (b, _)| Scored::order(a, b));
+    fused
+}

@@ -1,0 +1,189 @@
+//! What is shown of what was found: chunks with their texts and citations, and documents.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::fusion::Parts;
+use super::rows::DocumentInfo;
+use super::{Found, Mode, Query, Searcher};
+use crate::error::Result;
+
+/// Where a chunk stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'s> {
+    /// Its document.
+    pub document: &'s Arc<DocumentInfo>,
+    /// Position in the document, from 0.
+    pub chunk_index: u32,
+    /// Where it starts in the document.
+    pub start_byte: u64,
+    /// Where it ends in the document.
+    pub end_byte: u64,
+    /// Its first line, from 1.
+    pub start_line: u32,
+    /// Its last line.
+    pub end_line: u32,
+    /// Bytes of its content that stand before the document's text.
+    pub prefix_len: u32,
+    /// The headings it stands under, as one string.
+    pub header_path: &'s str,
+    /// The headings one by one, outermost first.
+    pub heading_path: &'s [String],
+}
+
+impl Place<'_> {
+    /// Path and lines, as editors and people read them: `guide/start.md:3-17`.
+    #[must_use]
+    pub fn citation(&self) -> String {
+        format!("{}:{}-{}", self.document.path, self.start_line, self.end_line)
+    }
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// Position among the hits, from 1.
+    pub rank: usize,
+    /// Dot product of the vectors (the cosine, if the model normalises), BM25 or fused score, by the mode.
+    pub score: f64,
+    /// Document it is in.
+    pub doc_id: String,
+    /// Its id.
+    pub chunk_id: String,
+    /// Path of the document below its root.
+    pub path: String,
+    /// Where it starts in the document.
+    pub start_byte: u64,
+    /// Where it ends in the document.
+    pub end_byte: u64,
+    /// Its first line, from 1.
+    pub start_line: u32,
+    /// Its last line.
+    pub end_line: u32,
+    /// The headings it stands under.
+    pub header_path: String,
+    /// Its text.
+    pub content: String,
+    /// `path:start_line-end_line`.
+    pub citation: String,
+    /// Collection of the document.
+    pub collection: String,
+    /// Position in the document, from 0.
+    pub chunk_index: u32,
+    /// Bytes of `content` that stand before the document's text.
+    pub prefix_len: u32,
+    /// What each list says of it.
+    pub scores: Parts,
+    /// The document's own row, where it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document: Option<Arc<DocumentInfo>>,
+}
+
+/// A document that was found by its chunks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DocumentHit {
+    /// Position among the documents, from 1.
+    pub rank: usize,
+    /// Score of its best chunk.
+    pub score: f64,
+    /// The document's row.
+    #[serde(flatten)]
+    pub document: Arc<DocumentInfo>,
+    /// Its chunks that reach the lowest score that was asked for, best first; the best one if none was.
+    pub chunks: Vec<Hit>,
+}
+
+impl Searcher {
+    /// Where a row stands.
+    ///
+    /// # Panics
+    /// If the dataset has no such row.
+    #[must_use]
+    pub fn place(&self, row: u32) -> Place<'_> {
+        let row = self.rows.row(row);
+        let headings = self.rows.headings_of(row);
+        Place {
+            document: self.rows.document(row.doc),
+            chunk_index: row.position,
+            start_byte: row.start_byte,
+            end_byte: row.end_byte,
+            start_line: row.start_line,
+            end_line: row.end_line,
+            prefix_len: row.prefix_len,
+            header_path: &headings.header_path,
+            heading_path: &headings.path,
+        }
+    }
+
+    /// Reads ids and texts of what was found; with the rows of their documents if `documents`.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
+        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
+        let texts = self.rows.fetch(&self.dataset, &rows, ["chunk_id", "content"])?;
+        let hit = |(rank, (found, [chunk_id, content])): (usize, (&Found, [String; 2]))| {
+            let place = self.place(found.row);
+            Hit {
+                rank,
+                score: found.score,
+                doc_id: place.document.doc_id.clone(),
+                chunk_id,
+                path: place.document.path.clone(),
+                start_byte: place.start_byte,
+                end_byte: place.end_byte,
+                start_line: place.start_line,
+                end_line: place.end_line,
+                header_path: place.header_path.to_owned(),
+                content,
+                citation: place.citation(),
+                collection: place.document.collection.clone(),
+                chunk_index: place.chunk_index,
+                prefix_len: place.prefix_len,
+                scores: found.parts,
+                document: documents.then(|| Arc::clone(place.document)),
+            }
+        };
+        Ok((1..).zip(found.iter().zip(texts)).map(hit).collect())
+    }
+
+    /// The best `k` documents, by their best chunks. With a lowest score, only those with a chunk that reaches
+    /// it. A fused list is read as deep as its parts are: [`Ranking::depth`](super::Ranking::depth).
+    ///
+    /// # Errors
+    /// Those of [`Searcher::search`].
+    pub fn documents(&self, query: &Query<'_>) -> Result<Vec<DocumentHit>> {
+        let fused = matches!(query.mode, Mode::Hybrid | Mode::Graph);
+        let depth = query.ranking.depth.max(query.k);
+        let mut all = Query { k: self.len(), ..query.clone() };
+        if fused {
+            all.k = depth;
+        }
+        let mut order: Vec<Vec<Found>> = Vec::new();
+        let mut places = HashMap::new();
+        for found in self.search(&all)? {
+            let doc = self.rows.row(found.row).doc;
+            match places.get(&doc) {
+                Some(&at) if query.min_score.is_some() => Vec::push(&mut order[at], found),
+                None if order.len() < query.k => {
+                    places.insert(doc, order.len());
+                    order.push(vec![found]);
+                }
+                Some(_) | None => {}
+            }
+        }
+        let flat: Vec<Found> = order.iter().flatten().copied().collect();
+        let mut hits = self.hits(&flat, false)?.into_iter();
+        let document = |(rank, found): (usize, Vec<Found>)| {
+            let mut chunks: Vec<Hit> = hits.by_ref().take(found.len()).collect();
+            for (rank, chunk) in (1..).zip(&mut chunks) {
+                chunk.rank = rank;
+            }
+            let document = Arc::clone(self.place(found[0].row).document);
+            DocumentHit { rank, score: found[0].score, document, chunks }
+        };
+        Ok((1..).zip(order).map(document).collect())
+    }
+}

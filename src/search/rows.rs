@@ -1,0 +1,368 @@
+//! What is known of every chunk without its text: where it stands, under which headings, in which
+//! document.
+//!
+//! It is read once and kept: some 50 bytes for a chunk, and once for a document what its chunks
+//! share. Texts stay on disk; [`Rows::fetch`] reads those of the rows that are asked for.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
+use rayon::prelude::*;
+use serde::{Serialize, Serializer};
+
+use super::top::Scored;
+use crate::error::{Error, Result};
+use crate::store::{Dataset, FileEntry, Table};
+
+/// A document, as its row in the dataset says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DocumentInfo {
+    /// Its id.
+    pub doc_id: String,
+    /// Collection it is in.
+    pub collection: String,
+    /// Path below its root.
+    pub path: String,
+    /// Its title, if it has one.
+    pub title: Option<String>,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Number of lines.
+    pub lines: u64,
+    /// When the file was last changed, in microseconds since 1970. Written as RFC 3339.
+    #[serde(serialize_with = "rfc3339")]
+    pub modified_time: Option<i64>,
+    /// What it was read as: markdown, text, …
+    pub format: String,
+    /// Number of its chunks.
+    pub chunk_count: u64,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its aliases.
+    pub aliases: Vec<String>,
+    /// Its promotion level, if it has one.
+    pub promotion_level: Option<String>,
+}
+
+/// The headings that chunks stand under.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Headings {
+    /// As the dataset writes them in one string.
+    pub(super) header_path: String,
+    /// One by one, outermost first.
+    pub(super) path: Vec<String>,
+}
+
+/// What is known of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) start_byte: u64,
+    pub(super) end_byte: u64,
+    pub(super) doc: u32,
+    /// Position in the document, from 0.
+    pub(super) position: u32,
+    pub(super) prefix_len: u32,
+    pub(super) start_line: u32,
+    pub(super) end_line: u32,
+    pub(super) headings: u32,
+}
+
+/// All chunks, in the order of the files, and all documents, in the order of their ids.
+#[derive(Debug)]
+pub(super) struct Rows {
+    all: Vec<Row>,
+    /// First row of each file, and one after the last.
+    starts: Vec<usize>,
+    headings: Vec<Headings>,
+    documents: Vec<Arc<DocumentInfo>>,
+}
+
+impl Rows {
+    pub(super) fn load(dataset: &Dataset) -> Result<Self> {
+        let mut documents = Vec::new();
+        for file in dataset.files(Table::Documents) {
+            read_documents(dataset, file, &mut documents)?;
+        }
+        documents.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+        let mut read = Self { all: Vec::new(), starts: vec![0], headings: Vec::new(), documents };
+        let mut known = HashMap::new();
+        for file in dataset.files(Table::Chunks) {
+            read.read_chunks(dataset, file, &mut known)?;
+            if u64::try_from(read.all.len() - read.starts[read.starts.len() - 1]) != Ok(file.rows) {
+                return Err(damaged(dataset, file, "it does not have the rows that the manifest says"));
+            }
+            read.starts.push(read.all.len());
+        }
+        if u32::try_from(read.all.len()).is_err() {
+            return Err(Error::Dataset {
+                path: dataset.root().to_owned(),
+                problem: format!("{} chunks are more than one search can hold", read.all.len()),
+                help: "make several datasets, and search each".to_owned(),
+            });
+        }
+        Ok(read)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn row(&self, row: u32) -> &Row {
+        &self.all[row as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Row> {
+        self.all.iter()
+    }
+
+    pub(super) fn headings(&self) -> &[Headings] {
+        &self.headings
+    }
+
+    pub(super) fn headings_of(&self, row: &Row) -> &Headings {
+        &self.headings[row.headings as usize]
+    }
+
+    pub(super) fn documents(&self) -> &[Arc<DocumentInfo>] {
+        &self.documents
+    }
+
+    pub(super) fn document(&self, doc: u32) -> &Arc<DocumentInfo> {
+        &self.documents[doc as usize]
+    }
+
+    /// Number of the document with this id.
+    pub(super) fn find(&self, doc_id: &str) -> Option<u32> {
+        let found = self.documents.binary_search_by(|document| document.doc_id.as_str().cmp(doc_id)).ok()?;
+        u32::try_from(found).ok()
+    }
+
+    /// The rows of the `index`-th file of chunks.
+    pub(super) fn of_file(&self, index: usize) -> Range<usize> {
+        self.starts[index]..self.starts[index + 1]
+    }
+
+    pub(super) fn scored(&self, row: usize, score: f64) -> Scored {
+        let Row { doc, position, .. } = self.all[row];
+        // There are not more rows than a `u32` counts: `load` refuses them.
+        Scored { score, place: u64::from(doc) << 32 | u64::from(position), row: u32::try_from(row).unwrap_or(u32::MAX) }
+    }
+
+    /// Columns of text of some rows, in the order in which the rows are asked for.
+    pub(super) fn fetch<const N: usize>(
+        &self,
+        dataset: &Dataset,
+        rows: &[u32],
+        columns: [&'static str; N],
+    ) -> Result<Vec<[String; N]>> {
+        let mut wanted: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let files: Vec<(usize, &FileEntry)> = dataset.files(Table::Chunks).enumerate().collect();
+        let of_file = |&(index, file): &(usize, &FileEntry)| {
+            let rows = self.of_file(index);
+            let from = wanted.partition_point(|&row| row < rows.start);
+            let to = wanted.partition_point(|&row| row < rows.end);
+            fetch_from(dataset, file, rows.start, &wanted[from..to], columns)
+        };
+        let texts: Vec<Vec<(usize, [String; N])>> = files.par_iter().map(of_file).collect::<Result<_>>()?;
+        let texts: HashMap<usize, [String; N]> = texts.into_iter().flatten().collect();
+        let text = |row: &u32| texts.get(&(*row as usize)).cloned();
+        rows.iter().map(text).collect::<Option<_>>().ok_or_else(|| Error::Dataset {
+            path: dataset.root().to_owned(),
+            problem: "has fewer rows than its manifest says".to_owned(),
+            help: "the dataset is damaged: index the corpus again".to_owned(),
+        })
+    }
+
+    fn read_chunks(&mut self, dataset: &Dataset, file: &FileEntry, known: &mut HashMap<Headings, u32>) -> Result<()> {
+        const COLUMNS: [&str; 9] = [
+            "doc_id",
+            "chunk_index",
+            "start_byte",
+            "end_byte",
+            "prefix_len",
+            "start_line",
+            "end_line",
+            "header_path",
+            "heading_path",
+        ];
+        for batch in dataset.read(file, &COLUMNS, None)? {
+            let batch = Columns { dataset, file, batch: batch? };
+            let (ids, header_paths) = (batch.text("doc_id")?, batch.text("header_path")?);
+            let [position, start_byte, end_byte, prefix_len, start_line, end_line] =
+                ["chunk_index", "start_byte", "end_byte", "prefix_len", "start_line", "end_line"]
+                    .map(|name| batch.ints(name));
+            let (position, prefix_len, start_line, end_line) = (position?, prefix_len?, start_line?, end_line?);
+            let (start_byte, end_byte) = (start_byte?, end_byte?);
+            let heading_paths = batch.lists("heading_path")?;
+            let mut document: Option<(&str, u32)> = None;
+            for at in 0..batch.batch.num_rows() {
+                let id = ids.value(at);
+                let doc = match document {
+                    Some((last, doc)) if last == id => doc,
+                    _ => self.find(id).ok_or_else(|| batch.damaged("a chunk is of a document that is not there"))?,
+                };
+                document = Some((id, doc));
+                let headings = Headings {
+                    header_path: header_paths.value(at).to_owned(),
+                    path: texts_of(&heading_paths.value(at))
+                        .ok_or_else(|| batch.damaged("`heading_path` is no text"))?,
+                };
+                let headings = if let Some(&number) = known.get(&headings) {
+                    number
+                } else {
+                    let number = batch.small(known.len())?;
+                    self.headings.push(headings.clone());
+                    known.insert(headings, number);
+                    number
+                };
+                let int = |column: &PrimitiveArray<Int64Type>| batch.small(column.value(at));
+                let byte = |column: &PrimitiveArray<Int64Type>| column.value(at).unsigned_abs();
+                self.all.push(Row {
+                    start_byte: byte(&start_byte),
+                    end_byte: byte(&end_byte),
+                    doc,
+                    position: int(&position)?,
+                    prefix_len: int(&prefix_len)?,
+                    start_line: int(&start_line)?,
+                    end_line: int(&end_line)?,
+                    headings,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Columns of text of some rows of one file, whose first row has the number `first`.
+fn fetch_from<const N: usize>(
+    dataset: &Dataset,
+    file: &FileEntry,
+    first: usize,
+    rows: &[usize],
+    columns: [&'static str; N],
+) -> Result<Vec<(usize, [String; N])>> {
+    let mut texts = Vec::with_capacity(rows.len());
+    if rows.is_empty() {
+        return Ok(texts);
+    }
+    let ranges = rows.iter().map(|row| row - first..row - first + 1).collect();
+    let mut rows = rows.iter();
+    for batch in dataset.read(file, &columns, Some(ranges))? {
+        let batch = Columns { dataset, file, batch: batch? };
+        let found: Vec<StringArray> = columns.iter().map(|name| batch.text(name)).collect::<Result<_>>()?;
+        for (at, &row) in (0..batch.batch.num_rows()).zip(rows.by_ref()) {
+            texts.push((row, std::array::from_fn(|column| found[column].value(at).to_owned())));
+        }
+    }
+    Ok(texts)
+}
+
+fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<DocumentInfo>>) -> Result<()> {
+    const COLUMNS: [&str; 12] = [
+        "doc_id",
+        "collection",
+        "path",
+        "title",
+        "bytes",
+        "lines",
+        "modified_time",
+        "format",
+        "chunk_count",
+        "tags",
+        "aliases",
+        "promotion_level",
+    ];
+    for batch in dataset.read(file, &COLUMNS, None)? {
+        let batch = Columns { dataset, file, batch: batch? };
+        let [doc_id, collection, path, title, format, level] =
+            ["doc_id", "collection", "path", "title", "format", "promotion_level"].map(|name| batch.text(name));
+        let (doc_id, collection, path, title, format, level) = (doc_id?, collection?, path?, title?, format?, level?);
+        let (bytes, lines, chunk_count) = (batch.ints("bytes")?, batch.ints("lines")?, batch.ints("chunk_count")?);
+        let (tags, aliases) = (batch.lists("tags")?, batch.lists("aliases")?);
+        let times = batch.column("modified_time")?;
+        let times = times
+            .as_primitive_opt::<TimestampMicrosecondType>()
+            .ok_or_else(|| batch.damaged("`modified_time` is no time"))?;
+        for at in 0..batch.batch.num_rows() {
+            let text = |column: &StringArray| column.is_valid(at).then(|| column.value(at).to_owned());
+            let list = |column: &ListArray| {
+                texts_of(&column.value(at)).ok_or_else(|| batch.damaged("a list is not one of texts"))
+            };
+            documents.push(Arc::new(DocumentInfo {
+                doc_id: doc_id.value(at).to_owned(),
+                collection: collection.value(at).to_owned(),
+                path: path.value(at).to_owned(),
+                title: text(&title),
+                bytes: bytes.value(at).unsigned_abs(),
+                lines: lines.value(at).unsigned_abs(),
+                modified_time: times.is_valid(at).then(|| times.value(at)),
+                format: format.value(at).to_owned(),
+                chunk_count: chunk_count.value(at).unsigned_abs(),
+                tags: list(&tags)?,
+                aliases: list(&aliases)?,
+                promotion_level: text(&level),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// A batch of a file whose columns should have certain types.
+pub(super) struct Columns<'d> {
+    pub(super) dataset: &'d Dataset,
+    pub(super) file: &'d FileEntry,
+    pub(super) batch: RecordBatch,
+}
+
+impl Columns<'_> {
+    fn column(&self, name: &str) -> Result<&ArrayRef> {
+        self.batch.column_by_name(name).ok_or_else(|| self.damaged(&format!("there is no column `{name}`")))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<StringArray> {
+        let column = self.column(name)?.as_string_opt::<i32>().cloned();
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of text")))
+    }
+
+    fn ints(&self, name: &str) -> Result<PrimitiveArray<Int64Type>> {
+        let column = self.column(name)?.as_primitive_opt::<Int64Type>().cloned();
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of numbers")))
+    }
+
+    pub(super) fn lists(&self, name: &str) -> Result<ListArray> {
+        let column = self.column(name)?.as_list_opt::<i32>().cloned();
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of lists")))
+    }
+
+    fn small(&self, number: impl TryInto<u32>) -> Result<u32> {
+        number.try_into().map_err(|_| self.damaged("a position is out of range"))
+    }
+
+    pub(super) fn damaged(&self, problem: &str) -> Error {
+        damaged(self.dataset, self.file, problem)
+    }
+}
+
+/// The elements of a list of texts.
+pub(super) fn texts_of(list: &ArrayRef) -> Option<Vec<String>> {
+    Some(list.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect())
+}
+
+pub(super) fn damaged(dataset: &Dataset, file: &FileEntry, problem: &str) -> Error {
+    Error::Dataset {
+        path: dataset.root().join(&file.path),
+        problem: problem.to_owned(),
+        help: "the dataset is damaged: index the corpus again".to_owned(),
+    }
+}
+
+#[expect(clippy::ref_option, reason = "the signature that serde asks for")]
+fn rfc3339<S: Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
+    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)).serialize(serializer)
+}

@@ -1,0 +1,76 @@
+//! The best of many scored rows, in one total order.
+//!
+//! Every ranking here is by score, and among equal scores by document and position. That order is
+//! total, so the best rows are the same however the work was shared out between threads.
+
+use std::cmp::Ordering;
+
+/// A row of the dataset with a score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scored {
+    pub(super) score: f64,
+    /// Place of the row among all rows, by document and position.
+    pub(super) place: u64,
+    pub(super) row: u32,
+}
+
+impl Scored {
+    /// Best first.
+    pub(super) fn order(a: &Self, b: &Self) -> Ordering {
+        b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
+    }
+}
+
+/// Collects the best `k`.
+#[derive(Debug)]
+pub(super) struct Top {
+    k: usize,
+    kept: Vec<Scored>,
+    /// What a row must reach, once `k` are known.
+    least: Option<f64>,
+}
+
+/// How many are collected beyond those that are wanted before the worst are thrown out.
+const SLACK: usize = 64;
+
+impl Top {
+    pub(super) fn new(k: usize) -> Self {
+        Self { k, kept: Vec::new(), least: None }
+    }
+
+    /// Whether a row with this score may be among the best.
+    pub(super) fn wants(&self, score: f64) -> bool {
+        self.least.is_none_or(|least| score.total_cmp(&least).is_ge())
+    }
+
+    pub(super) fn push(&mut self, row: Scored) {
+        if self.wants(row.score) {
+            self.kept.push(row);
+            if self.kept.len() >= self.k.saturating_mul(2).saturating_add(SLACK) {
+                self.cut();
+            }
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        for row in other.kept {
+            self.push(row);
+        }
+    }
+
+    /// The best, in order.
+    pub(super) fn into_best(mut self) -> Vec<Scored> {
+        self.cut();
+        self.kept.sort_unstable_by(Scored::order);
+        self.kept
+    }
+
+    fn cut(&mut self) {
+        let Some(before) = self.k.checked_sub(1) else { return self.kept.clear() };
+        if self.kept.len() > before {
+            let (_, least, _) = self.kept.select_nth_unstable_by(before, Scored::order);
+            self.least = Some(least.score);
+            self.kept.truncate(self.k);
+        }
+    }
+}
