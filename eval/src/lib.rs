@@ -10,6 +10,7 @@
 //! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
+//! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -28,5 +29,7 @@ pub mod labels;
 pub mod import;
 
 pub mod metrics;
+
+pub mod report;
 
 pub mod cli;

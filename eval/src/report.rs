@@ -1,0 +1,415 @@
+//! What a sweep found out, as one value: `report.json`.
+//!
+//! Everything that is shown or compared is in here, so each way to show it, the gate and the comparison
+//! of two runs are functions of this value alone. [`FORMAT_VERSION`] is raised when a reader of the old
+//! form could go wrong.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use chunkmill::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Version of the form of `report.json`.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Name of the file in a run's folder.
+pub const FILE: &str = "report.json";
+
+/// What a sweep found out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// Version of the program that made it.
+    pub tool_version: String,
+    /// When, as RFC 3339.
+    pub created: String,
+    /// The command line of the sweep, without the path of the program.
+    pub command: Vec<String>,
+    /// Where it was measured.
+    pub environment: Environment,
+    /// What was asked.
+    pub labels: LabelsRecord,
+    /// How answers were scored.
+    pub scoring: Scoring,
+    /// What each metric is, in the order in which they are shown.
+    pub metrics: Vec<Metric>,
+    /// The questions that were scored, in the order of [`Cell::values`].
+    pub queries: Vec<QueryRecord>,
+    /// What was tried, in the order of the sweep file.
+    pub cells: Vec<Cell>,
+    /// What was not tried, and why.
+    pub left_out: Vec<LeftOut>,
+    /// What follows; `None` if nothing could be scored.
+    pub verdict: Option<Verdict>,
+    /// The questions that the best cell answered worst, worst first.
+    pub worst: Vec<WorstQuery>,
+}
+
+/// The machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// `linux`, `macos`, …
+    pub os: String,
+    /// `x86_64`, `aarch64`, …
+    pub arch: String,
+    /// Name of the processor, if the system says it.
+    pub cpu: Option<String>,
+    /// How many threads it runs at once.
+    pub cores: usize,
+    /// Main memory in bytes, if the system says it.
+    pub memory_bytes: Option<u64>,
+}
+
+/// The set of labels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabelsRecord {
+    /// Name of its folder.
+    pub name: String,
+    /// Hash of its questions.
+    pub queries_hash: String,
+    /// Hash of its documents.
+    pub corpus_hash: String,
+    /// Documents in its corpus.
+    pub documents: usize,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Tokens in them, `cl100k_base`.
+    pub tokens: u64,
+    /// Its questions.
+    pub queries: usize,
+    /// Those of which at least one reference could be scored.
+    pub scored: usize,
+    /// Its references by state: valid, moved, split, ambiguous, gone, `no_document`.
+    pub states: BTreeMap<String, usize>,
+    /// Whether questions were made up from the corpus by `synth`.
+    pub synthetic: bool,
+}
+
+/// How answers are scored and compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scoring {
+    /// Name of the metric that decides.
+    pub primary: String,
+    /// When a reference counts as found, in words.
+    pub coverage: String,
+    /// Budgets of tokens at which recall is measured.
+    pub budgets: Vec<usize>,
+    /// How many of the best chunks are looked at for document metrics, budgets and nDCG.
+    pub depth: usize,
+    /// Probability that an interval is to hold: 0.95.
+    pub confidence: f64,
+    /// Bootstrap samples.
+    pub resamples: usize,
+    /// Permutations of a randomisation test.
+    pub permutations: usize,
+    /// Seed of both.
+    pub seed: u64,
+}
+
+/// What a metric is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Its name in [`Cell::metrics`].
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it measures, in a sentence.
+    pub meaning: String,
+    /// Whether larger is better. Shares are in 0..=1.
+    pub higher_is_better: bool,
+}
+
+/// A question that was scored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryRecord {
+    /// Its id.
+    pub id: String,
+    /// The question.
+    pub text: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+}
+
+/// One setting: how documents are chunked, how they are searched, and how many chunks are taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Unique in the run, and the same in other runs of the same sweep file: `recursive max=400 · vector · k=5`.
+    pub id: String,
+    /// Cells with the same dataset have the same.
+    pub build: String,
+    /// The chunk settings as the dataset's manifest has them: strategy, unit, min, target, max, overlap, switches.
+    pub spec: Map<String, Value>,
+    /// The same in one line, as `--spec` takes it.
+    pub spec_text: String,
+    /// The model's id.
+    pub model: String,
+    /// What ran it, and in what precision.
+    pub engine: String,
+    /// `vector`, `keyword`, `hybrid` or `graph`.
+    pub retrieval: String,
+    /// How many of the best chunks are taken.
+    pub k: usize,
+    /// Identity of the dataset's snapshot: the same job gives the same anywhere.
+    pub snapshot: String,
+    /// Chunks in the dataset.
+    pub chunks: u64,
+    /// Over all questions, by name of the metric. A metric that no question has is absent.
+    pub metrics: BTreeMap<String, Summary>,
+    /// For each question of [`Report::queries`] by name of the metric; `None` where a metric does not apply.
+    pub values: BTreeMap<String, Vec<Option<f64>>>,
+    /// What became of the references.
+    pub evidence: EvidenceCounts,
+    /// What it costs.
+    pub cost: Cost,
+    /// Against the best cell by the primary metric; `None` for the best itself.
+    pub comparison: Option<Comparison>,
+    /// The costs at which no other cell is both cheaper and better by the primary metric: `retrieved_tokens`,
+    /// `bytes`, `index_seconds`, `query_ms`.
+    pub pareto: Vec<String>,
+    /// Its settings for `chunkmill.toml`.
+    pub toml: String,
+}
+
+/// A mean over questions with its uncertainty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Population standard deviation.
+    pub std: f64,
+    /// Lower end of the bootstrap interval of the mean.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+/// What became of the references that could be scored, at k.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceCounts {
+    /// One retrieved chunk holds all of it.
+    pub whole: usize,
+    /// The retrieved chunks hold all of it together.
+    pub split: usize,
+    /// Chunks of the dataset hold it, and were not all retrieved.
+    pub missed: usize,
+    /// No chunks of the dataset hold all of it.
+    pub unreachable: usize,
+}
+
+/// What a cell costs. Everything but the last two is the same for cells of one build.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Documents indexed.
+    pub documents: u64,
+    /// Documents that are in quarantine.
+    pub quarantined: u64,
+    /// Tokens of all chunks, `cl100k_base`.
+    pub tokens: u64,
+    /// Bytes of the dataset's files.
+    pub bytes: u64,
+    /// Bytes of its vectors, uncompressed.
+    pub vector_bytes: u64,
+    /// Chunks of which the model does not see the end.
+    pub truncated: u64,
+    /// Different texts that were to be embedded when the sweep made the dataset.
+    pub texts: u64,
+    /// Those of them whose vectors an earlier cell or run had made.
+    pub texts_reused: u64,
+    /// Repeated runs of the whole job without the cache; `None` if the sweep did not time it.
+    pub index: Option<IndexCost>,
+    /// Peak resident memory in bytes by stage, each in a process of its own: `chunk` (parse and chunk all
+    /// documents), `index` (the whole job, model included), `search` (open and ask). Absent where the system does
+    /// not say.
+    pub peak_rss: BTreeMap<String, u64>,
+    /// Time of a question by this retrieval, in milliseconds; embedding the question included.
+    pub query_ms: Percentiles,
+    /// The part of it that is search alone.
+    pub search_ms: Percentiles,
+}
+
+/// Repeated timings of the job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct IndexCost {
+    /// How often it was run.
+    pub repeats: usize,
+    /// Seconds from start to commit, model loading left out.
+    pub seconds: Spread,
+    /// Seconds of work by stage: `chunk`, `embed`, `write`. They overlap in time.
+    pub stages: BTreeMap<String, Spread>,
+    /// Chunking's share of the work of all stages.
+    pub chunking_share: Spread,
+}
+
+/// Of repeated measurements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The middle one.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Of many measurements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// A paired comparison of one cell with another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Mean of this cell's values less the other's, over the questions that both have.
+    pub difference: f64,
+    /// Lower end of its bootstrap interval.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// Two-sided p-value of the paired randomisation test.
+    pub p: f64,
+    /// The same after Holm's correction for the number of comparisons.
+    pub p_adjusted: f64,
+    /// Whether the cells differ at all, as far as these questions tell: `p_adjusted` below 1 - confidence.
+    pub separable: bool,
+}
+
+/// A setting that was not tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// What it would have been called.
+    pub id: String,
+    /// Why: what is wrong with it, or which cell it is equal to.
+    pub reason: String,
+}
+
+/// What follows from the cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The answer in a few sentences: which settings, how good, how sure.
+    pub text: String,
+    /// Id of the best cell by the primary metric.
+    pub best: String,
+    /// Ids of the cells that the questions cannot tell from it.
+    pub not_separable: Vec<String>,
+    /// Of the best and those, the one whose dataset is smallest.
+    pub cheapest: String,
+    /// The settings to use, for `chunkmill.toml`.
+    pub toml: String,
+    /// How much better by the primary metric a cell would have to be than the best for these questions to show
+    /// it, uncorrected, with probability 0.8.
+    pub minimum_detectable_effect: f64,
+    /// Fused retrieval beside its halves.
+    pub hybrid: Vec<HybridVerdict>,
+}
+
+/// Fused retrieval beside the better of its halves, over the same dataset and k.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HybridVerdict {
+    /// Cell by fused retrieval.
+    pub hybrid: String,
+    /// Cell by its better half.
+    pub half: String,
+    /// Hybrid less half by the primary metric.
+    pub comparison: Comparison,
+    /// What that means, in a sentence.
+    pub text: String,
+}
+
+/// A question that was answered badly, with what was retrieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorstQuery {
+    /// Position in [`Report::queries`].
+    pub query: usize,
+    /// Its value by the primary metric.
+    pub value: f64,
+    /// What would have answered it.
+    pub evidence: Vec<EvidenceText>,
+    /// What was retrieved, best first.
+    pub retrieved: Vec<RetrievedText>,
+}
+
+/// A reference with its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceText {
+    /// Document.
+    pub doc_id: String,
+    /// First line in it, from 1.
+    pub line: usize,
+    /// The text; `None` if the document was judged as a whole.
+    pub text: Option<String>,
+    /// `whole`, `split`, `missed` or `unreachable`.
+    pub state: String,
+    /// Rank of the first chunk that holds some of it, as deep as was looked.
+    pub rank: Option<usize>,
+}
+
+/// A chunk that was retrieved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetrievedText {
+    /// Rank, from 1.
+    pub rank: usize,
+    /// Score by which it was ranked.
+    pub score: f64,
+    /// `path:start_line-end_line`.
+    pub citation: String,
+    /// Its text in pieces; what is evidence is marked. Long texts are shortened where they have no evidence.
+    pub pieces: Vec<TextPiece>,
+}
+
+/// A stretch of text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextPiece {
+    /// The text.
+    pub text: String,
+    /// Whether it is evidence.
+    pub evidence: bool,
+}
+
+impl Report {
+    /// Reads a report: the file, or that of a run's folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is no report or of another form.
+    pub fn read(path: &Path) -> Result<Self> {
+        let path = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let wrong = |problem: String, help: &str| Error::Setting {
+            origin: path.display().to_string(),
+            problem,
+            help: help.to_owned(),
+        };
+        let sweep_again = "name a report.json, or a run's folder, that `chunkmill-eval report` of this version wrote";
+        let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string(), sweep_again))?;
+        match value.get("format_version").and_then(Value::as_u64) {
+            Some(version) if version == u64::from(FORMAT_VERSION) => {}
+            Some(version) => {
+                let problem = format!("is a report of format {version}; this program reads {FORMAT_VERSION}");
+                return Err(wrong(problem, sweep_again));
+            }
+            None => return Err(wrong("is no report: it has no `format_version`".to_owned(), sweep_again)),
+        }
+        serde_json::from_value(value).map_err(|e| wrong(e.to_string(), sweep_again))
+    }
+
+    /// A cell by its id.
+    #[must_use]
+    pub fn cell(&self, id: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.id == id)
+    }
+
+    /// What a metric is.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+}
