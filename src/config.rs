@@ -9,18 +9,20 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::chunk::{Settings, Spec};
-use crate::corpus::{DEFAULT_MAX_BYTES, Filter};
+use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
-use crate::embed::{Backend, Device, Engine, Isa, PrecisionSetting, cache};
+use crate::embed::{self, Backend, Cache, Device, Embedder, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
+use crate::index::Job;
 use crate::options::{Globs, options};
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
-use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
+use crate::store::{EmbeddingType, FileSystem, FloatEncoding, MAX_FILES, Output};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -361,6 +363,37 @@ impl Options {
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             threads: self.threads.map(NonZeroUsize::get),
         })
+    }
+}
+
+impl Config {
+    /// Loads the model, the default one if none was named.
+    ///
+    /// # Errors
+    /// Those of [`embed::load`].
+    pub fn embedder(&self) -> Result<Box<dyn Embedder>> {
+        embed::load(self.backend, &self.model.clone().unwrap_or_default())
+    }
+
+    /// The job over these roots. The cache of vectors is opened; without it, a job is slower and no less right.
+    #[must_use]
+    pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
+        let open = |folder: PathBuf| {
+            let opened = Cache::open(&folder, self.cache_size).map(Arc::new);
+            opened.map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
+        };
+        Job {
+            roots,
+            filter: self.filter,
+            admission: self.admission,
+            spec: self.spec,
+            output: self.output,
+            batch_tokens: self.batch_tokens,
+            deny_truncation: self.deny_truncation,
+            cache: self.cache.and_then(open),
+            fresh,
+            disk: Arc::new(FileSystem),
+        }
     }
 }
 

@@ -1,12 +1,16 @@
 //! The command line of `chunkmill-eval`.
 
 mod import;
+mod report;
+mod sweep;
 mod verify;
 
 use std::io::{self, Write};
 
 use chunkmill::error::{Error, exit};
 use clap::{Parser, Subcommand};
+
+use crate::work;
 
 /// Measure which chunk settings retrieve best, and at what cost.
 #[derive(Parser)]
@@ -22,6 +26,13 @@ enum Command {
     /// Make a set of labels from another project's
     #[command(subcommand)]
     Import(import::Format),
+    /// Measure every setting of a grid against labels
+    Sweep(sweep::Args),
+    /// Score a run again and write its report
+    Report(report::Args),
+    /// One measured step of a sweep, in a process of its own
+    #[command(hide = true)]
+    Work,
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
 }
@@ -32,6 +43,9 @@ pub fn main() -> u8 {
     let Cli { command } = Cli::parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
+        Command::Sweep(args) => sweep::run(args),
+        Command::Report(args) => report::run(&args),
+        Command::Work => work::serve().map(|()| exit::DONE),
         Command::Verify(args) => verify::run(&args),
     };
     result.unwrap_or_else(|error| {

@@ -30,6 +30,9 @@ pub const CORPUS: &str = "corpus";
 /// The questions, in a set's folder.
 pub const QUERIES: &str = "queries.jsonl";
 
+/// The tag of questions that were made up from the corpus.
+pub const SYNTHETIC: &str = "synthetic";
+
 /// A question and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {

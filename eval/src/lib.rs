@@ -11,6 +11,12 @@
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
+//! | [`score`] | What is each answer of a setting worth? |
+//! | [`grid`] | Which settings are tried? → `Plan` |
+//! | [`record`] | What was measured of one dataset? → a file of the run |
+//! | [`work`] | How is a step measured in a process of its own? |
+//! | [`sweep`] | How is a plan run, stopped and continued? → records |
+//! | [`assemble`] | How do a run's records become its report? |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -30,6 +36,16 @@ pub mod import;
 
 pub mod metrics;
 
+pub mod record;
 pub mod report;
+pub mod score;
+
+pub mod grid;
+pub mod work;
+
+pub mod sweep;
+
+pub mod analysis;
+pub mod assemble;
 
 pub mod cli;

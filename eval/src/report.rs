@@ -137,7 +137,7 @@ pub struct QueryRecord {
 /// One setting: how documents are chunked, how they are searched, and how many chunks are taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Unique in the run, and the same in other runs of the same sweep file: `recursive max=400 · vector · k=5`.
+    /// Unique in the run, and the same in other runs of the same sweep file: `recursive max=400, vector, k=5`.
     pub id: String,
     /// Cells with the same dataset have the same.
     pub build: String,
@@ -373,6 +373,30 @@ pub struct TextPiece {
     pub text: String,
     /// Whether it is evidence.
     pub evidence: bool,
+}
+
+impl Spread {
+    /// Of these values; 0 without any.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (values.first(), values.last()) else { return Self::default() };
+        let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Self { median: f64::midpoint(below, above), min, max }
+    }
+}
+
+impl Percentiles {
+    /// Of these values, by the nearest rank; 0 without any.
+    #[must_use]
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |percent: usize| {
+            let rank = (values.len() * percent).div_ceil(100);
+            values.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+        };
+        Self { p50: at(50), p95: at(95), p99: at(99) }
+    }
 }
 
 impl Report {

@@ -298,10 +298,10 @@ impl SearchArgs {
 
 /// Worker threads.
 #[derive(Args)]
-pub(super) struct ThreadArgs {
+pub struct ThreadArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Running")]
-    pub(super) threads: Option<NonZeroUsize>,
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// What flags say, over what the environment says, over what the settings files say.

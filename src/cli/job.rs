@@ -14,11 +14,11 @@ use super::progress::{Interval, Mode, Progress};
 use super::{print, use_threads};
 use crate::config::{self, CacheFolder, Config, EmbeddingOptions, Options};
 use crate::corpus::Root;
-use crate::embed::{self, Cache, Embedder};
+use crate::embed::Embedder;
 use crate::error::exit;
 use crate::index::{Job, Report};
 use crate::options::switch;
-use crate::store::{Counts, FileSystem};
+use crate::store::Counts;
 
 /// What to index, and how.
 #[derive(clap::Args)]
@@ -56,7 +56,7 @@ impl JobArgs {
 
 /// With which model, and how it is put to work. None of it but the model changes a vector.
 #[derive(clap::Args)]
-pub(super) struct EmbeddingArgs {
+pub struct EmbeddingArgs {
     #[command(flatten)]
     model: ModelArgs,
     /// Most tokens in a batch of the model [default: what suits the embedder]
@@ -71,7 +71,9 @@ pub(super) struct EmbeddingArgs {
 }
 
 impl EmbeddingArgs {
-    pub(super) fn options(self) -> EmbeddingOptions {
+    /// As the `[embedding]` table.
+    #[must_use]
+    pub fn options(self) -> EmbeddingOptions {
         EmbeddingOptions {
             batch_tokens: self.batch_tokens,
             embedding_cache: self.embedding_cache,
@@ -119,20 +121,8 @@ impl Ready {
     pub(super) fn new(roots: Vec<Root>, config: Config, fresh: bool) -> anyhow::Result<Self> {
         use_threads(config.threads)?;
         let stop = stop_on_interrupt()?;
-        let embedder = embed::load(config.backend, &config.model.clone().unwrap_or_default())?;
-        let cache = open_cache(&config);
-        let job = Job {
-            roots,
-            filter: config.filter,
-            admission: config.admission,
-            spec: config.spec,
-            output: config.output,
-            batch_tokens: config.batch_tokens,
-            deny_truncation: config.deny_truncation,
-            cache,
-            fresh,
-            disk: Arc::new(FileSystem),
-        };
+        let embedder = config.embedder()?;
+        let job = config.job(roots, fresh);
         Ok(Self { job, embedder, stop })
     }
 }
@@ -145,12 +135,6 @@ pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Re
         print(describe(report, out))?;
     }
     Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
-}
-
-/// The cache of vectors, if there is to be one. Without it, a job is slower and no less right.
-fn open_cache(config: &Config) -> Option<Arc<Cache>> {
-    let opened = Cache::open(config.cache.as_deref()?, config.cache_size);
-    opened.map(Arc::new).map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
 }
 
 /// The first Ctrl-C asks the job to end cleanly, the second ends the process.

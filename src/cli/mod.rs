@@ -32,6 +32,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::{Error, exit};
 
+// The harness takes the same.
+pub use args::ThreadArgs;
+pub use job::EmbeddingArgs;
+
 /// Split a corpus into chunks, embed them, and write Parquet.
 #[derive(Parser)]
 #[command(name = "chunkmill", version, about, arg_required_else_help = true)]

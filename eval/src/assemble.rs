@@ -1,0 +1,310 @@
+//! From a run's records to its report: scoring, costs, and the texts of the questions that went worst.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use chunkmill::config::{EmbeddingOptions, Options};
+use chunkmill::error::{Error, Result};
+use rayon::prelude::*;
+
+use crate::analysis::analyse;
+use crate::labels::{Query, SYNTHETIC};
+use crate::metrics::Evidence;
+use crate::record::{Answer, Record};
+use crate::report::{
+    Cell, Cost, EvidenceText, FORMAT_VERSION, LabelsRecord, Percentiles, QueryRecord, Report, RetrievedText, Scoring,
+    TextPiece, WorstQuery,
+};
+use crate::score::{Chunks, Judge, Scored, ScoringOptions, score};
+use crate::sweep::{Labelled, Run, RunCell};
+
+/// Questions that are shown with what was retrieved.
+const WORST: usize = 12;
+
+/// Chunks that are shown for each of them, at most.
+const SHOWN: usize = 5;
+
+/// Bytes of text without evidence that are shown at each end of a stretch.
+const CONTEXT: usize = 240;
+
+/// Scores the records of a run.
+///
+/// # Errors
+/// [`Error::Setting`] if labels or corpus are no longer what the run was made with, or if no record is there.
+pub fn assemble(folder: &Path, run: &Run, labelled: &Labelled) -> Result<Report> {
+    let wrong = |problem: &str| Error::Setting {
+        origin: folder.display().to_string(),
+        problem: problem.to_owned(),
+        help: "run the sweep again".to_owned(),
+    };
+    if run.hashes != labelled.hashes {
+        return Err(wrong("its questions or documents have changed since the sweep"));
+    }
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
+    let records: Vec<Option<Record>> =
+        run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
+    let missing = records.iter().filter(|record| record.is_none()).count();
+    if missing > 0 {
+        return Err(wrong(&format!("{missing} of its {} datasets have no record yet", records.len())));
+    }
+    let records: Vec<Record> = records.into_iter().flatten().collect();
+    let chunks: Vec<Chunks> =
+        records.par_iter().map(|record| Chunks::new(&judge, &record.documents, &record.chunks)).collect();
+    let omegas: Vec<Vec<Option<f64>>> =
+        chunks.par_iter().map(|chunks| chunks.precision_omega(&judge, &run.scoring)).collect();
+    let cell = |cell: &RunCell| {
+        let record = &records[cell.build];
+        let (mut values, evidence) =
+            score(&judge, &chunks[cell.build], &record.variants[cell.variant].answers, cell.k, &run.scoring);
+        values.insert("precision_omega".to_owned(), omegas[cell.build].clone());
+        for values in values.values_mut().flatten().flatten() {
+            *values = rounded(*values);
+        }
+        values.retain(|_, values| values.iter().any(Option::is_some));
+        Cell { values, evidence, ..describe(run, cell, record) }
+    };
+    let cells = run.cells.par_iter().map(cell).collect();
+    let query = |at: usize| {
+        let Query { id, text, tags, .. } = &labelled.labels.queries[at];
+        QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone() }
+    };
+    let mut report = Report {
+        format_version: FORMAT_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        created: run.started.clone(),
+        command: run.command.clone(),
+        environment: run.environment.clone(),
+        labels: labels(labelled, &judge),
+        scoring: scoring(&run.scoring, run),
+        metrics: run.scoring.metrics(),
+        queries: judge.queries().map(query).collect(),
+        cells,
+        left_out: run.left_out.clone(),
+        verdict: None,
+        worst: Vec::new(),
+    };
+    report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
+    analyse(&mut report);
+    let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
+    if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
+        let found = Found {
+            labelled,
+            judge: &judge,
+            chunks: &chunks[best.build],
+            record: &records[best.build],
+            answers: &records[best.build].variants[best.variant].answers,
+            k: best.k,
+        };
+        report.worst = found.worst(&report, best);
+    }
+    Ok(report)
+}
+
+/// To six digits after the point: enough for any comparison, and a third of the bytes.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
+    let Labelled { labels, corpus, checked, hashes } = labelled;
+    let mut states = BTreeMap::new();
+    for checked in checked {
+        *states.entry(checked.state.name().to_owned()).or_insert(0) += 1;
+    }
+    let path = std::fs::canonicalize(&labels.path).unwrap_or_else(|_| labels.path.clone());
+    LabelsRecord {
+        name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        queries_hash: hashes[0].clone(),
+        corpus_hash: hashes[1].clone(),
+        documents: corpus.documents,
+        bytes: corpus.texts.values().map(|text| text.len() as u64).sum(),
+        tokens: judge.tokens() as u64,
+        queries: labels.queries.len(),
+        scored: judge.queries().count(),
+        states,
+        synthetic: labels.queries.iter().any(|query| query.tags.iter().any(|tag| tag == SYNTHETIC)),
+    }
+}
+
+fn scoring(options: &ScoringOptions, run: &Run) -> Scoring {
+    Scoring {
+        primary: options.primary(),
+        coverage: options.describe_coverage(),
+        budgets: options.budgets.clone(),
+        depth: options.depth(run.cells.iter().map(|cell| cell.k)),
+        confidence: options.confidence,
+        resamples: options.resamples,
+        permutations: options.permutations,
+        seed: options.seed,
+    }
+}
+
+/// What a cell is and costs.
+fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
+    let dataset = &record.dataset;
+    let found = &record.variants[cell.variant];
+    // Keyword search alone embeds no question.
+    let with_embedding = |(at, ms): (usize, &f64)| {
+        let embedding = if found.mode == "keyword" { None } else { record.embed_ms.get(at) };
+        ms + embedding.unwrap_or(&0.0)
+    };
+    Cell {
+        id: cell.id.clone(),
+        build: record.build.clone(),
+        spec: dataset.spec.clone(),
+        spec_text: dataset.spec_text.clone(),
+        model: dataset.model.clone(),
+        engine: dataset.engine.clone(),
+        retrieval: found.mode.clone(),
+        k: cell.k,
+        snapshot: dataset.snapshot.clone(),
+        chunks: dataset.chunks,
+        metrics: BTreeMap::new(),
+        values: BTreeMap::new(),
+        evidence: Default::default(),
+        cost: Cost {
+            documents: dataset.documents,
+            quarantined: dataset.quarantined,
+            tokens: dataset.tokens,
+            bytes: dataset.bytes,
+            vector_bytes: dataset.vector_bytes,
+            truncated: dataset.truncated,
+            texts: dataset.texts,
+            texts_reused: dataset.texts_reused,
+            index: record.index.clone(),
+            peak_rss: record.peak_rss.clone(),
+            query_ms: Percentiles::of(found.search_ms.iter().enumerate().map(with_embedding).collect()),
+            search_ms: Percentiles::of(found.search_ms.clone()),
+        },
+        comparison: None,
+        pareto: Vec::new(),
+        toml: toml_of(run, cell, record),
+    }
+}
+
+/// The settings of a cell, as `chunkmill.toml` takes them.
+fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
+    let build = &run.builds[cell.build];
+    let chunking = serde_json::from_value(serde_json::Value::Object(record.dataset.spec.clone())).unwrap_or_default();
+    let options = Options {
+        chunking,
+        embedding: EmbeddingOptions { model: build.model.clone(), ..EmbeddingOptions::default() },
+        search: build.variants[cell.variant].1.clone(),
+        ..Options::default()
+    };
+    let text = toml::to_string(&options).unwrap_or_default();
+    // A table without a line says nothing.
+    let mut tables: Vec<&str> = text.split("\n\n").collect();
+    tables.retain(|table| table.trim().lines().count() > 1);
+    format!("{}\n", tables.join("\n\n").trim())
+}
+
+/// What the best cell found.
+struct Found<'a> {
+    labelled: &'a Labelled,
+    judge: &'a Judge,
+    chunks: &'a Chunks,
+    record: &'a Record,
+    answers: &'a [Answer],
+    k: usize,
+}
+
+impl Found<'_> {
+    /// The questions with the lowest values, lowest first.
+    fn worst(&self, report: &Report, best: &RunCell) -> Vec<WorstQuery> {
+        let values = report.cell(&best.id).and_then(|cell| cell.values.get(&report.scoring.primary));
+        let mut ranked: Vec<(usize, f64)> = values
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(at, value)| value.filter(|&value| value < 1.0).map(|value| (at, value)))
+            .collect();
+        ranked.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        ranked.truncate(WORST);
+        ranked.into_iter().map(|(query, value)| self.explain(query, value)).collect()
+    }
+
+    fn explain(&self, query: usize, value: f64) -> WorstQuery {
+        let question = &self.judge.questions[query];
+        let answer = &self.answers[question.query];
+        let scored = Scored { judge: self.judge, chunks: self.chunks, question, answer };
+        let places = question.bytes.iter().zip(scored.evidence(self.k).into_iter().zip(scored.ranks()));
+        let evidence = places.map(|((doc, range), (state, rank))| {
+            let (doc_id, text) = self.document(*doc);
+            EvidenceText {
+                doc_id: doc_id.to_owned(),
+                line: line(text, range.start),
+                text: text.get(range.clone()).map(str::to_owned),
+                state: name(state).to_owned(),
+                rank,
+            }
+        });
+        let retrieved = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
+        let retrieved = (1..).zip(retrieved).map(|(rank, (&row, &score))| {
+            let place = self.record.chunks[row];
+            let doc_id = &self.record.documents[place.doc];
+            let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
+            let own = |(doc, range): &(usize, std::ops::Range<usize>)| {
+                let of_this = self.document(*doc).0 == doc_id;
+                let (start, end) = (range.start.max(place.start), range.end.min(place.end));
+                (of_this && start < end).then_some(start..end)
+            };
+            RetrievedText {
+                rank,
+                score: score.into(),
+                citation: format!("{doc_id}:{}-{}", line(text, place.start), line(text, place.end.saturating_sub(1))),
+                pieces: pieces(text, place.start..place.end, question.bytes.iter().filter_map(own).collect()),
+            }
+        });
+        let retrieved = retrieved.collect();
+        WorstQuery { query, value, evidence: evidence.collect(), retrieved }
+    }
+
+    fn document(&self, doc: usize) -> (&str, &str) {
+        self.labelled.corpus.texts.iter().nth(doc).map_or(("", ""), |(id, text)| (id, text))
+    }
+}
+
+fn name(state: Evidence) -> &'static str {
+    match state {
+        Evidence::Whole => "whole",
+        Evidence::Split => "split",
+        Evidence::Missed => "missed",
+        Evidence::Unreachable => "unreachable",
+    }
+}
+
+/// The line of a byte, from 1.
+fn line(text: &str, byte: usize) -> usize {
+    text.as_bytes()[..byte.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// A chunk's text, cut at the ends of the evidence in it; what is not evidence is shortened.
+fn pieces(text: &str, chunk: std::ops::Range<usize>, mut marked: Vec<std::ops::Range<usize>>) -> Vec<TextPiece> {
+    marked.sort_by_key(|range| (range.start, range.end));
+    let mut pieces = Vec::new();
+    let mut at = chunk.start;
+    let mut put = |range: std::ops::Range<usize>, evidence: bool| {
+        let text = text.get(range).unwrap_or_default();
+        if !text.is_empty() {
+            pieces.push(TextPiece { text: if evidence { text.to_owned() } else { shortened(text) }, evidence });
+        }
+    };
+    for range in marked {
+        put(at..range.start.max(at), false);
+        put(range.start.max(at)..range.end.max(at), true);
+        at = at.max(range.end);
+    }
+    put(at..chunk.end.max(at), false);
+    pieces
+}
+
+/// The ends of a text.
+fn shortened(text: &str) -> String {
+    if text.len() <= 2 * CONTEXT + 40 {
+        return text.to_owned();
+    }
+    let start = (0..=CONTEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let end = (text.len() - CONTEXT..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    format!("{} … {}", &text[..start], &text[end..])
+}

@@ -1,0 +1,172 @@
+//! `chunkmill-eval sweep`: every setting of a grid, measured against labels.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use chunkmill::cli::{EmbeddingArgs, ThreadArgs};
+use chunkmill::config::Options;
+use chunkmill::error::{Error, exit};
+use serde_json::json;
+
+use crate::assemble::assemble;
+use crate::grid::{self, Build, Plan};
+use crate::labels::CORPUS;
+use crate::record::{ChunkPlace, Record};
+use crate::score::{Chunks, Judge};
+use crate::sweep::{Event, Labelled, Run, Settings, sweep};
+use crate::work::{Chunked, Request, delegate};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder with corpus/ and queries.jsonl
+    #[arg(long, value_name = "SET")]
+    labels: PathBuf,
+    /// What to try: a TOML file with lists of settings
+    #[arg(long, value_name = "FILE")]
+    sweep: PathBuf,
+    /// Folder of the run; one that is there goes on where it was
+    #[arg(short, long = "output", value_name = "RUN", required_unless_present_any = ["list", "verify"])]
+    out: Option<PathBuf>,
+    /// Only say what would be tried, and what is left out
+    #[arg(long, conflicts_with = "verify")]
+    list: bool,
+    /// Only check labels and model, and chunk the corpus by every setting: chunks, and how much of the evidence
+    /// they can hold
+    #[arg(long)]
+    verify: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Keep the datasets, in the run's folder
+    #[arg(long)]
+    keep_datasets: bool,
+    #[command(flatten)]
+    embedding: EmbeddingArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let Args { labels, sweep: file, out, list, verify, json, keep_datasets, embedding, threads } = args;
+    let environment = Options::from_env()?;
+    // Only what changes no result: a variable that is set for other work must not change what is measured.
+    let environment = Options { embedding: environment.embedding, threads: environment.threads, ..Options::default() };
+    let flags = Options { embedding: embedding.options(), threads: threads.threads, ..Options::default() };
+    let plan = grid::read(&file, flags.or(environment))?;
+    if list {
+        return print_plan(&plan, json);
+    }
+    let labelled = Labelled::read(&labels)?;
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
+    if judge.queries().next().is_none() {
+        return Err(Error::Setting {
+            origin: labels.display().to_string(),
+            problem: "has no question whose evidence is in its corpus".to_owned(),
+            help: "`chunkmill-eval verify` says what became of each reference".to_owned(),
+        }
+        .into());
+    }
+    check_models(&plan)?;
+    if verify {
+        return print_preview(&plan, &labelled, &judge, json);
+    }
+    let out = out.context("there is no folder for the run: -o RUN")?;
+    let command = std::env::args().skip(1).collect();
+    let started = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
+    let run = Run::new(&plan, &labelled, command, started.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+    let mut progress = Progress { started: Instant::now() };
+    sweep(&plan, &run, &out, &labelled, &Settings { keep_datasets }, &mut |event| progress.on(&event))?;
+    let report = assemble(&out, &run, &labelled)?;
+    super::report::write(&report, None, &out, json)
+}
+
+/// Loads each model once, so that a name that is wrong is known before hours have passed.
+fn check_models(plan: &Plan) -> anyhow::Result<()> {
+    let mut known = Vec::new();
+    for Build { options, .. } in &plan.builds {
+        let config = options.clone().resolve()?;
+        let wanted = (config.backend, config.model.clone());
+        if !known.contains(&wanted) {
+            config.embedder()?;
+            known.push(wanted);
+        }
+    }
+    Ok(())
+}
+
+fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
+    let mut out = io::stdout().lock();
+    if json {
+        let cells: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
+        let builds: Vec<&str> = plan.builds.iter().map(|build| build.name.as_str()).collect();
+        let summary = json!({ "datasets": builds, "cells": cells, "left_out": plan.left_out });
+        writeln!(out, "{summary}")?;
+        return Ok(exit::DONE);
+    }
+    for cell in &plan.cells {
+        writeln!(out, "{}", cell.id)?;
+    }
+    for left_out in &plan.left_out {
+        writeln!(out, "left out: {}: {}", left_out.id, left_out.reason)?;
+    }
+    let (cells, builds) = (plan.cells.len(), plan.builds.len());
+    writeln!(out, "{cells} cells over {builds} datasets; {} settings left out", plan.left_out.len())?;
+    Ok(exit::DONE)
+}
+
+/// What can be known without embedding anything.
+fn print_preview(plan: &Plan, labelled: &Labelled, judge: &Judge, json: bool) -> anyhow::Result<u8> {
+    let mut out = io::stdout().lock();
+    let nothing = String::new();
+    for build in &plan.builds {
+        let corpus = labelled.labels.path.join(CORPUS);
+        let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
+            .with_context(|| format!("cell `{}` failed", build.name))?;
+        let text = |doc: usize| labelled.corpus.texts.get(&chunked.documents[doc]).unwrap_or(&nothing);
+        let places: Vec<ChunkPlace> = chunked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect();
+        let (reachable, whole) = Chunks::new(judge, &chunked.documents, &places).reachable(judge);
+        let (chunks, texts) = (places.len(), chunked.texts);
+        let tokens: usize = places.iter().map(|place| place.tokens).sum();
+        if json {
+            let row = json!({
+                "build": build.name, "chunks": chunks, "texts": texts, "tokens": tokens,
+                "evidence_reachable": reachable, "evidence_whole": whole, "chunk_seconds": chunked.seconds,
+            });
+            writeln!(out, "{row}")?;
+        } else {
+            writeln!(
+                out,
+                "{}: {chunks} chunks, {texts} different texts to embed, {tokens} tokens; one chunk holds {:.1} % of the references, several {:.1} %",
+                build.name,
+                100.0 * whole,
+                100.0 * (reachable - whole)
+            )?;
+        }
+    }
+    Ok(exit::DONE)
+}
+
+/// Says on standard error how a sweep goes on.
+struct Progress {
+    started: Instant,
+}
+
+impl Progress {
+    fn on(&mut self, event: &Event<'_>) {
+        let mut err = io::stderr().lock();
+        let _ = match event {
+            Event::Begun(at, of, name) => {
+                write!(err, "[{at}/{of}] {name}: ").and_then(|()| err.flush())
+            }
+            Event::Kept => writeln!(err, "was done"),
+            Event::Done(Record { dataset, .. }) => {
+                let chunks = dataset.chunks;
+                let (reused, texts) = (dataset.texts_reused, dataset.texts);
+                let seconds = self.started.elapsed().as_secs();
+                writeln!(err, "{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far")
+            }
+        };
+    }
+}

@@ -1,0 +1,449 @@
+//! What a sweep tries: a TOML file of lists becomes cells, checked before anything runs.
+//!
+//! ```toml
+//! [defaults.chunking]           # tables of chunkmill.toml, for every cell
+//! heading_context = true
+//!
+//! [[grid]]                      # every combination of the lists is a cell
+//! strategy = ["recursive", "windows"]
+//! unit = "tokens"
+//! max = [100, 200, 400]
+//! overlap = [0, 20]
+//! mode = ["vector", "keyword", "hybrid"]
+//! k = [5]
+//!
+//! [scoring]                     # see `score`
+//! [timing]
+//! repeats = 3                   # runs of the whole job without the cache
+//! ```
+//!
+//! A key is one of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, one of `[search]`,
+//! or `k`. Cells that share a dataset share a [`Build`]. A combination that contradicts itself is left
+//! out with the reason; of cells that come to the same, the first stands. Fused retrieval always brings
+//! its halves along, because it may be worse than either.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use chunkmill::chunk::Settings;
+use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
+use chunkmill::error::{Error, Result};
+use chunkmill::search::{Mode, Ranking};
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::report::LeftOut;
+use crate::score::ScoringOptions;
+
+/// Most cells of one sweep: more are a mistake in the file.
+const MAX_CELLS: usize = 20_000;
+
+/// A sweep file, checked.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The datasets to make, in the order of the file.
+    pub builds: Vec<Build>,
+    /// The cells, in the order of the file.
+    pub cells: Vec<PlannedCell>,
+    /// What is not tried, and why.
+    pub left_out: Vec<LeftOut>,
+    /// How answers are scored.
+    pub scoring: ScoringOptions,
+    /// How often indexing is timed.
+    pub timing: Timing,
+}
+
+/// How the cost of indexing is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timing {
+    /// Runs of the whole job without the cache, each in a process of its own; 0 measures nothing.
+    pub repeats: usize,
+}
+
+/// A dataset to make and ask.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// Unique in the plan: `recursive max=400`.
+    pub name: String,
+    /// Its settings, those of searches left out.
+    pub options: Options,
+    /// The ways to search it.
+    pub variants: Vec<Variant>,
+    key: String,
+}
+
+/// A way to search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Unique for the build: `hybrid rrf_k=20`.
+    pub name: String,
+    /// How to search.
+    pub mode: Mode,
+    /// How lists become one, as far as the mode reads it.
+    pub ranking: Ranking,
+    /// The same as it was written.
+    pub options: SearchOptions,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCell {
+    /// Unique in the plan.
+    pub id: String,
+    /// Position of its build.
+    pub build: usize,
+    /// Position of its variant among those of the build.
+    pub variant: usize,
+    /// How many chunks are taken.
+    pub k: usize,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WirePlan {
+    #[serde(default)]
+    defaults: Options,
+    grid: Vec<toml::Table>,
+    #[serde(default)]
+    scoring: ScoringOptions,
+    #[serde(default)]
+    timing: Timing,
+}
+
+/// Reads a sweep file. Flags go over its `[defaults]`, its grids over both.
+///
+/// # Errors
+/// [`Error::Io`] if it cannot be read, [`Error::Setting`] for what is wrong in it.
+pub fn read(path: &Path, flags: Options) -> Result<Plan> {
+    let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    parse(&text, &path.display().to_string(), flags)
+}
+
+/// Reads the text of a sweep file that is called `name`.
+///
+/// # Errors
+/// [`Error::Setting`] with file and, where it is known, line for what is wrong in it.
+pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
+    let file: WirePlan = toml::from_str(text).map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        let help = "the tables are [defaults.…], [[grid]], [scoring] and [timing]; see the README's sweep";
+        setting(&format!("{name}:{line}"), error.message(), help)
+    })?;
+    file.scoring.check(name)?;
+    let base = flags.or(file.defaults);
+    let mut planner = Planner { name, base, plan: Plan {
+        builds: Vec::new(),
+        cells: Vec::new(),
+        left_out: Vec::new(),
+        scoring: file.scoring,
+        timing: file.timing,
+    }, by_key: HashMap::new(), known: HashSet::new() };
+    for (at, table) in (1..).zip(&file.grid) {
+        planner.add(&Grid::new(table, &format!("{name}: grid {at}"))?)?;
+    }
+    let plan = planner.plan;
+    if plan.cells.is_empty() {
+        let first = plan.left_out.first().map_or_else(|| "there is no [[grid]]".to_owned(), |cell| format!("{}: {}", cell.id, cell.reason));
+        return Err(setting(name, &format!("has no cell that can be run; {first}"), "mend the settings"));
+    }
+    Ok(plan)
+}
+
+fn setting(origin: &str, problem: &str, help: &str) -> Error {
+    Error::Setting { origin: origin.to_owned(), problem: problem.to_owned(), help: help.to_owned() }
+}
+
+/// What a key of a grid decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Chunking,
+    Embedding,
+    Output,
+    Search,
+}
+
+/// A key with its values.
+struct Axis {
+    scope: Scope,
+    key: String,
+    values: Vec<String>,
+    /// Whether it was written as a list, and so is part of the names of cells.
+    is_list: bool,
+}
+
+/// One `[[grid]]`.
+struct Grid {
+    name: Option<String>,
+    axes: Vec<Axis>,
+    ks: Vec<usize>,
+}
+
+impl Grid {
+    fn new(table: &toml::Table, origin: &str) -> Result<Self> {
+        let wrong = |problem: &str, help: &str| setting(origin, problem, help);
+        let mut grid = Self { name: None, axes: Vec::new(), ks: vec![5] };
+        for (key, value) in table {
+            let (values, is_list) = match value {
+                Value::Array(values) => (values.as_slice(), true),
+                value => (std::slice::from_ref(value), false),
+            };
+            let values: Vec<String> = values.iter().map(text).collect::<Option<_>>().ok_or_else(|| {
+                wrong(&format!("`{key}` is not a value or a list of values"), "write max = [200, 400]")
+            })?;
+            if values.is_empty() {
+                return Err(wrong(&format!("`{key}` has no value"), "name at least one, or leave the key out"));
+            }
+            match key.as_str() {
+                "name" if !is_list => grid.name = values.into_iter().next(),
+                "k" => {
+                    let k = |value: &String| value.parse().ok().filter(|&k: &usize| k > 0);
+                    grid.ks = values.iter().map(k).collect::<Option<_>>().ok_or_else(|| {
+                        wrong("`k` is not a number of chunks", "write k = [5, 10]")
+                    })?;
+                }
+                _ => {
+                    let scope = scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known()))?;
+                    grid.axes.push(Axis { scope, key: key.clone(), values, is_list });
+                }
+            }
+        }
+        // What decides most comes first in names and in the order of cells.
+        let order = |axis: &Axis| ORDER.iter().position(|key| axis.key == *key).unwrap_or(ORDER.len());
+        grid.axes.sort_by_key(order);
+        if !grid.axes.iter().any(|axis| axis.key == "mode") {
+            let values = [Mode::Vector, Mode::Keyword, Mode::Hybrid].map(|mode| mode.name().to_owned()).into();
+            grid.axes.push(Axis { scope: Scope::Search, key: "mode".to_owned(), values, is_list: false });
+        }
+        Ok(grid)
+    }
+}
+
+/// The keys that come first in a cell's name.
+const ORDER: [&str; 8] = ["preset", "strategy", "unit", "min", "target", "max", "overlap", "mode"];
+
+fn scope(key: &str) -> Option<Scope> {
+    // The caches are not the grid's business: they change no result.
+    let is_cache = key.contains("cache");
+    [
+        (Scope::Chunking, Settings::KEYS),
+        (Scope::Embedding, EmbeddingOptions::KEYS),
+        (Scope::Output, OutputOptions::KEYS),
+        (Scope::Search, SearchOptions::KEYS),
+    ]
+    .into_iter()
+    .find_map(|(scope, keys)| (keys.contains(&key) && !is_cache).then_some(scope))
+}
+
+fn known() -> String {
+    let keys = [Settings::KEYS, EmbeddingOptions::KEYS, OutputOptions::KEYS, SearchOptions::KEYS];
+    let keys: Vec<&str> = keys.into_iter().flatten().copied().filter(|key| scope(key).is_some()).collect();
+    format!("there are: name, k, {}", keys.join(", "))
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Adds grids to a plan.
+struct Planner<'n> {
+    name: &'n str,
+    base: Options,
+    plan: Plan,
+    by_key: HashMap<String, usize>,
+    known: HashSet<(usize, usize, usize)>,
+}
+
+impl Planner<'_> {
+    fn add(&mut self, grid: &Grid) -> Result<()> {
+        let (search, dataset): (Vec<&Axis>, Vec<&Axis>) = grid.axes.iter().partition(|axis| axis.scope == Scope::Search);
+        let variants = self.variants(&combinations(&search, self.name)?)?;
+        for values in combinations(&dataset, self.name)? {
+            let (name, options) = self.dataset(grid, &values)?;
+            match options.clone().resolve() {
+                Ok(config) => self.add_build(name, options, &config, &variants, &grid.ks)?,
+                Err(Error::Setting { problem, .. }) => {
+                    self.plan.left_out.push(LeftOut { id: name, reason: problem });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Name and settings of a combination of what decides a dataset.
+    fn dataset(&self, grid: &Grid, values: &[(&Axis, &str)]) -> Result<(String, Options)> {
+        let mut options = Options::default();
+        let mut name = grid.name.clone().unwrap_or_default();
+        for &(axis, value) in values {
+            let set = match axis.scope {
+                Scope::Chunking => options.chunking.set(&axis.key, value),
+                Scope::Embedding => options.embedding.set(&axis.key, value),
+                _ => options.output.set(&axis.key, value),
+            };
+            set.map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "mend the list"))?;
+            let is_kind = matches!(axis.key.as_str(), "preset" | "strategy");
+            // A kind is worth saying even if it is the only one, unless there is a better name.
+            if axis.is_list || (is_kind && grid.name.is_none()) {
+                push(&mut name, &axis.key, value, is_kind);
+            }
+        }
+        if name.is_empty() {
+            "default".clone_into(&mut name);
+        }
+        Ok((name, options.or(self.base.clone())))
+    }
+
+    /// The ways to search, each with the halves of fused ones before it.
+    fn variants(&self, combinations: &[Vec<(&Axis, &str)>]) -> Result<Vec<Variant>> {
+        let mut variants: Vec<Variant> = Vec::new();
+        for values in combinations {
+            let mut options = SearchOptions::default();
+            let (mut name, mut rest) = (String::new(), String::new());
+            for &(axis, value) in values {
+                options
+                    .set(&axis.key, value)
+                    .map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "mend the list"))?;
+                if axis.key == "mode" {
+                    value.clone_into(&mut name);
+                } else if axis.is_list {
+                    push(&mut rest, &axis.key, value, false);
+                }
+            }
+            let options = options.or(self.base.search.clone());
+            let mode = options.mode.unwrap_or_default();
+            let halves = match mode {
+                Mode::Hybrid | Mode::Graph => vec![Mode::Vector, Mode::Keyword, mode],
+                mode => vec![mode],
+            };
+            for mode in halves {
+                let options = SearchOptions { mode: Some(mode), ..options.clone() };
+                let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
+                let ranking = as_read(mode, config.ranking);
+                if !variants.iter().any(|other| other.mode == mode && other.ranking == ranking) {
+                    let mut name = mode.name().to_owned();
+                    if variants.iter().any(|other| other.name == name) {
+                        let _ = write!(name, " {rest}");
+                    }
+                    variants.push(Variant { name, mode, ranking, options });
+                }
+            }
+        }
+        Ok(variants)
+    }
+
+    fn add_build(&mut self, name: String, options: Options, config: &Config, variants: &[Variant], ks: &[usize]) -> Result<()> {
+        let key = key(&options, config);
+        let build = match self.by_key.get(&key) {
+            Some(&build) => build,
+            None if self.plan.builds.iter().any(|build| build.name == name) => {
+                let problem = format!("two grids make different cells called `{name}`");
+                return Err(setting(self.name, &problem, "give each grid a name"));
+            }
+            None => {
+                self.by_key.insert(key.clone(), self.plan.builds.len());
+                self.plan.builds.push(Build { name: name.clone(), options, variants: Vec::new(), key });
+                self.plan.builds.len() - 1
+            }
+        };
+        let before = self.plan.cells.len();
+        for variant in variants {
+            let known = &mut self.plan.builds[build].variants;
+            let same = |other: &Variant| other.mode == variant.mode && other.ranking == variant.ranking;
+            let at = known.iter().position(same).unwrap_or_else(|| {
+                let mut variant = variant.clone();
+                // Another grid's search of the same name.
+                while known.iter().any(|other| other.name == variant.name) {
+                    variant.name.push('\'');
+                }
+                known.push(variant);
+                known.len() - 1
+            });
+            for &k in ks {
+                self.add_cell(build, at, k)?;
+            }
+        }
+        if self.plan.cells.len() == before {
+            let reason = format!("is equal to `{}`", self.plan.builds[build].name);
+            self.plan.left_out.push(LeftOut { id: name, reason });
+        }
+        Ok(())
+    }
+
+    fn add_cell(&mut self, build: usize, variant: usize, k: usize) -> Result<()> {
+        if !self.known.insert((build, variant, k)) {
+            return Ok(());
+        }
+        if self.plan.cells.len() == MAX_CELLS {
+            return Err(setting(self.name, &format!("makes more than {MAX_CELLS} cells"), "shorten its lists"));
+        }
+        let Build { name, variants, .. } = &self.plan.builds[build];
+        let id = format!("{name}, {}, k={k}", variants[variant].name);
+        self.plan.cells.push(PlannedCell { id, build, variant, k });
+        Ok(())
+    }
+}
+
+/// Every combination of a value of each axis, the last axis changing fastest.
+fn combinations<'a>(axes: &[&'a Axis], origin: &str) -> Result<Vec<Vec<(&'a Axis, &'a str)>>> {
+    let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
+    if count.is_none_or(|count| count > MAX_CELLS) {
+        return Err(setting(origin, &format!("a grid makes more than {MAX_CELLS} cells"), "shorten its lists"));
+    }
+    let mut all = vec![Vec::new()];
+    for &axis in axes {
+        let longer = |so_far: Vec<(&'a Axis, &'a str)>| {
+            axis.values.iter().map(move |value| [so_far.as_slice(), &[(axis, value.as_str())]].concat())
+        };
+        all = all.into_iter().flat_map(longer).collect();
+    }
+    Ok(all)
+}
+
+/// Adds a setting to a name.
+fn push(name: &mut String, key: &str, value: &str, bare: bool) {
+    if !name.is_empty() {
+        name.push(' ');
+    }
+    let _ = if bare { write!(name, "{value}") } else { write!(name, "{key}={value}") };
+}
+
+/// What a mode reads of a ranking; the rest as by default, so that searches that find the same are equal.
+fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
+    let default = Ranking::default();
+    match mode {
+        Mode::Vector => default,
+        Mode::Keyword => Ranking { fields: ranking.fields, ..default },
+        Mode::Hybrid => Ranking { graph: default.graph, graph_seeds: default.graph_seeds, ..ranking },
+        Mode::Graph => ranking,
+    }
+}
+
+/// What decides a dataset: equal keys give equal bytes.
+fn key(options: &Options, config: &Config) -> String {
+    // Both caches, and how fast the job is, change no byte.
+    let embedding = EmbeddingOptions {
+        embedding_cache: None,
+        embedding_cache_size: None,
+        batch_tokens: None,
+        ..options.embedding.clone()
+    };
+    format!("{} {:?} {:?} {embedding:?}", config.spec.fingerprint(), config.output, options.corpus)
+}
+
+impl Build {
+    /// Equal for builds that make the same dataset from the same corpus and model.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}

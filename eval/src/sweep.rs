@@ -1,0 +1,367 @@
+//! Running a plan: every dataset is made, timed and asked, and its record written, one after the other.
+//!
+//! A run is a folder:
+//!
+//! ```text
+//! RUN/
+//!   run.json        what is run: labels, plan, machine
+//!   records/        a file per dataset, when it has been asked
+//!   datasets/       the datasets, if they are to be kept
+//!   work/           what is being made; empty when nothing runs
+//!   report.*        what came of it
+//! ```
+//!
+//! A run that was stopped goes on where it was: a dataset whose record is there, made from the same
+//! documents, questions and settings, is not made again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use chunkmill::config::{CacheFolder, Options, SearchOptions};
+use chunkmill::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::grid::{Build, Plan, PlannedCell, Timing};
+use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES};
+use crate::record::{self, FORMAT_VERSION, Record, replace};
+use crate::report::{Environment, IndexCost, LeftOut, Spread};
+use crate::score::ScoringOptions;
+use crate::work::{Asked, Chunked, Indexed, Request, delegate};
+
+/// What is run, in a run's folder.
+const FILE: &str = "run.json";
+
+/// A run's plan as it is kept: what a report needs beside the records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// When it was started last, as RFC 3339.
+    pub started: String,
+    /// The command line, without the path of the program.
+    pub command: Vec<String>,
+    /// The machine.
+    pub environment: Environment,
+    /// Folder of the labels.
+    pub labels: PathBuf,
+    /// Hash of the questions and of the documents.
+    pub hashes: [String; 2],
+    /// How answers are scored.
+    pub scoring: ScoringOptions,
+    /// The datasets.
+    pub builds: Vec<RunBuild>,
+    /// The cells, each with the positions of its build and variant.
+    pub cells: Vec<RunCell>,
+    /// What is not tried, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A dataset of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunBuild {
+    /// Its name.
+    pub name: String,
+    /// The key of its record.
+    pub key: String,
+    /// Its model, if one was named.
+    pub model: Option<String>,
+    /// Names and settings of the ways to search it.
+    pub variants: Vec<(String, SearchOptions)>,
+}
+
+/// A cell of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunCell {
+    /// Its id.
+    pub id: String,
+    /// Position of its build.
+    pub build: usize,
+    /// Position of its variant.
+    pub variant: usize,
+    /// How many chunks are taken.
+    pub k: usize,
+}
+
+/// A set of labels that was read and compared with its corpus.
+#[derive(Debug)]
+pub struct Labelled {
+    /// The labels.
+    pub labels: LabelSet,
+    /// The documents.
+    pub corpus: Corpus,
+    /// What became of the references.
+    pub checked: Vec<Checked>,
+    /// Hash of the questions and of the documents.
+    pub hashes: [String; 2],
+}
+
+impl Labelled {
+    /// Reads a set and its corpus.
+    ///
+    /// # Errors
+    /// Those of [`LabelSet::read`] and [`LabelSet::corpus`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let labels = LabelSet::read(path)?;
+        let corpus = labels.corpus()?;
+        let checked = labels.check(&corpus);
+        let file = path.join(QUERIES);
+        let queries = blake3::hash(&fs::read(&file).map_err(Error::io("read", &file))?);
+        let mut documents = blake3::Hasher::new();
+        for (id, text) in &corpus.texts {
+            documents.update(id.as_bytes()).update(&[0]).update(blake3::hash(text.as_bytes()).as_bytes());
+        }
+        let short = |hash: blake3::Hash| hash.to_hex()[..32].to_owned();
+        Ok(Self { labels, corpus, checked, hashes: [short(queries), short(documents.finalize())] })
+    }
+}
+
+impl Run {
+    /// A run of a plan over labels.
+    #[must_use]
+    pub fn new(plan: &Plan, labelled: &Labelled, command: Vec<String>, started: String) -> Self {
+        let depth = plan.scoring.depth(plan.cells.iter().map(|cell| cell.k));
+        let build = |build: &Build| {
+            let variants: Vec<(String, SearchOptions)> =
+                build.variants.iter().map(|variant| (variant.name.clone(), variant.options.clone())).collect();
+            let made_from = format!(
+                "{FORMAT_VERSION} {} {} {:?} {depth} {:?} {:?}",
+                env!("CARGO_PKG_VERSION"),
+                build.key(),
+                variants,
+                labelled.hashes,
+                plan.timing
+            );
+            let key = blake3::hash(made_from.as_bytes()).to_hex()[..32].to_owned();
+            RunBuild { name: build.name.clone(), key, model: build.options.embedding.model.clone(), variants }
+        };
+        let cell = |PlannedCell { id, build, variant, k }: &PlannedCell| RunCell {
+            id: id.clone(),
+            build: *build,
+            variant: *variant,
+            k: *k,
+        };
+        let labels = &labelled.labels.path;
+        Self {
+            format_version: FORMAT_VERSION,
+            started,
+            command,
+            environment: environment(),
+            labels: fs::canonicalize(labels).unwrap_or_else(|_| labels.clone()),
+            hashes: labelled.hashes.clone(),
+            scoring: plan.scoring.clone(),
+            builds: plan.builds.iter().map(build).collect(),
+            cells: plan.cells.iter().map(cell).collect(),
+            left_out: plan.left_out.clone(),
+        }
+    }
+
+    /// Reads the plan of the run in a folder.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if there is none or it is not one.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let file = folder.join(FILE);
+        let wrong = |problem: String| Error::Setting {
+            origin: file.display().to_string(),
+            problem,
+            help: "name the folder that `chunkmill-eval sweep -o` wrote".to_owned(),
+        };
+        let text = fs::read(&file).map_err(|error| wrong(error.to_string()))?;
+        let run: Self = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        if run.format_version != FORMAT_VERSION {
+            return Err(wrong(format!("is of format {}, this program reads {FORMAT_VERSION}", run.format_version)));
+        }
+        Ok(run)
+    }
+}
+
+/// What happens while a sweep runs.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A dataset begins: its position from 1, how many there are, and its name.
+    Begun(usize, usize, &'a str),
+    /// Its record was there already.
+    Kept,
+    /// It has been made and asked.
+    Done(&'a Record),
+}
+
+/// How a sweep runs, beside its plan.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Whether the datasets stay in the run's folder.
+    pub keep_datasets: bool,
+}
+
+/// Makes and asks every dataset of a plan that has no record yet.
+///
+/// # Errors
+/// What goes wrong with the first dataset that fails; the records of those before it stay. [`Error::Locked`] if
+/// another sweep writes to the folder.
+pub fn sweep(
+    plan: &Plan,
+    run: &Run,
+    folder: &Path,
+    labelled: &Labelled,
+    settings: &Settings,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    let _lock = lock(folder)?;
+    replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
+    let work = folder.join("work");
+    clear(&work)?;
+    for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
+        watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
+        if Record::find(folder, &build.name, &run_build.key).is_some() {
+            watch(Event::Kept);
+            continue;
+        }
+        let step = Step { plan, build, run_build, labelled, work: &work };
+        let (record, dataset) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
+        if settings.keep_datasets {
+            let kept = folder.join("datasets").join(record::file_name(&build.name));
+            clear(&kept)?;
+            fs::create_dir_all(folder.join("datasets")).map_err(Error::io("create", &kept))?;
+            fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
+        }
+        record.write(folder)?;
+        clear(&work)?;
+        watch(Event::Done(&record));
+    }
+    Ok(())
+}
+
+/// Removes a folder, if it is there.
+fn clear(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// One sweep writes to a folder at a time. The system forgets the lock with the process.
+fn lock(folder: &Path) -> Result<fs::File> {
+    let path = folder.join(".lock");
+    let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(Error::Locked { path: folder.to_owned(), holder: "another sweep".to_owned() })
+        }
+        Err(fs::TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
+    }
+}
+
+/// A dataset that is being measured.
+struct Step<'a> {
+    plan: &'a Plan,
+    build: &'a Build,
+    run_build: &'a RunBuild,
+    labelled: &'a Labelled,
+    work: &'a Path,
+}
+
+impl Step<'_> {
+    /// The record, and where the dataset is.
+    fn measure(&self) -> anyhow::Result<(Record, PathBuf)> {
+        let out = self.work.join("dataset");
+        let made: Indexed = delegate(&self.index(self.build.options.clone(), out.clone()))?;
+        let mut peak_rss = BTreeMap::new();
+        let mut peak = |stage: &str, bytes: Option<u64>| {
+            if let Some(bytes) = bytes {
+                let highest = peak_rss.entry(stage.to_owned()).or_insert(0);
+                *highest = bytes.max(*highest);
+            }
+        };
+        let (index, timed_rss) = self.time()?;
+        let chunked: Chunked = delegate(&self.chunk())?;
+        peak("chunk", chunked.peak_rss);
+        // Without a cache, if that was timed: what a first run needs.
+        peak("index", timed_rss.or(made.peak_rss));
+        let asked: Asked = delegate(&self.ask(&out))?;
+        peak("search", asked.peak_rss);
+        let nothing = String::new();
+        let text = |doc: usize| self.labelled.corpus.texts.get(&asked.documents[doc]).unwrap_or(&nothing);
+        let chunks = asked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect();
+        let record = Record {
+            format_version: FORMAT_VERSION,
+            key: self.run_build.key.clone(),
+            build: self.build.name.clone(),
+            dataset: made.dataset,
+            index,
+            peak_rss,
+            documents: asked.documents,
+            chunks,
+            embed_ms: asked.embed_ms,
+            variants: asked.variants,
+        };
+        Ok((record, out))
+    }
+
+    fn corpus(&self) -> PathBuf {
+        self.labelled.labels.path.join(CORPUS)
+    }
+
+    fn chunk(&self) -> Request {
+        Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.options.clone()) }
+    }
+
+    fn index(&self, options: Options, out: PathBuf) -> Request {
+        Request::Index { corpus: self.corpus(), options: Box::new(options), out }
+    }
+
+    fn ask(&self, dataset: &Path) -> Request {
+        Request::Ask {
+            dataset: dataset.to_owned(),
+            options: Box::new(self.build.options.clone()),
+            queries: self.labelled.labels.queries.iter().map(|query| query.text.clone()).collect(),
+            variants: self.run_build.variants.clone(),
+            depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),
+        }
+    }
+
+    /// Repeated runs of the whole job that find no vector in a cache, and the most memory one of them had.
+    fn time(&self) -> anyhow::Result<(Option<IndexCost>, Option<u64>)> {
+        let Timing { repeats } = self.plan.timing;
+        let mut options = self.build.options.clone();
+        options.embedding.embedding_cache = Some(CacheFolder::Off);
+        let mut runs: Vec<Indexed> = Vec::new();
+        for _ in 0..repeats {
+            let out = self.work.join("timed");
+            runs.push(delegate(&self.index(options.clone(), out.clone()))?);
+            clear(&out)?;
+        }
+        let peak = runs.iter().filter_map(|run| run.peak_rss).max();
+        let spread = |value: &dyn Fn(&Indexed) -> f64| Spread::of(runs.iter().map(value).collect());
+        let stage = |at: usize| spread(&move |run: &Indexed| run.stages[at]);
+        let share = |run: &Indexed| run.stages[0] / run.stages.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let cost = IndexCost {
+            repeats,
+            seconds: spread(&|run| run.seconds),
+            stages: ["chunk", "embed", "write"].map(str::to_owned).into_iter().zip((0..3).map(stage)).collect(),
+            chunking_share: spread(&share),
+        };
+        Ok(((repeats > 0).then_some(cost), peak))
+    }
+}
+
+/// This machine, as far as the system says.
+fn environment() -> Environment {
+    let value = |file: &str, key: &str| {
+        let text = fs::read_to_string(file).ok()?;
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let memory = value("/proc/meminfo", "MemTotal").and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
+    Environment {
+        os: std::env::consts::OS.to_owned(),
+        arch: std::env::consts::ARCH.to_owned(),
+        cpu: value("/proc/cpuinfo", "model name"),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        memory_bytes: memory.map(|kilobytes| kilobytes * 1024),
+    }
+}

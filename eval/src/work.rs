@@ -1,0 +1,427 @@
+//! The steps of a sweep that are measured, each in a process of its own.
+//!
+//! The parent writes a [`Request`] to the standard input of `chunkmill-eval work` and reads the result
+//! from its standard output. So a step starts from nothing: its memory is its own, caches of the one
+//! before do not help it, and its peak of memory is the system's count for that process. What it does
+//! is what `chunkmill index` and `chunkmill search` do, by the same code, so the dataset that is
+//! evaluated is the dataset that would be shipped.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use chunkmill::config::{Config, Options, SearchOptions};
+use chunkmill::corpus::{self, Root};
+use chunkmill::embed::{self, Role};
+use chunkmill::index::{self, Recipe};
+use chunkmill::search::{Found, Mode, Query, Ranking, Searcher};
+use chunkmill::store::{ChunkRow, Dataset, EmbeddingType, Manifest, Table};
+use chunkmill::tokens::{Sizer, Unit};
+use rayon::prelude::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::record::{Answer, ChunkPlace, DatasetRecord, VariantRecord};
+
+/// Documents that are ranked for a question, at most.
+const DOCUMENTS: usize = 100;
+
+/// The subcommand that performs requests.
+pub const COMMAND: &str = "work";
+
+/// A step.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Read, parse and chunk all documents, without a model: [`Chunked`].
+    Chunk {
+        /// The corpus.
+        corpus: PathBuf,
+        /// Settings.
+        options: Box<Options>,
+    },
+    /// Run the whole job: [`Indexed`].
+    Index {
+        /// The corpus.
+        corpus: PathBuf,
+        /// Settings.
+        options: Box<Options>,
+        /// Folder of the dataset; it should not be there.
+        out: PathBuf,
+    },
+    /// Ask a dataset: [`Asked`].
+    Ask {
+        /// The dataset.
+        dataset: PathBuf,
+        /// Settings of the model.
+        options: Box<Options>,
+        /// The questions.
+        queries: Vec<String>,
+        /// The ways to search: name and settings.
+        variants: Vec<(String, SearchOptions)>,
+        /// How many chunks are wanted.
+        depth: usize,
+    },
+}
+
+/// A chunk as its row says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FoundChunk {
+    doc: usize,
+    start: usize,
+    end: usize,
+    tokens: usize,
+    /// Its prefix, if that repeats text of the chunk before it.
+    overlap: Option<String>,
+}
+
+/// What came of [`Request::Chunk`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Chunked {
+    /// Ids of the documents.
+    pub documents: Vec<String>,
+    /// Their chunks.
+    pub chunks: Vec<FoundChunk>,
+    /// Different texts that a model would embed.
+    pub texts: u64,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Peak resident memory in bytes.
+    pub peak_rss: Option<u64>,
+}
+
+/// What came of [`Request::Index`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Indexed {
+    /// The dataset.
+    pub dataset: DatasetRecord,
+    /// Seconds from start to commit.
+    pub seconds: f64,
+    /// Seconds of work by stage: chunk, embed, write.
+    pub stages: [f64; 3],
+    /// Peak resident memory in bytes.
+    pub peak_rss: Option<u64>,
+}
+
+/// What came of [`Request::Ask`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Asked {
+    /// Milliseconds to embed each question; empty if none had to be.
+    pub embed_ms: Vec<f64>,
+    /// What each way to search found.
+    pub variants: Vec<VariantRecord>,
+    /// Ids of the documents.
+    pub documents: Vec<String>,
+    /// The chunks, by row.
+    pub chunks: Vec<FoundChunk>,
+    /// Peak resident memory in bytes.
+    pub peak_rss: Option<u64>,
+}
+
+/// Has a request performed by another process.
+///
+/// # Errors
+/// What that process says went wrong.
+pub fn delegate<T: DeserializeOwned>(request: &Request) -> anyhow::Result<T> {
+    let program = std::env::current_exe().context("cannot find this program itself")?;
+    let mut child = Command::new(program)
+        .arg(COMMAND)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot start a process for a step of the sweep")?;
+    let text = serde_json::to_vec(request)?;
+    // The child reads all of it before it says anything. If it is gone already, its exit code tells.
+    let sent = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(&text));
+    let output = child.wait_with_output().context("cannot wait for a step of the sweep")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let said = said.trim().trim_start_matches("error: ");
+        bail!("{}", if said.is_empty() { output.status.to_string() } else { said.to_owned() });
+    }
+    sent.context("cannot speak to a step of the sweep")?;
+    let _ = io::stderr().write_all(&output.stderr);
+    serde_json::from_slice(&output.stdout).context("a step of the sweep gave a result that cannot be read")
+}
+
+/// Performs the request on standard input and writes its result to standard output.
+///
+/// # Errors
+/// Whatever goes wrong.
+pub fn serve() -> anyhow::Result<()> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).context("cannot read the request")?;
+    let result = match serde_json::from_str(&text).context("the request cannot be read; `work` is for sweeps alone")? {
+        Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
+        Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
+        Request::Ask { dataset, options, queries, variants, depth } => {
+            serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth)?)?
+        }
+    };
+    writeln!(io::stdout().lock(), "{result}").context("cannot write the result")
+}
+
+/// Settings, checked; the threads are set for the whole process.
+fn ready(options: Options) -> anyhow::Result<Config> {
+    let config = options.resolve()?;
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(config.threads.unwrap_or_default());
+    threads.build_global().context("cannot start the worker threads")?;
+    Ok(config)
+}
+
+/// Chunks a corpus.
+///
+/// # Errors
+/// Those of discovery and chunking. A document that the job would put in quarantine is passed over.
+pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
+    let config = ready(options)?;
+    let started = Instant::now();
+    let counter = match config.spec.unit() {
+        Unit::Model => {
+            Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?)
+        }
+        _ => None,
+    };
+    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
+    let found = corpus::discover(&[Root::new(corpus)], &config.filter, &[])?;
+    let prepared: Vec<_> =
+        found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
+    let seconds = started.elapsed().as_secs_f64();
+    let mut chunked =
+        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: peak_rss() };
+    let mut texts = HashSet::new();
+    for prepared in prepared.into_iter().flatten() {
+        let doc = chunked.documents.len();
+        chunked.documents.push(prepared.document.doc_id);
+        let place = |row: &ChunkRow| {
+            let ChunkRow { start_byte, end_byte, n_tokens, prefix_len, .. } = *row;
+            FoundChunk::new(doc, [start_byte, end_byte, n_tokens, prefix_len], row.has_overlap, &row.content)
+        };
+        chunked.chunks.extend(prepared.chunks.iter().map(place));
+        texts.extend(prepared.texts);
+    }
+    chunked.texts = texts.len() as u64;
+    Ok(chunked)
+}
+
+/// Runs the whole job.
+fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed> {
+    let config = ready(options)?;
+    let embedder = config.embedder()?;
+    let job = config.job(vec![Root::new(corpus)], true);
+    let report = index::run(&job, out, embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+    let Manifest { counts, spec, model, files, .. } = &report.manifest;
+    let snapshot = Dataset::open(out)?.id();
+    let settings = match serde_json::to_value(&spec.settings)? {
+        Value::Object(settings) => settings,
+        _ => Map::new(),
+    };
+    Ok(Indexed {
+        dataset: DatasetRecord {
+            snapshot,
+            spec: settings,
+            spec_text: spec.text.clone(),
+            model: model.id.clone(),
+            model_fingerprint: model.fingerprint.clone(),
+            engine: format!("{} {}", model.engine, model.precision),
+            documents: counts.documents,
+            quarantined: counts.quarantined,
+            chunks: counts.chunks,
+            tokens: counts.tokens,
+            truncated: counts.truncated,
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            vector_bytes: counts.chunks * model.dim as u64 * value_bytes(job.output.embedding_type),
+            texts: (report.texts_embedded + report.texts_cached) as u64,
+            texts_reused: report.texts_cached as u64,
+        },
+        seconds: report.elapsed.as_secs_f64(),
+        stages: report.stages.map(|stage| stage.as_secs_f64()),
+        peak_rss: peak_rss(),
+    })
+}
+
+fn value_bytes(kind: EmbeddingType) -> u64 {
+    match kind {
+        EmbeddingType::F16 => 2,
+        EmbeddingType::F32 | EmbeddingType::List => 4,
+    }
+}
+
+/// Asks a dataset every question in every way.
+fn ask(
+    dataset: &Path,
+    options: Options,
+    queries: &[String],
+    variants: &[(String, SearchOptions)],
+    depth: usize,
+) -> anyhow::Result<Asked> {
+    let config = ready(options)?;
+    let dataset = Dataset::open(dataset)?;
+    let (documents, chunks) = places(&dataset)?;
+    // A keyword index that other runs find would make this one's first search cheaper; it is not timed.
+    let searcher = Searcher::open(dataset, None)?;
+    let by_id: HashMap<&str, usize> = documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let ways: Vec<(String, Mode, Ranking)> = variants
+        .iter()
+        .map(|(name, search)| {
+            let way = Options { search: search.clone(), ..Options::default() }.resolve()?;
+            searcher.prepare(way.mode)?;
+            Ok((name.clone(), way.mode, way.ranking))
+        })
+        .collect::<chunkmill::error::Result<_>>()?;
+    let needs_vectors = ways.iter().any(|(_, mode, _)| mode.needs_vector());
+    let (vectors, embed_ms) = if needs_vectors { embed_all(&config, queries)? } else { Default::default() };
+    let mut asked = Vec::new();
+    for (name, mode, ranking) in ways {
+        let mut found = VariantRecord { name, mode: mode.name().to_owned(), ..VariantRecord::default() };
+        for (at, text) in queries.iter().enumerate() {
+            let vector = vectors.get(at).map(Vec::as_slice);
+            let query = Query { mode, text, vector, k: depth, ranking, ..Query::default() };
+            let started = Instant::now();
+            let hits = searcher.search(&query)?;
+            found.search_ms.push(milliseconds(started.elapsed()));
+            let documents = ranked_documents(&searcher, &query, &hits)?;
+            found.answers.push(Answer {
+                rows: hits.iter().map(|hit| hit.row as usize).collect(),
+                scores: hits.iter().map(|hit| single(hit.score)).collect(),
+                documents: documents.iter().filter_map(|id| by_id.get(id).copied()).collect(),
+            });
+        }
+        asked.push(found);
+    }
+    Ok(Asked { embed_ms, variants: asked, documents, chunks, peak_rss: peak_rss() })
+}
+
+/// The vectors of all questions, one after the other as users ask them, and the milliseconds each took.
+fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32>>, Vec<f64>)> {
+    let embedder = config.embedder()?;
+    let embed = |text: &str| {
+        let encoded = embedder.encode(text, Role::Query)?;
+        embedder.embed(&[&encoded.ids])
+    };
+    // The first pass through a model finds nothing in any cache of the processor.
+    if let Some(first) = queries.first() {
+        embed(first)?;
+    }
+    let timed = |text: &String| {
+        let started = Instant::now();
+        let vector = embed(text)?;
+        Ok((vector, milliseconds(started.elapsed())))
+    };
+    let timed: Vec<(Vec<f32>, f64)> = queries.iter().map(timed).collect::<chunkmill::error::Result<_>>()?;
+    Ok(timed.into_iter().unzip())
+}
+
+/// The best documents by their best chunks, as [`Searcher::documents`] ranks them: a list of one kind is read as
+/// deep as that takes, a fused one as deep as its parts are.
+fn ranked_documents<'s>(
+    searcher: &'s Searcher,
+    query: &Query<'_>,
+    hits: &[Found],
+) -> chunkmill::error::Result<Vec<&'s str>> {
+    let ids = |hits: &[Found]| {
+        let mut seen = HashSet::new();
+        let ids = hits.iter().map(|hit| searcher.place(hit.row).document.doc_id.as_str());
+        ids.filter(|id| seen.insert(*id)).take(DOCUMENTS).collect::<Vec<_>>()
+    };
+    let fused = matches!(query.mode, Mode::Hybrid | Mode::Graph);
+    let mut documents = ids(hits);
+    let mut k = query.k;
+    let mut found = hits.len();
+    while !fused && documents.len() < DOCUMENTS && found == k && k < searcher.len() {
+        k = k.saturating_mul(8);
+        let deeper = searcher.search(&Query { k, ..query.clone() })?;
+        documents = ids(&deeper);
+        found = deeper.len();
+    }
+    Ok(documents)
+}
+
+/// Where every chunk of a dataset stands, by row, and the ids of the documents.
+fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
+    const COLUMNS: [&str; 7] =
+        ["doc_id", "content", "start_byte", "end_byte", "n_tokens", "prefix_len", "has_overlap"];
+    let mut documents: Vec<String> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut chunks = Vec::new();
+    for file in dataset.files(Table::Chunks) {
+        for batch in dataset.read(file, &COLUMNS, None)? {
+            let batch = batch?;
+            let column = |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column `{name}`"));
+            let [ids, contents] = ["doc_id", "content"].map(|name| column(name).map(|column| column.as_string::<i32>()));
+            let numbers_of = ["start_byte", "end_byte", "n_tokens", "prefix_len"];
+            let [start, end, tokens, prefix] =
+                numbers_of.map(|name| column(name).map(|column| column.as_primitive::<Int64Type>()));
+            let (ids, contents, start, end, tokens, prefix) = (ids?, contents?, start?, end?, tokens?, prefix?);
+            let overlaps = column("has_overlap")?.as_boolean();
+            for at in 0..batch.num_rows() {
+                let id = ids.value(at);
+                let doc = if let Some(&doc) = numbers.get(id) {
+                    doc
+                } else {
+                    documents.push(id.to_owned());
+                    numbers.insert(id.to_owned(), documents.len() - 1);
+                    documents.len() - 1
+                };
+                let place = [start, end, tokens, prefix].map(|column| column.value(at));
+                chunks.push(FoundChunk::new(doc, place, overlaps.value(at), contents.value(at)));
+            }
+        }
+    }
+    Ok((documents, chunks))
+}
+
+impl FoundChunk {
+    /// From its row: first and last byte, tokens, length of its prefix.
+    fn new(doc: usize, place: [i64; 4], has_overlap: bool, content: &str) -> Self {
+        let [start, end, tokens, prefix] = place.map(|value| usize::try_from(value).unwrap_or_default());
+        let overlap = content.get(..prefix).filter(|prefix| has_overlap && !prefix.is_empty());
+        Self { doc, start, end, tokens, overlap: overlap.map(str::to_owned) }
+    }
+
+    /// Position of its document among those of the result.
+    #[must_use]
+    pub fn doc(&self) -> usize {
+        self.doc
+    }
+
+    /// Where it stands in its document, with what it repeats of the chunk before: the longest end of its prefix
+    /// that stands in the text before it, white space between them aside.
+    #[must_use]
+    pub fn place(&self, text: &str) -> ChunkPlace {
+        let Self { doc, start, end, tokens, .. } = *self;
+        let before = text.get(..start).unwrap_or_default();
+        let solid = before.trim_end();
+        let repeats = |prefix: &String| {
+            let same = prefix.trim_end().bytes().rev().zip(solid.bytes().rev()).take_while(|(a, b)| a == b).count();
+            let from = (solid.len() - same..=solid.len()).find(|&at| solid.is_char_boundary(at)).unwrap_or(solid.len());
+            if from == solid.len() { start } else { from }
+        };
+        ChunkPlace { doc, start: self.overlap.as_ref().map_or(start, repeats), end, tokens }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "more digits are not kept")]
+fn single(score: f64) -> f32 {
+    score as f32
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The most memory this process has had at once, in bytes, where the system says it.
+fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
