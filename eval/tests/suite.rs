@@ -10,6 +10,7 @@
 
 mod chroma;
 mod common;
+mod grid;
 mod import;
 mod labels;
 mod metrics;
@@ -17,3 +18,5 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod score;
+mod sweep;

@@ -1,0 +1,167 @@
+//! Sweep files: which cells they make, which they leave out, and what is wrong with bad ones.
+
+use chunkmill::config::Options;
+use chunkmill_eval::grid::{Plan, parse};
+use proptest::prelude::*;
+
+fn plan(text: &str) -> Plan {
+    parse(text, "sweep.toml", Options::default()).unwrap()
+}
+
+fn ids(plan: &Plan) -> Vec<&str> {
+    plan.cells.iter().map(|cell| cell.id.as_str()).collect()
+}
+
+fn error(text: &str) -> String {
+    parse(text, "sweep.toml", Options::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_combination_is_a_cell() {
+    let plan = plan(
+        r#"
+        [[grid]]
+        strategy = ["recursive", "windows"]
+        unit = "tokens"
+        max = [100, 200]
+        mode = ["vector", "keyword"]
+        k = [3, 5]
+        "#,
+    );
+    assert_eq!(plan.builds.len(), 4);
+    assert_eq!(plan.cells.len(), 16);
+    assert_eq!(ids(&plan)[..5], [
+        "recursive max=100, vector, k=3",
+        "recursive max=100, vector, k=5",
+        "recursive max=100, keyword, k=3",
+        "recursive max=100, keyword, k=5",
+        "recursive max=200, vector, k=3",
+    ]);
+    assert!(plan.left_out.is_empty());
+}
+
+#[test]
+fn vector_keyword_and_hybrid_are_tried_unless_modes_are_named() {
+    let plan = plan("[[grid]]\npreset = 'ragdocs'\n");
+    assert_eq!(ids(&plan), ["ragdocs, vector, k=5", "ragdocs, keyword, k=5", "ragdocs, hybrid, k=5"]);
+}
+
+#[test]
+fn fused_search_brings_its_halves_once() {
+    let plan = plan("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = [20, 60]\n");
+    assert_eq!(ids(&plan), [
+        "ragdocs, vector, k=5",
+        "ragdocs, keyword, k=5",
+        "ragdocs, hybrid, k=5",
+        "ragdocs, hybrid rrf_k=60, k=5",
+    ]);
+}
+
+#[test]
+fn what_contradicts_itself_is_left_out_with_the_reason() {
+    let plan = plan("[[grid]]\nstrategy = 'recursive'\nmax = [50, 100]\noverlap = [0, 80]\nmode = 'vector'\n");
+    assert_eq!(plan.cells.len(), 3);
+    assert_eq!(plan.left_out.len(), 1);
+    assert_eq!(plan.left_out[0].id, "recursive max=50 overlap=80");
+    assert!(plan.left_out[0].reason.contains("overlap 80"), "{}", plan.left_out[0].reason);
+}
+
+#[test]
+fn equal_cells_are_merged_into_the_first() {
+    // `recursive` reads no target, and 400 tokens is what it has by itself.
+    let plan = plan(
+        "[[grid]]\nname = 'a'\nstrategy = 'recursive'\nunit = 'tokens'\nmax = 400\ntarget = [100, 200]\nmode = 'vector'\n\
+         [[grid]]\nname = 'b'\npreset = 'recursive'\nmode = ['vector', 'keyword']\n",
+    );
+    assert_eq!(ids(&plan), ["a target=100, vector, k=5", "a target=100, keyword, k=5"]);
+    assert_eq!(plan.builds.len(), 1);
+    let left_out: Vec<(&str, &str)> =
+        plan.left_out.iter().map(|cell| (cell.id.as_str(), cell.reason.as_str())).collect();
+    assert_eq!(left_out, [("a target=200", "is equal to `a target=100`")]);
+}
+
+#[test]
+fn flags_go_over_defaults_and_grids_over_both() {
+    let flags = Options::parse("[embedding]\nembedder = 'fake'\n[chunking]\nheading_context = true\n", "flags").unwrap();
+    let text = "[defaults.embedding]\nembedder = 'cpu'\nmodel = 'm'\n[[grid]]\nstrategy = 'recursive'\nheading_context = [false, true]\n";
+    let plan = parse(text, "sweep.toml", flags).unwrap();
+    let contexts: Vec<Option<bool>> = plan.builds.iter().map(|build| build.options.chunking.heading_context).collect();
+    assert_eq!(contexts, [Some(false), Some(true)]);
+    for build in &plan.builds {
+        assert_eq!(build.options.embedding.embedder, Some(chunkmill::embed::Engine::Fake));
+        assert_eq!(build.options.embedding.model.as_deref(), Some("m"));
+    }
+}
+
+#[test]
+fn a_preset_of_a_grid_is_not_mixed_with_sizes_of_the_defaults() {
+    let plan = plan("[defaults.chunking]\nmax = 77\nheading_context = true\n[[grid]]\npreset = 'recursive'\nmode = 'vector'\n");
+    let config = plan.builds[0].options.clone().resolve().unwrap();
+    assert_eq!(config.spec.max(), 400);
+    assert_eq!(plan.builds[0].options.chunking.heading_context, Some(true));
+}
+
+#[test]
+fn bad_files_are_refused_with_the_place() {
+    for (text, said) in [
+        ("[[grid]]\nmaks = 3\n", "there is no setting `maks`"),
+        ("[[grid]]\nmax = []\n", "`max` has no value"),
+        ("[[grid]]\nmax = [[3]]\n", "`max` is not a value or a list of values"),
+        ("[[grid]]\nmax = 'many'\n", "`max`"),
+        ("[[grid]]\nk = 0\n", "`k` is not a number of chunks"),
+        ("[[grid]]\nembedding_cache = 'off'\n", "there is no setting `embedding_cache`"),
+        ("[[grid]]\nstrategy = 'recursive'\n[scoring]\nprimary = 'luck'\n", "there is no metric `luck`"),
+        ("[[grid]]\nstrategy = 'recursive'\n[scoring]\nprimary = 'retrieved_tokens'\n", "there is no metric"),
+        ("[[grid]]\nstrategy = 'recursive'\n[scoring]\nshare = 0\n", "scoring.share"),
+        ("[[grid]]\nstrategy = 'recursive'\n[scoring]\nbudgets = [0]\n", "scoring.budgets"),
+        ("[[grid]]\nstrategy = 'recursive'\n[timings]\n", "sweep.toml:3"),
+        ("[[grid]\n", "sweep.toml:1"),
+        ("", "grid"),
+        ("grid = []\n", "there is no [[grid]]"),
+        ("[[grid]]\nstrategy = 'recursive'\nmax = 10\noverlap = 20\n", "has no cell that can be run"),
+    ] {
+        let error = error(text);
+        assert!(error.contains(said) && error.contains("sweep.toml"), "{text:?} gives {error}");
+    }
+}
+
+#[test]
+fn two_different_cells_cannot_have_one_name() {
+    let error = error("[[grid]]\nstrategy = 'recursive'\nmax = 100\n[[grid]]\nstrategy = 'recursive'\nmax = 200\n");
+    assert!(error.contains("two grids make different cells called `recursive`"), "{error}");
+}
+
+#[test]
+fn a_grid_that_explodes_is_refused_before_it_is_made() {
+    let list: Vec<String> = (1..200).map(|n| n.to_string()).collect();
+    let list = list.join(",");
+    let text = format!("[[grid]]\nstrategy = 'recursive'\nmax = [{list}]\nmin = [{list}]\noverlap = [{list}]\ntarget = [{list}]\n");
+    assert!(error(&text).contains("more than 20000 cells"));
+}
+
+proptest! {
+    /// Nothing is lost: every combination is a dataset, equal to one, or left out with a reason.
+    #[test]
+    fn every_combination_is_accounted_for(
+        strategies in prop::sample::subsequence(vec!["header", "section", "recursive", "windows", "lines"], 1..4),
+        mins in prop::collection::btree_set(0_usize..300, 1..4),
+        maxs in prop::collection::btree_set(1_usize..500, 1..4),
+        overlaps in prop::collection::btree_set(0_usize..200, 1..4),
+    ) {
+        let text = format!(
+            "[[grid]]\nunit = 'tokens'\nstrategy = {strategies:?}\nmin = {:?}\nmax = {:?}\noverlap = {:?}\nmode = ['vector', 'keyword']\n",
+            Vec::from_iter(&mins), Vec::from_iter(&maxs), Vec::from_iter(&overlaps),
+        );
+        let combinations = strategies.len() * mins.len() * maxs.len() * overlaps.len();
+        match parse(&text, "sweep.toml", Options::default()) {
+            Ok(plan) => {
+                prop_assert_eq!(plan.builds.len() + plan.left_out.len(), combinations);
+                prop_assert_eq!(plan.cells.len(), 2 * plan.builds.len());
+                let specs: std::collections::HashSet<String> =
+                    plan.builds.iter().map(|build| build.options.clone().resolve().unwrap().spec.fingerprint()).collect();
+                prop_assert_eq!(specs.len(), plan.builds.len());
+            }
+            Err(error) => prop_assert!(error.to_string().contains("has no cell that can be run")),
+        }
+    }
+}

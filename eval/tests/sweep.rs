@@ -1,0 +1,266 @@
+//! Sweeps through the program: what they measure, that they go on where they were stopped, and that the
+//! dataset that is evaluated is the one that would be shipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use chunkmill::config::Options;
+use chunkmill::corpus::Root;
+use chunkmill::index;
+use chunkmill::store::Dataset;
+use chunkmill_eval::record::Record;
+use chunkmill_eval::report::Report;
+use tempfile::TempDir;
+
+use crate::common::{arg, eval};
+
+const SWEEP: &str = r#"
+[defaults.embedding]
+embedder = "fake"
+cache = "off"
+
+[[grid]]
+strategy = ["recursive", "windows"]
+unit = "tokens"
+max = [60, 120]
+overlap = [0, 15]
+k = [3]
+
+[[grid]]
+preset = ["ragdocs"]
+mode = ["hybrid"]
+k = [3, 5]
+"#;
+
+fn larder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder")
+}
+
+fn file(folder: &TempDir, text: &str) -> PathBuf {
+    let file = folder.path().join("sweep.toml");
+    fs::write(&file, text).unwrap();
+    file
+}
+
+fn sweep(labels: &Path, file: &Path, out: &Path, more: &[&str]) -> (i32, String, String) {
+    let args = ["sweep", "--labels", arg(labels), "--sweep", arg(file), "-o", arg(out)];
+    eval(&[&args, more].concat())
+}
+
+#[test]
+fn a_sweep_measures_every_cell() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text = format!("{SWEEP}\n[timing]\nrepeats = 2\n");
+    let (code, _, said) = sweep(&larder(), &file(&folder, &text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    assert_eq!(report.cells.len(), 8 * 3 + 3 * 2);
+    assert_eq!((report.labels.queries, report.labels.scored, report.labels.documents), (203, 203, 50));
+    assert!(!report.labels.synthetic);
+    for cell in &report.cells {
+        for metric in &report.metrics {
+            let values = &cell.values[&metric.name];
+            assert_eq!(values.len(), 203);
+            let summary = cell.metrics[&metric.name];
+            assert!(summary.lo <= summary.mean && summary.mean <= summary.hi, "{} {}", cell.id, metric.name);
+            if metric.higher_is_better {
+                assert!(values.iter().flatten().all(|value| (0.0..=1.0).contains(value)), "{} {}", cell.id, metric.name);
+            }
+        }
+        let evidence = cell.evidence;
+        assert_eq!(evidence.whole + evidence.split + evidence.missed + evidence.unreachable, 290);
+        let index = cell.cost.index.as_ref().unwrap();
+        assert_eq!(index.repeats, 2);
+        assert!(0.0 < index.seconds.min && index.seconds.min <= index.seconds.max);
+        assert!(0.0 < index.chunking_share.median && index.chunking_share.median < 1.0);
+        assert!(cell.cost.query_ms.p50 >= cell.cost.search_ms.p50 && cell.cost.search_ms.p50 > 0.0);
+        assert!(cell.cost.texts_reused == 0 && cell.cost.texts > 0 && cell.cost.bytes > 0);
+        if cfg!(target_os = "linux") {
+            assert!(["chunk", "index", "search"].iter().all(|stage| cell.cost.peak_rss[*stage] > 1 << 20));
+        }
+        // The settings that are advised make the same dataset.
+        let config = Options::parse(&cell.toml, "chunkmill.toml").unwrap().resolve().unwrap();
+        assert_eq!(config.spec.to_string(), cell.spec_text);
+        assert_eq!(config.mode.name(), cell.retrieval);
+    }
+    assert!(report.verdict.is_some() && !report.worst.is_empty());
+    for worst in &report.worst {
+        assert!(worst.value < 1.0 && !worst.evidence.is_empty() && !worst.retrieved.is_empty());
+    }
+    assert!(fs::read_dir(out.join("work")).is_err(), "nothing is left of what was made");
+}
+
+#[test]
+fn the_evaluated_dataset_is_the_shipped_one() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'sections'\nmode = 'vector'\n";
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &["--keep-datasets"]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    let options = "[chunking]\npreset = 'sections'\n[embedding]\nembedder = 'fake'\ncache = 'off'\n";
+    let config = Options::parse(options, "test").unwrap().resolve().unwrap();
+    let embedder = config.embedder().unwrap();
+    let job = config.job(vec![Root::new(larder().join("corpus"))], true);
+    let shipped = folder.path().join("shipped");
+    index::run(&job, &shipped, embedder.as_ref(), &false.into(), &|_| {}).unwrap();
+    assert_eq!(report.cells[0].snapshot, Dataset::open(&shipped).unwrap().id());
+    let kept = fs::read_dir(out.join("datasets")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(report.cells[0].snapshot, Dataset::open(&kept).unwrap().id());
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_stopped() {
+    let folder = TempDir::new().unwrap();
+    let (file, out) = (file(&folder, SWEEP), folder.path().join("run"));
+    let whole = folder.path().join("whole");
+    assert_eq!(sweep(&larder(), &file, &whole, &[]).0, 0);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval"))
+        .args(["sweep", "--labels", arg(&larder()), "--sweep", arg(&file), "-o", arg(&out)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let records = || fs::read_dir(out.join("records")).map_or(0, Iterator::count);
+    let started = Instant::now();
+    while records() < 2 && started.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = records();
+    assert!((2..9).contains(&done), "{done} records when it was killed");
+    let (code, _, said) = sweep(&larder(), &file, &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    // One may have been in the middle of being written.
+    let kept = said.matches("was done").count();
+    assert!(kept == done || kept + 1 == done, "{kept} of {done} kept\n{said}");
+    let (stopped, whole) = (Report::read(&out).unwrap(), Report::read(&whole).unwrap());
+    for (a, b) in stopped.cells.iter().zip(&whole.cells) {
+        assert_eq!((&a.id, &a.values, &a.snapshot, &a.metrics), (&b.id, &b.values, &b.snapshot, &b.metrics));
+    }
+    assert_eq!(stopped.verdict, whole.verdict);
+    // Once more, with nothing to do.
+    let (code, _, said) = sweep(&larder(), &file, &out, &[]);
+    assert_eq!((code, said.matches("was done").count()), (0, 9), "{said}");
+}
+
+#[test]
+fn what_changed_is_measured_again_and_never_mixed() {
+    let folder = TempDir::new().unwrap();
+    let set = folder.path().join("set");
+    let text = "Larder keeps backups for thirty days.\n\n# Else\n\nIt has a door.\n";
+    let queries = r#"{"query_id":"q","query":"how long are backups kept","references":[{"doc_id":"a.md","start":26,"end":37,"text":"thirty days"}]}"#;
+    fs::create_dir_all(set.join("corpus")).unwrap();
+    fs::write(set.join("corpus/a.md"), text).unwrap();
+    fs::write(set.join("queries.jsonl"), queries).unwrap();
+    let sweep_text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = ['recursive', 'ragdocs']\nmode = 'vector'\n";
+    let (file, out) = (file(&folder, sweep_text), folder.path().join("run"));
+    let (code, _, said) = sweep(&set, &file, &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let first = Report::read(&out).unwrap();
+    assert_eq!(eval(&["report", arg(&out)]).0, 0);
+    // The evidence moves by one line; a report of the old run would score the new text by old places.
+    fs::write(set.join("corpus/a.md"), format!("New.\n\n{text}")).unwrap();
+    let (code, _, said) = eval(&["report", arg(&out)]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("have changed since the sweep"), "{said}");
+    let (code, _, said) = sweep(&set, &file, &out, &[]);
+    assert_eq!((code, said.matches("was done").count()), (0, 0), "{said}");
+    let second = Report::read(&out).unwrap();
+    assert_eq!(second.labels.states, [("moved".to_owned(), 1)].into());
+    assert_ne!(first.cells[0].snapshot, second.cells[0].snapshot);
+    // Another k over the same datasets runs nothing again; another setting runs itself alone.
+    fs::write(&file, sweep_text.replace("mode =", "k = [1, 2]\nmode =").replace("['recursive', ", "['windows', 'recursive', ")).unwrap();
+    let (code, _, said) = sweep(&set, &file, &out, &[]);
+    assert_eq!((code, said.matches("was done").count()), (0, 2), "{said}");
+    assert_eq!(Report::read(&out).unwrap().cells.len(), 6);
+}
+
+#[test]
+fn two_sweeps_do_not_write_to_one_folder() {
+    let folder = TempDir::new().unwrap();
+    let (file, out) = (file(&folder, SWEEP), folder.path().join("run"));
+    fs::create_dir(&out).unwrap();
+    let lock = fs::File::create(out.join(".lock")).unwrap();
+    lock.try_lock().unwrap();
+    let (code, _, said) = sweep(&larder(), &file, &out, &[]);
+    assert_eq!(code, 4, "{said}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let model = file(&folder, "[[grid]]\npreset = 'recursive'\nmodel = ['no/such-model']\n");
+    let (code, _, said) = sweep(&larder(), &model, &out, &[]);
+    assert_ne!(code, 0);
+    assert!(said.contains("no/such-model") && !out.exists(), "{said}");
+    let set = folder.path().join("set");
+    fs::create_dir_all(set.join("corpus")).unwrap();
+    fs::write(set.join("corpus/a.md"), "text").unwrap();
+    fs::write(set.join("queries.jsonl"), r#"{"query_id":"q","query":"?","references":[{"doc_id":"b.md"}]}"#).unwrap();
+    let good = file(&folder, SWEEP);
+    let (code, _, said) = sweep(&set, &good, &out, &[]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("no question whose evidence is in its corpus"), "{said}");
+}
+
+#[test]
+fn list_and_verify_run_no_model() {
+    let folder = TempDir::new().unwrap();
+    let file = file(&folder, &format!("{SWEEP}\n[[grid]]\nstrategy = 'windows'\nmax = 5\noverlap = 9\n"));
+    let (code, said, _) = eval(&["sweep", "--labels", "nowhere", "--sweep", arg(&file), "--list"]);
+    assert_eq!(code, 0);
+    assert!(said.contains("windows: overlap 9 is not below max 5"), "{said}");
+    assert!(said.ends_with("30 cells over 9 datasets; 1 settings left out\n"), "{said}");
+    let (code, said, err) = eval(&["sweep", "--labels", arg(&larder()), "--sweep", arg(&file), "--verify", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let rows: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 9);
+    for row in &rows {
+        assert_eq!(row["evidence_reachable"], 1.0, "{row}");
+        assert!(row["chunks"].as_u64() >= row["texts"].as_u64() && row["evidence_whole"].as_f64() > Some(0.5), "{row}");
+    }
+}
+
+/// A chunk's place takes in what it repeats, so every byte of its text is where the place says.
+#[test]
+fn places_hold_the_text_of_chunks_with_what_they_repeat() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\nstrategy = ['windows', 'recursive', 'header', 'heading', 'semantic', 'fixed']\n\
+                unit = 'tokens'\nmin = 0\nmax = 60\noverlap = [0, 20]\nmode = 'vector'\n";
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &["--keep-datasets"]);
+    assert_eq!(code, 0, "{said}");
+    let (mut repeated, mut all) = (0, 0);
+    for entry in fs::read_dir(out.join("records")).unwrap() {
+        let record: Record = serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        let dataset = out.join("datasets").join(chunkmill_eval::record::file_name(&record.build));
+        let dataset = Dataset::open(&dataset).unwrap();
+        let rows = dataset.files(chunkmill::store::Table::Chunks).flat_map(|file| {
+            let rows = dataset.read_texts(file, ["doc_id", "content"]).unwrap().map(Result::unwrap);
+            Vec::from_iter(rows.flat_map(|[ids, texts]| {
+                let owned = |text: Option<&str>| text.unwrap().to_owned();
+                Vec::from_iter(ids.iter().map(owned).zip(texts.iter().map(owned)))
+            }))
+        });
+        for ((id, content), place) in rows.zip(&record.chunks) {
+            assert_eq!(record.documents[place.doc], id);
+            all += 1;
+            let solid = |text: &str| text.split_whitespace().collect::<String>();
+            let whole = fs::read_to_string(larder().join("corpus").join(&id)).unwrap();
+            let held = solid(&whole[place.start..place.end]);
+            assert!(solid(&content).ends_with(&held), "{} {id}: {content:?} is not {held:?}", record.build);
+            // Where there are no headings before the text, that is all there is.
+            if record.build.starts_with("windows") || record.build.starts_with("recursive") {
+                assert_eq!(solid(&content), held, "{} {id}", record.build);
+                repeated += usize::from(record.build.contains("overlap=20"));
+            }
+        }
+    }
+    assert!(repeated > 100 && all > 1000, "{repeated} of {all}");
+}
