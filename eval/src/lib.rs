@@ -12,6 +12,7 @@
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
+//! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -34,5 +35,7 @@ pub mod metrics;
 pub mod report;
 
 pub mod stats;
+
+pub mod analysis;
 
 pub mod cli;

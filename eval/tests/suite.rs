@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod analysis;
 mod chroma;
 mod common;
 mod import;
