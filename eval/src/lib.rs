@@ -13,6 +13,8 @@
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
+//! | [`change`] | What differs between two runs, question by question? |
+//! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -37,5 +39,9 @@ pub mod report;
 pub mod stats;
 
 pub mod analysis;
+
+pub mod change;
+
+pub mod gate;
 
 pub mod cli;

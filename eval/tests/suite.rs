@@ -11,6 +11,7 @@
 mod analysis;
 mod chroma;
 mod common;
+mod gate;
 mod import;
 mod labels;
 mod metrics;
