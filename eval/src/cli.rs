@@ -1,5 +1,7 @@
 //! The command line of `chunkmill-eval`.
 
+mod diff;
+mod gate;
 mod import;
 mod report;
 mod sweep;
@@ -35,6 +37,10 @@ enum Command {
     Work,
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
+    /// Compare a run with a baseline; exit code 1 if it is worse by more than allowed and than chance explains
+    Gate(gate::Args),
+    /// Two runs side by side
+    Diff(diff::Args),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
@@ -47,6 +53,8 @@ pub fn main() -> u8 {
         Command::Report(args) => report::run(&args),
         Command::Work => work::serve().map(|()| exit::DONE),
         Command::Verify(args) => verify::run(&args),
+        Command::Gate(args) => gate::run(&args),
+        Command::Diff(args) => diff::run(&args),
     };
     result.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "error: {error:#}");

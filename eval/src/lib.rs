@@ -11,12 +11,16 @@
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
+//! | [`record`] | What was measured of one dataset? → a file of the run |
 //! | [`score`] | What is each answer of a setting worth? |
 //! | [`grid`] | Which settings are tried? → `Plan` |
-//! | [`record`] | What was measured of one dataset? → a file of the run |
 //! | [`work`] | How is a step measured in a process of its own? |
 //! | [`sweep`] | How is a plan run, stopped and continued? → records |
+//! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
+//! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
 //! | [`assemble`] | How do a run's records become its report? |
+//! | [`change`] | What differs between two runs, question by question? |
+//! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -36,8 +40,9 @@ pub mod import;
 
 pub mod metrics;
 
-pub mod record;
 pub mod report;
+
+pub mod record;
 pub mod score;
 
 pub mod grid;
@@ -45,7 +50,12 @@ pub mod work;
 
 pub mod sweep;
 
+pub mod stats;
+
 pub mod analysis;
 pub mod assemble;
+
+pub mod change;
+pub mod gate;
 
 pub mod cli;

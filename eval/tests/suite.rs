@@ -8,8 +8,10 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod analysis;
 mod chroma;
 mod common;
+mod gate;
 mod grid;
 mod import;
 mod labels;
@@ -19,4 +21,5 @@ mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
 mod score;
+mod stats;
 mod sweep;
