@@ -223,7 +223,7 @@ fn list_and_verify_run_no_model() {
     assert_eq!(rows.len(), 9);
     for row in &rows {
         assert_eq!(row["evidence_reachable"], 1.0, "{row}");
-        assert!(row["chunks"].as_u64() >= row["texts"].as_u64() && row["evidence_whole"].as_f64() > Some(0.5), "{row}");
+        assert!(row["chunks"].as_u64() >= row["texts"].as_u64() && row["evidence_whole"].as_f64() > Some(0.3), "{row}");
     }
 }
 
