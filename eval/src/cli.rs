@@ -1,6 +1,7 @@
 //! The command line of `chunkmill-eval`.
 
 mod import;
+mod report;
 mod verify;
 
 use std::io::{self, Write};
@@ -22,6 +23,10 @@ enum Command {
     /// Make a set of labels from another project's
     #[command(subcommand)]
     Import(import::Format),
+    /// Show a run's report as an HTML page, and as Markdown, CSV, XML for CI and JSON
+    Report(report::Args),
+    /// Print the JSON Schema of report.json
+    Schema,
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
 }
@@ -32,6 +37,8 @@ pub fn main() -> u8 {
     let Cli { command } = Cli::parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
+        Command::Report(args) => report::run(&args),
+        Command::Schema => report::schema(),
         Command::Verify(args) => verify::run(&args),
     };
     result.unwrap_or_else(|error| {

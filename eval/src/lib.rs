@@ -11,6 +11,7 @@
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
+//! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON, TREC |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -31,5 +32,7 @@ pub mod import;
 pub mod metrics;
 
 pub mod report;
+
+pub mod render;
 
 pub mod cli;

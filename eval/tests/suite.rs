@@ -8,8 +8,10 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod browser;
 mod chroma;
 mod common;
+mod example;
 mod import;
 mod labels;
 mod metrics;
@@ -17,3 +19,4 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod render;

@@ -1,0 +1,79 @@
+//! A report as people and programs want it: every form is a pure function of the report.
+//!
+//! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
+//! integration, [`json`] for programs, and [`trec`] for programs that score runs themselves.
+
+mod change;
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod trec;
+mod view;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chunkmill::error::{Error, Result};
+
+use crate::report::{FILE, HybridVerdict, Report};
+use view::View;
+
+/// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is made if it
+/// is not there. Each is written under another name first, so a reader sees the old file or the new one. Gives the
+/// paths in that order.
+///
+/// # Errors
+/// [`Error::Io`] if the folder or a file cannot be written.
+pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    let path = |name: &str| folder.join(name);
+    let json = json::json(report).map_err(Error::io("write", path(FILE)))?;
+    let csv = csv::csv(report).map_err(Error::io("write", path("report.csv")))?;
+    let files = [
+        ("report.html", html::html(report, baseline)),
+        (FILE, json),
+        ("report.md", markdown::markdown(report, baseline)),
+        ("report.csv", csv),
+        ("junit.xml", junit::junit(report, &[])),
+    ];
+    files.into_iter().map(|(name, text)| replace(&path(name), &text)).collect()
+}
+
+fn replace(path: &Path, text: &str) -> Result<PathBuf> {
+    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = fs::write(&unfinished, text).map_err(Error::io("write", path));
+    let placed = written.and_then(|()| fs::rename(&unfinished, path).map_err(Error::io("write", path)));
+    if placed.is_err() {
+        // What could not be written may not be removable either; the first error is the one to tell.
+        let _ = fs::remove_file(&unfinished);
+    }
+    placed.map(|()| path.to_owned())
+}
+
+/// What all comparisons of fused search say together.
+fn hybrid_sentence(verdicts: &[HybridVerdict]) -> String {
+    let count = |of: fn(&HybridVerdict) -> bool| verdicts.iter().filter(|verdict| of(verdict)).count();
+    let better = count(|v| v.comparison.separable && v.comparison.difference > 0.0);
+    let worse = count(|v| v.comparison.separable && v.comparison.difference < 0.0);
+    let open = verdicts.len() - better - worse;
+    let all = verdicts.len();
+    let lead = match (better, worse) {
+        (0, 0) => "These questions cannot tell hybrid search from its better half.",
+        (0, _) => "Hybrid search is worse than its better half.",
+        (_, 0) => "Hybrid search is better than both of its halves.",
+        _ => "Whether hybrid search helps depends on the chunks.",
+    };
+    format!("{lead} Of {all} comparisons it wins {better}, loses {worse}, and {open} cannot be told apart.")
+}
+
+/// The comparisons of fused search that matter most: those whose better side ranks highest.
+fn hybrid_leaders<'r>(view: &View<'r>, count: usize) -> Vec<&'r HybridVerdict> {
+    let Some(verdict) = &view.report.verdict else { return Vec::new() };
+    let place = |id: &str| view.ranked.iter().position(|cell| cell.id == id).unwrap_or(usize::MAX);
+    let mut verdicts: Vec<_> = verdict.hybrid.iter().collect();
+    verdicts.sort_by_cached_key(|verdict| place(&verdict.hybrid).min(place(&verdict.half)));
+    verdicts.truncate(count);
+    verdicts
+}
