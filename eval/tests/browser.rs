@@ -146,6 +146,6 @@ fn text_from_outside_does_nothing_in_chromium() {
     fs::write(&page, render::html::html(&crate::render::hostile(), Some(&crate::render::hostile()))).unwrap();
     let seen = drive(&browser, Path::new(arg(&page)), folder.path());
     for (name, seen) in seen.as_object().unwrap().iter().filter(|(name, _)| *name != "using") {
-        reads(name, seen, 36);
+        reads(name, seen, 90);
     }
 }

@@ -211,7 +211,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
     let quality = build.quality(mode, k);
     let primary: Vec<f64> = hardness.iter().map(|hard| quality + hard + dice.bell() * 0.09).collect();
     let read = k as f64 * build.max as f64 * 0.62;
-    let mut values = BTreeMap::new();
+    let mut values: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let mut put = |name: &str, of: &mut dyn FnMut(f64) -> f64| {
         values.insert(name.to_owned(), primary.iter().map(|&p| Some((of(p) * 1000.0).round() / 1000.0)).collect());
     };
