@@ -1,5 +1,7 @@
 //! The command line of `chunkmill-eval`.
 
+mod diff;
+mod gate;
 mod import;
 mod report;
 mod verify;
@@ -29,6 +31,10 @@ enum Command {
     Schema,
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
+    /// Compare a run with a baseline; exit code 1 if it is worse by more than allowed and than chance explains
+    Gate(gate::Args),
+    /// Two runs side by side
+    Diff(diff::Args),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
@@ -40,6 +46,8 @@ pub fn main() -> u8 {
         Command::Report(args) => report::run(&args),
         Command::Schema => report::schema(),
         Command::Verify(args) => verify::run(&args),
+        Command::Gate(args) => gate::run(&args),
+        Command::Diff(args) => diff::run(&args),
     };
     result.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "error: {error:#}");

@@ -11,6 +11,10 @@
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
+//! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
+//! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
+//! | [`change`] | What differs between two runs, question by question? |
+//! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON, TREC |
 //! | [`cli`] | How is it said on a command line? |
 //!
@@ -32,6 +36,14 @@ pub mod import;
 pub mod metrics;
 
 pub mod report;
+
+pub mod stats;
+
+pub mod analysis;
+
+pub mod change;
+
+pub mod gate;
 
 pub mod render;
 

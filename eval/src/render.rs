@@ -3,7 +3,7 @@
 //! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
 //! integration, [`json`] for programs, and [`trec`] for programs that score runs themselves.
 
-mod change;
+mod baseline;
 pub mod csv;
 pub mod html;
 pub mod json;
@@ -17,16 +17,20 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
 
+use crate::analysis::direction;
 use crate::report::{FILE, HybridVerdict, Report};
+pub use baseline::Baseline;
 use view::View;
 
 /// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is made if it
 /// is not there. Each is written under another name first, so a reader sees the old file or the new one. Gives the
-/// paths in that order.
+/// paths in that order. With a baseline, page and Markdown also say what changed since.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder or a file cannot be written.
+/// [`Error::Io`] if the folder or a file cannot be written, [`Error::Setting`] if the baseline cannot be compared.
 pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Result<Vec<PathBuf>> {
+    let baseline = baseline.map(|baseline| Baseline::new(baseline, report)).transpose()?;
+    let baseline = baseline.as_ref();
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let path = |name: &str| folder.join(name);
     let json = json::json(report).map_err(Error::io("write", path(FILE)))?;
@@ -53,10 +57,10 @@ fn replace(path: &Path, text: &str) -> Result<PathBuf> {
 }
 
 /// What all comparisons of fused search say together.
-fn hybrid_sentence(verdicts: &[HybridVerdict]) -> String {
-    let count = |of: fn(&HybridVerdict) -> bool| verdicts.iter().filter(|verdict| of(verdict)).count();
-    let better = count(|v| v.comparison.separable && v.comparison.difference > 0.0);
-    let worse = count(|v| v.comparison.separable && v.comparison.difference < 0.0);
+fn hybrid_sentence(report: &Report, verdicts: &[HybridVerdict]) -> String {
+    let gain = |verdict: &HybridVerdict| verdict.comparison.difference * direction(report, &report.scoring.primary);
+    let count = |sign: f64| verdicts.iter().filter(|v| v.comparison.separable && gain(v) * sign > 0.0).count();
+    let (better, worse) = (count(1.0), count(-1.0));
     let open = verdicts.len() - better - worse;
     let all = verdicts.len();
     let lead = match (better, worse) {
@@ -66,6 +70,16 @@ fn hybrid_sentence(verdicts: &[HybridVerdict]) -> String {
         _ => "Whether hybrid search helps depends on the chunks.",
     };
     format!("{lead} Of {all} comparisons it wins {better}, loses {worse}, and {open} cannot be told apart.")
+}
+
+/// A text of [`crate::analysis`], in which settings stand between backticks, with each piece as `plain` or `code` shows it.
+fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&str) -> String) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    // A backtick too many: nobody knows which is which.
+    if pieces.len().is_multiple_of(2) {
+        return plain(text);
+    }
+    pieces.iter().enumerate().map(|(at, piece)| if at % 2 == 0 { plain(piece) } else { code(piece) }).collect()
 }
 
 /// The comparisons of fused search that matter most: those whose better side ranks highest.

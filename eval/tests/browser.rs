@@ -143,7 +143,8 @@ fn text_from_outside_does_nothing_in_chromium() {
     let Some(browser) = browser() else { return };
     let folder = TempDir::new().unwrap();
     let page = folder.path().join("page.html");
-    fs::write(&page, render::html::html(&crate::render::hostile(), Some(&crate::render::hostile()))).unwrap();
+    let report = crate::render::hostile();
+    fs::write(&page, crate::render::page(&report, &report)).unwrap();
     let seen = drive(&browser, Path::new(arg(&page)), folder.path());
     for (name, seen) in seen.as_object().unwrap().iter().filter(|(name, _)| *name != "using") {
         reads(name, seen, 90);

@@ -4,6 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use chunkmill_eval::report::Report;
+use proptest::prelude::Rng;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+use serde_json::json;
 use tempfile::TempDir;
 
 /// A folder with these files.
@@ -60,4 +64,51 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     }
     note(&format!("SKIPPED: ../shared/data/{name} is not there"));
     None
+}
+
+/// Random numbers in 0..1 that are the same every time.
+pub fn dice(seed: u8) -> impl FnMut() -> f64 {
+    let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    move || f64::from(rng.next_u32()) / 2f64.powi(32)
+}
+
+/// Name of the metric in [`report_of`].
+pub const METRIC: &str = "recall_at_k";
+
+/// A report of cells by name, with a value of one metric per question. What the name says before ` · ` is the
+/// build, and after it the retrieval. Every cell has a dataset of a million bytes.
+pub fn report_of(cells: &[(&str, Vec<Option<f64>>)]) -> Report {
+    let questions = cells.first().map_or(0, |(_, values)| values.len());
+    let query = |at: usize| json!({"id": format!("q{at}"), "text": format!("Question {at}?"), "tags": []});
+    let spread = json!({"p50": 1.0, "p95": 2.0, "p99": 3.0});
+    let cell = |(id, values): &(&str, Vec<Option<f64>>)| {
+        let (build, retrieval) = id.split_once(" · ").unwrap_or((id, "vector"));
+        json!({
+            "id": id, "build": build, "spec": {}, "spec_text": build, "model": "m", "engine": "cpu f32",
+            "retrieval": retrieval, "k": 5, "snapshot": build, "chunks": 10, "metrics": {}, "values": {METRIC: values},
+            "evidence": {"whole": 0, "split": 0, "missed": 0, "unreachable": 0},
+            "cost": {
+                "documents": 3, "quarantined": 0, "tokens": 900, "bytes": 1_000_000, "vector_bytes": 1, "truncated": 0,
+                "texts": 10, "texts_reused": 0, "index": null, "peak_rss": {}, "query_ms": spread, "search_ms": spread,
+            },
+            "comparison": null, "pareto": [], "toml": format!("# {id}"),
+        })
+    };
+    serde_json::from_value(json!({
+        "format_version": 1, "tool_version": "0.1.0", "created": "2026-11-22T00:00:00Z", "command": ["sweep"],
+        "environment": {"os": "linux", "arch": "x86_64", "cpu": null, "cores": 2, "memory_bytes": null},
+        "labels": {
+            "name": "set", "queries_hash": "q", "corpus_hash": "c", "documents": 3, "bytes": 5_000, "tokens": 1_000,
+            "queries": questions, "scored": questions, "states": {}, "synthetic": false,
+        },
+        "scoring": {
+            "primary": METRIC, "coverage": "one chunk holds half of it", "budgets": [1_000], "depth": 100,
+            "confidence": 0.95, "resamples": 1_000, "permutations": 2_000, "seed": 7,
+        },
+        "metrics": [{"name": METRIC, "title": "Recall", "meaning": "Share found.", "higher_is_better": true}],
+        "queries": (0..questions).map(query).collect::<Vec<_>>(),
+        "cells": cells.iter().map(cell).collect::<Vec<_>>(),
+        "left_out": [], "verdict": null, "worst": [],
+    }))
+    .unwrap()
 }

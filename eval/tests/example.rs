@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use chunkmill_eval::analysis::analyse;
 use chunkmill_eval::report::*;
 use serde_json::{Map, Value, json};
 
@@ -135,7 +136,7 @@ pub fn report(seed: u64, cells: usize) -> Report {
             }
         }
     }
-    judge(&mut report);
+    analyse(&mut report);
     report
 }
 
@@ -182,8 +183,8 @@ fn frame() -> Report {
             budgets: BUDGETS.to_vec(),
             depth: 100,
             confidence: 0.95,
-            resamples: 2000,
-            permutations: 10_000,
+            resamples: 400,
+            permutations: 1_000,
             seed: 42,
         },
         metrics,
@@ -240,7 +241,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
         k,
         snapshot: format!("{:016x}", text.bytes().fold(7u64, |h, b| h.wrapping_mul(1_099_511_628_211) ^ u64::from(b))),
         chunks,
-        metrics: values.iter().map(|(name, values)| (name.clone(), summary(values))).collect(),
+        metrics: BTreeMap::new(),
         evidence: evidence(quality),
         values,
         cost: cost(build, mode, chunks, dice),
@@ -254,16 +255,6 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
             build.overlap
         ),
     }
-}
-
-/// Mean and deviation, with the interval of a normal distribution.
-fn summary(values: &[Option<f64>]) -> Summary {
-    let values: Vec<f64> = values.iter().copied().flatten().collect();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let std = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
-    let half = 1.96 * std / n.sqrt();
-    Summary { mean, std, lo: mean - half, hi: mean + half }
 }
 
 fn evidence(quality: f64) -> EvidenceCounts {
@@ -306,89 +297,6 @@ fn cost(build: &Build, mode: &str, chunks: u64, dice: &mut Dice) -> Cost {
         query_ms: times(search + embed),
         search_ms: times(search),
     }
-}
-
-/// Comparisons, fronts and the verdict, as far as a picture needs them to be right.
-fn judge(report: &mut Report) {
-    let mean = |cell: &Cell| cell.metrics["span_recall"].mean;
-    let Some(best) = report.cells.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).cloned() else { return };
-    for cell in &mut report.cells {
-        cell.comparison = (cell.id != best.id).then(|| compare(cell, &best));
-    }
-    for (name, of) in COSTS {
-        let points: Vec<(f64, f64)> = report.cells.iter().map(|cell| (of(cell), mean(cell))).collect();
-        for (cell, (cost, quality)) in report.cells.iter_mut().zip(&points) {
-            let beaten = |(c, q): &(f64, f64)| (c < cost && q >= quality) || (c <= cost && q > quality);
-            if !points.iter().any(beaten) {
-                cell.pareto.push(name.to_owned());
-            }
-        }
-    }
-    let ties: Vec<Cell> =
-        report.cells.iter().filter(|cell| cell.comparison.is_some_and(|c| !c.separable)).cloned().collect();
-    let cheapest = ties.iter().chain([&best]).min_by_key(|cell| cell.cost.bytes).unwrap();
-    let s = best.metrics["span_recall"];
-    report.verdict = Some(Verdict {
-        text: format!(
-            "Use {}: it finds {:.0} % of the evidence (95 % sure: between {:.0} and {:.0} %). These 120 questions cannot tell \
-             {} other settings from it; of those, {} makes the smallest dataset.",
-            best.id,
-            s.mean * 100.0,
-            s.lo * 100.0,
-            s.hi * 100.0,
-            ties.len(),
-            cheapest.id
-        ),
-        best: best.id.clone(),
-        not_separable: ties.iter().map(|cell| cell.id.clone()).collect(),
-        cheapest: cheapest.id.clone(),
-        toml: best.toml.clone(),
-        minimum_detectable_effect: 0.031,
-        hybrid: hybrids(report),
-    });
-}
-
-type Costing = (&'static str, fn(&Cell) -> f64);
-
-const COSTS: [Costing; 4] = [
-    ("retrieved_tokens", |cell| cell.metrics["retrieved_tokens"].mean),
-    ("bytes", |cell| cell.cost.bytes as f64),
-    ("index_seconds", |cell| cell.cost.index.as_ref().unwrap().seconds.median),
-    ("query_ms", |cell| cell.cost.query_ms.p50),
-];
-
-fn compare(a: &Cell, b: &Cell) -> Comparison {
-    let (a, b) = (&a.values["span_recall"], &b.values["span_recall"]);
-    let differences: Vec<Option<f64>> = a.iter().zip(b).map(|(a, b)| Some((*a)? - (*b)?)).collect();
-    let s = summary(&differences);
-    let z = s.mean.abs() / (s.std / (differences.len() as f64).sqrt()).max(1e-9);
-    let p = (-0.72 * z * z).exp();
-    let p_adjusted = (p * 40.0).min(1.0);
-    Comparison { difference: s.mean, lo: s.lo, hi: s.hi, p, p_adjusted, separable: p_adjusted < 0.05 }
-}
-
-fn hybrids(report: &Report) -> Vec<HybridVerdict> {
-    let find = |like: &Cell, mode: &str| {
-        report.cells.iter().find(|c| c.build == like.build && c.k == like.k && c.retrieval == mode)
-    };
-    let mut verdicts = Vec::new();
-    for hybrid in report.cells.iter().filter(|cell| cell.retrieval == "hybrid") {
-        let halves = [find(hybrid, "vector"), find(hybrid, "keyword")];
-        let mean = |cell: &Cell| cell.metrics["span_recall"].mean;
-        let Some(half) = halves.into_iter().flatten().max_by(|a, b| mean(a).total_cmp(&mean(b))) else { continue };
-        let comparison = compare(hybrid, half);
-        let word = match comparison.separable {
-            false => "cannot be told from",
-            true if comparison.difference < 0.0 => "is worse than",
-            true => "is better than",
-        };
-        let text = format!(
-            "With {} at k={}, hybrid search {word} {} alone ({:+.3}).",
-            hybrid.spec_text, hybrid.k, half.retrieval, comparison.difference
-        );
-        verdicts.push(HybridVerdict { hybrid: hybrid.id.clone(), half: half.id.clone(), comparison, text });
-    }
-    verdicts
 }
 
 fn worst(query: usize, value: f64) -> WorstQuery {

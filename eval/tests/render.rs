@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chunkmill_eval::render;
+use chunkmill_eval::render::{self, Baseline};
 use chunkmill_eval::report::Report;
 use tempfile::TempDir;
 
@@ -35,9 +35,14 @@ fn changed() -> Report {
     baseline
 }
 
+/// The page beside a baseline.
+pub fn page(report: &Report, baseline: &Report) -> String {
+    render::html::html(report, Some(&Baseline::new(baseline, report).unwrap()))
+}
+
 #[test]
 fn the_page_has_every_section_once_and_links_to_it() {
-    let page = render::html::html(&example::report(1, 60), Some(&changed()));
+    let page = page(&example::report(1, 60), &changed());
     for id in SECTIONS {
         assert_eq!(page.matches(&format!("<section id=\"{id}\"")).count(), 1, "{id}");
         assert_eq!(page.matches(&format!("href=\"#{id}\"")).count(), 1, "{id}");
@@ -120,7 +125,8 @@ pub fn hostile() -> Report {
 
 #[test]
 fn text_from_outside_is_text_on_the_page() {
-    let page = render::html::html(&hostile(), Some(&hostile()));
+    let report = hostile();
+    let page = page(&report, &report);
     assert_eq!(page.matches("<script").count(), 1, "only the page's own");
     assert_eq!(page.matches("</script").count(), 1);
     assert_eq!(page.matches("</style").count(), 1);
@@ -133,7 +139,8 @@ fn text_from_outside_is_text_on_the_page() {
 
 #[test]
 fn text_from_outside_is_text_in_markdown() {
-    let text = render::markdown::markdown(&hostile(), Some(&hostile()));
+    let report = hostile();
+    let text = render::markdown::markdown(&report, Some(&Baseline::new(&report, &report).unwrap()));
     let fenced: Vec<&str> = text.split("```").collect();
     assert_eq!(fenced.len(), 3, "the TOML has a fence that its text does not close");
     for prose in [fenced[0], fenced[2]] {
@@ -181,11 +188,14 @@ fn what_is_missing_breaks_nothing() {
         ("odd", odd),
         ("empty", empty),
     ] {
-        let page = render::html::html(&report, Some(&full()));
+        let baseline = full();
+        let baseline = Baseline::new(&baseline, &report).ok();
+        assert_eq!(baseline.is_some(), name != "unscored", "{name}");
+        let page = render::html::html(&report, baseline.as_ref());
         assert!(page.contains("<section id=\"method\""), "{name}");
         let shown = page.split("<script>").next().unwrap();
         assert!(!shown.contains("NaN") && !shown.contains("inf%") && !shown.contains("inf<"), "{name}");
-        assert!(render::markdown::markdown(&report, Some(&full())).contains("Chunk settings for larder"), "{name}");
+        assert!(render::markdown::markdown(&report, baseline.as_ref()).contains("Chunk settings for larder"), "{name}");
         assert_eq!(rows(&render::csv::csv(&report).unwrap()).len(), report.cells.len(), "{name}");
         let cases = render::junit::junit(&report, &[]).matches("<testcase").count();
         assert_eq!(cases, report.cells.len(), "{name}");

@@ -8,10 +8,12 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod analysis;
 mod browser;
 mod chroma;
 mod common;
 mod example;
+mod gate;
 mod import;
 mod labels;
 mod metrics;
@@ -20,3 +22,4 @@ mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
 mod render;
+mod stats;

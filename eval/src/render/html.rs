@@ -18,6 +18,7 @@ mod worst;
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use super::baseline::Baseline;
 use super::view::View;
 use crate::report::{Cell, Report};
 
@@ -40,7 +41,7 @@ struct Section {
 
 /// The page. With a baseline it also says what changed.
 #[must_use]
-pub fn html(report: &Report, baseline: Option<&Report>) -> String {
+pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let sections: Vec<Section> = [
         plot::section(&view),
@@ -104,6 +105,11 @@ impl Display for Text<'_> {
     }
 }
 
+/// A text in which settings are code.
+fn sentence(text: &str) -> String {
+    super::prose(text, |plain| Text(plain).to_string(), |code| format!("<code>{}</code>", Text(code)))
+}
+
 /// The HTML of one thing after another.
 fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> String {
     let mut all = String::new();
@@ -138,8 +144,9 @@ fn name(view: &View, cell: &Cell) -> String {
 }
 
 /// A cell's name where only its dataset matters.
-fn build_name(cell: &Cell) -> String {
-    format!("<span class=\"spec\">{}</span> <small>{}</small>", Text(&cell.spec_text), Text(&cell.model))
+fn build_name(view: &View, cell: &Cell) -> String {
+    let model = if view.one_model { String::new() } else { format!(" <small>{}</small>", Text(&cell.model)) };
+    format!("<span class=\"spec\">{}</span>{model}", Text(&cell.spec_text))
 }
 
 /// Something that opens.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::change::Changes;
+use super::baseline::{Baseline, sure};
 use super::view::{View, bytes, count, difference};
 use crate::report::{Cell, Report};
 
@@ -11,7 +11,7 @@ const TOP: usize = 10;
 
 /// Verdict, the best ten settings, fused search beside its halves, and the change against a baseline.
 #[must_use]
-pub fn markdown(report: &Report, baseline: Option<&Report>) -> String {
+pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let mut text = format!("## Chunk settings for {}\n\n", escape(&report.labels.name));
     verdict(&view, &mut text);
@@ -40,7 +40,7 @@ fn verdict(view: &View, text: &mut String) {
         text.push_str("No question could be scored, so there is no verdict.\n\n");
         return;
     };
-    let _ = writeln!(text, "{}\n", escape(&verdict.text));
+    let _ = writeln!(text, "{}\n", sentence(&verdict.text));
     let fence = fence(&verdict.toml);
     let _ = writeln!(text, "{fence}toml\n{}\n{fence}\n", verdict.toml.trim_end());
 }
@@ -78,43 +78,49 @@ fn hybrid(view: &View, text: &mut String) {
     else {
         return;
     };
-    let _ = writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(verdicts));
+    let _ =
+        writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(view.report, verdicts));
     for verdict in super::hybrid_leaders(view, 3) {
-        let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), escape(&verdict.text));
+        let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), sentence(&verdict.text));
     }
     text.push('\n');
 }
 
-fn change(view: &View, baseline: &Report, text: &mut String) {
-    let changes = Changes::new(view, baseline);
-    let _ = writeln!(text, "### Change against the baseline\n\n{}\n", escape(&changes.sentence(view)));
-    for warning in &changes.warnings {
-        let _ = writeln!(text, "> {}\n", escape(warning));
+fn change(view: &View, baseline: &Baseline, text: &mut String) {
+    let changes = &baseline.changes;
+    let _ = writeln!(text, "### Change against the baseline\n\n{}\n", escape(&baseline.sentence(view)));
+    for note in &changes.notes {
+        let _ = writeln!(text, "> {}\n", escape(note));
     }
-    let largest = changes.largest(TOP);
+    let largest = baseline.largest(view, TOP);
     if !largest.is_empty() {
-        text.push_str(
-            "| setting | before | now | change | questions better / worse |\n| --- | --: | --: | --: | --: |\n",
-        );
+        text.push_str("| setting | before | now | change | | questions better / worse |\n");
+        text.push_str("| --- | --: | --: | --: | --- | --: |\n");
     }
-    for change in largest {
+    for (cell, change) in largest {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} / {} |",
-            escape(&change.cell.id),
-            view.value(change.was),
-            view.value(change.now),
-            difference(change.difference()),
+            "| {} | {} | {} | {} | {} | {} / {} |",
+            escape(&cell.id),
+            view.value(change.before),
+            view.value(change.after),
+            difference(change.comparison.difference),
+            sure(change),
             change.better,
             change.worse
         );
     }
-    for (what, ids) in [("New", &changes.new), ("Gone", &changes.gone)] {
+    for (what, ids) in [("Only in this run", &changes.added), ("Only in the baseline", &changes.missing)] {
         if !ids.is_empty() {
             let _ = writeln!(text, "\n{what}: {} settings.", ids.len());
         }
     }
     text.push('\n');
+}
+
+/// A text in which settings are code.
+fn sentence(text: &str) -> String {
+    super::prose(text, escape, |code| format!("`{}`", code.replace(|c: char| c.is_control(), " ")))
 }
 
 /// Text that Markdown and the HTML in it show as it is, on one line.

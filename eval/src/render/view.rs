@@ -1,10 +1,10 @@
 //! What every form shows in the same way: the order of the cells, a choice of them, and numbers as text.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::analysis::{direction, ranked};
 use crate::report::{Cell, Metric, Report, Summary};
 
 /// How many cells a choice of them has at most.
@@ -15,25 +15,18 @@ pub(super) struct View<'r> {
     pub(super) report: &'r Report,
     /// Best first by the primary metric; cells without it last.
     pub(super) ranked: Vec<&'r Cell>,
+    /// Whether all cells have the same model, which then need not be said of each.
+    pub(super) one_model: bool,
 }
 
 impl<'r> View<'r> {
     pub(super) fn new(report: &'r Report) -> Self {
-        let mut ranked: Vec<&Cell> = report.cells.iter().collect();
-        let view = View { report, ranked: Vec::new() };
-        let higher = view.higher_is_better();
-        // Stable: the order of the sweep file decides between equals, but the verdict's best leads them.
-        let best = report.verdict.as_ref().map(|verdict| verdict.best.as_str());
-        ranked.sort_by(|a, b| {
-            let order = match (view.quality(a), view.quality(b)) {
-                (Some(a), Some(b)) if higher => b.total_cmp(&a),
-                (Some(a), Some(b)) => a.total_cmp(&b),
-                (a, b) => b.is_some().cmp(&a.is_some()),
-            };
-            let leads = |cell: &Cell| Some(cell.id.as_str()) == best;
-            if order == Ordering::Equal { leads(b).cmp(&leads(a)) } else { order }
-        });
-        View { ranked, ..view }
+        let mut order = ranked(report);
+        order.extend(
+            (0..report.cells.len()).filter(|at| !report.cells[*at].metrics.contains_key(&report.scoring.primary)),
+        );
+        let one_model = report.cells.windows(2).all(|pair| pair[0].model == pair[1].model);
+        Self { report, ranked: order.into_iter().map(|at| &report.cells[at]).collect(), one_model }
     }
 
     /// The metric that decides, and its name for people.
@@ -46,7 +39,7 @@ impl<'r> View<'r> {
     }
 
     pub(super) fn higher_is_better(&self) -> bool {
-        self.report.metric(self.primary()).is_none_or(|metric| metric.higher_is_better)
+        direction(self.report, self.primary()) > 0.0
     }
 
     /// A metric's name for people.
@@ -100,8 +93,7 @@ impl<'r> View<'r> {
 
     /// A cell in one line without what is the same for all: the model, if there is but one.
     pub(super) fn detail(&self, cell: &Cell) -> String {
-        let one_model = self.report.cells.iter().all(|other| other.model == cell.model);
-        let model = if one_model { String::new() } else { format!(" · {}", cell.model) };
+        let model = if self.one_model { String::new() } else { format!(" · {}", cell.model) };
         format!("{} · k={}{model}", cell.retrieval, cell.k)
     }
 
@@ -167,12 +159,13 @@ pub(super) fn whole(value: u64) -> String {
     count(value as f64)
 }
 
-/// Three significant digits: `0.41`, `4.12`, `41.2`, `412`.
+/// Some three significant digits: `0.041`, `0.41`, `4.12`, `41.2`, `412`.
 pub(super) fn significant(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 => return count(value),
         v if v >= 10.0 => 1,
         v if v >= 0.1 || v == 0.0 => 2,
+        v if v >= 0.01 => 3,
         _ => 4,
     };
     minus(format!("{value:.digits$}"))

@@ -30,7 +30,9 @@ pub(super) fn section(view: &View) -> Option<Section> {
     for (budget, _) in &budgets {
         let _ = write!(head, "<th scope=\"col\" class=\"n\">{} tokens</th>", whole(*budget as u64));
     }
-    let rows = each(&cells, |cell| row(view, cell, &budgets, &winners));
+    let shown = || cells.iter().flat_map(|cell| budgets.iter().filter_map(|(_, name)| value(cell, name)));
+    let range = (shown().fold(1.0, f64::min), shown().fold(0.0, f64::max));
+    let rows = each(&cells, |cell| row(view, cell, &budgets, &winners, range));
     Some(Section {
         id: "budgets",
         title: "Recall at equal token budgets",
@@ -44,15 +46,22 @@ pub(super) fn section(view: &View) -> Option<Section> {
     })
 }
 
-fn row(view: &View, cell: &Cell, budgets: &[(usize, String)], winners: &[Option<&Cell>]) -> String {
+fn row(
+    view: &View,
+    cell: &Cell,
+    budgets: &[(usize, String)],
+    winners: &[Option<&Cell>],
+    (low, high): (f64, f64),
+) -> String {
     let mut row = format!("<tr><th scope=\"row\">{}</th>", name(view, cell));
     for ((_, metric), winner) in budgets.iter().zip(winners) {
         let Some(mean) = cell.metrics.get(metric).map(|summary| summary.mean) else {
             row.push_str("<td class=\"n\">–</td>");
             continue;
         };
-        let class = if winner.is_some_and(|winner| winner.id == cell.id) { "n top" } else { "n" };
-        let _ = write!(row, "<td class=\"{class}\" style=\"--h:{:.2}\">{}</td>", mean.clamp(0.0, 1.0), share(mean));
+        let class = if winner.is_some_and(|winner| winner.id == cell.id) { "n peak" } else { "n" };
+        let heat = if high > low { (mean - low) / (high - low) } else { 1.0 };
+        let _ = write!(row, "<td class=\"{class}\" style=\"--h:{heat:.2}\">{}</td>", share(mean));
     }
     row + "</tr>"
 }

@@ -12,11 +12,11 @@ pub(super) fn section(view: &View) -> Option<Section> {
     let builds = View::builds(&cells);
     let timed = builds.iter().any(|cell| cell.cost.index.is_some());
     let body = format!(
-        "<h3>A question</h3>{}{}<h3>A dataset</h3>{}{}",
+        "<h3>Time of a question</h3>{}{}<h3>Size of a dataset</h3>{}{}",
         questions(view, &cells),
         reader(view),
-        datasets(&builds),
-        if timed { indexing(&builds) } else { "<p>The sweep did not time indexing.</p>".to_owned() }
+        datasets(view, &builds),
+        if timed { indexing(view, &builds) } else { "<p>The sweep did not time indexing.</p>".to_owned() }
     );
     Some(Section {
         id: "cost",
@@ -59,7 +59,7 @@ fn reader(view: &View) -> String {
     }
 }
 
-fn datasets(builds: &[&Cell]) -> String {
+fn datasets(view: &View, builds: &[&Cell]) -> String {
     let rows: Vec<String> = builds
         .iter()
         .map(|cell| {
@@ -76,7 +76,7 @@ fn datasets(builds: &[&Cell]) -> String {
                 peak("index"),
                 peak("search"),
             ];
-            row(&build_name(cell), &numbers)
+            row(&build_name(view, cell), &numbers)
         })
         .collect();
     let head = [
@@ -93,7 +93,7 @@ fn datasets(builds: &[&Cell]) -> String {
     table("Size of a dataset", &head, &rows)
 }
 
-fn indexing(builds: &[&Cell]) -> String {
+fn indexing(view: &View, builds: &[&Cell]) -> String {
     let spread =
         |s: Spread| format!("{} <small>{}–{}</small>", significant(s.median), significant(s.min), significant(s.max));
     let rows: Vec<String> = builds
@@ -110,10 +110,10 @@ fn indexing(builds: &[&Cell]) -> String {
                 stage("write"),
                 share,
             ];
-            Some(row(&build_name(cell), &numbers))
+            Some(row(&build_name(view, cell), &numbers))
         })
         .collect();
     let head = ["Chunks made by", "runs", "seconds", "chunk", "embed", "write", "chunking’s share"];
     let note = "<p>Median and range of repeated runs without the cache, in seconds. The stages overlap in time.</p>";
-    format!("<h3>Indexing</h3>{note}{}", table("Time to index", &head, &rows))
+    format!("<h3>Time to index</h3>{note}{}", table("Time to index", &head, &rows))
 }

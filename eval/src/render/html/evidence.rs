@@ -82,7 +82,7 @@ pub(super) fn truncation(view: &View) -> Option<Section> {
         .take(10)
         .map(|cell| {
             let numbers = [whole(cell.cost.truncated), whole(cell.chunks), percent(truncated_share(cell))];
-            row(&build_name(cell), &numbers)
+            row(&build_name(view, cell), &numbers)
         })
         .collect();
     let body = if rows.is_empty() {

@@ -20,17 +20,14 @@ struct Group<'r> {
 
 pub(super) fn section(view: &View) -> Option<Section> {
     let groups: Vec<Group> = groups(view).into_iter().filter(|group| axes(group).is_some()).collect();
-    let values = || groups.iter().flat_map(|group| &group.cells).filter_map(|cell| view.quality(cell));
-    let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    let mut body = format!(
-        "<p class=\"key ramp\"><span>{}</span><i></i><span>{}</span></p><div class=\"heats\">",
-        view.value(low),
-        view.value(high)
-    );
+    if groups.is_empty() {
+        return None;
+    }
+    let mut body = "<div class=\"heats\">".to_owned();
     let mut seen = BTreeSet::new();
     let mut others = String::new();
     for group in &groups {
-        let map = figure(view, group, low, high);
+        let map = figure(view, group);
         if seen.insert(&group.strategy) { body.push_str(&map) } else { others.push_str(&map) }
     }
     body.push_str("</div>");
@@ -43,8 +40,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "heat",
         title: "Chunk sizes",
         lead: format!(
-            "{} by the smallest and the largest allowed chunk. One colour means one value on all maps; the best of each map \
-             is outlined. Each strategy is shown with the search and k that suit it best.",
+            "{} by the smallest and the largest allowed chunk. The stronger the colour, the better within a strategy; its best is outlined. \
+             Each strategy is shown with the search and k that suit it best.",
             Text(view.primary_title())
         ),
         body,
@@ -100,15 +97,17 @@ fn levels(cells: &[&Cell], key: &str) -> Vec<String> {
     levels
 }
 
-fn figure(view: &View, group: &Group, low: f64, high: f64) -> String {
+fn figure(view: &View, group: &Group) -> String {
     let Some((rows, columns, maps)) = axes(group) else { return String::new() };
     let best = group.cells.first().map(|cell| cell.id.as_str());
+    let values = || group.cells.iter().filter_map(|cell| view.quality(cell));
+    let range = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
     let mut drawn = String::new();
     for level in maps.map_or_else(|| vec![String::new()], |key| levels(&group.cells, key)) {
         let cells: Vec<&Cell> =
             group.cells.iter().copied().filter(|cell| maps.is_none_or(|key| setting(cell, key) == level)).collect();
         let caption = maps.map_or_else(String::new, |key| format!("<caption>{key} {}</caption>", Text(shown(&level))));
-        drawn.push_str(&map(view, &cells, (rows, columns), &caption, (low, high), best));
+        drawn.push_str(&map(view, &cells, (rows, columns), &caption, range, best));
     }
     format!(
         "<figure class=\"heat\"><figcaption><b>{}</b> <small>{}</small></figcaption><div class=\"maps\">{drawn}</div>\
@@ -142,7 +141,7 @@ fn map(
             };
             let heat = if high > low { (value - low) / (high - low) } else { 1.0 };
             let heat = if view.higher_is_better() { heat } else { 1.0 - heat };
-            let class = if Some(cell.id.as_str()) == best { " class=\"top\"" } else { "" };
+            let class = if Some(cell.id.as_str()) == best { " class=\"peak\"" } else { "" };
             let _ = write!(table, "<td{class} style=\"--h:{heat:.2}\">{}</td>", view.value(value));
         }
         table.push_str("</tr>");

@@ -9,8 +9,7 @@ use crate::render::view::{View, difference, number, percent, significant, whole}
 use crate::report::{Cell, Metric};
 
 /// Metrics with a column from the start; the others come with a tick of a box.
-const SHOWN: [&str; 7] =
-    ["span_recall", "span_precision", "span_iou", "recall_at_k", "ndcg_at_10", "doc_ndcg_at_10", "retrieved_tokens"];
+const SHOWN: [&str; 5] = ["span_recall", "span_precision", "recall_at_k", "ndcg_at_10", "retrieved_tokens"];
 
 pub(super) fn section(view: &View) -> Section {
     let scale = Scale::linear(view.ranked.iter().filter_map(|cell| view.summary(cell)).flat_map(|s| [s.lo, s.hi]));

@@ -24,12 +24,16 @@ pub(super) fn section(view: &View) -> Section {
     }
 }
 
+/// The program, which the recorded command may leave out.
+const PROGRAM: &str = "chunkmill-eval";
+
 /// As a shell takes it.
 fn command(report: &Report) -> String {
     let safe = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,@+%".contains(c));
     let quoted = |word: &String| if safe(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
     let words: Vec<String> = report.command.iter().map(quoted).collect();
-    words.join(" ")
+    let named = report.command.first().is_some_and(|first| first == PROGRAM);
+    if named { words.join(" ") } else { format!("{PROGRAM} {}", words.join(" ")) }
 }
 
 type Facts = Vec<(&'static str, String)>;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Section, Text, build_name, details, each};
+use super::{Section, Text, build_name, details, each, sentence};
 use crate::render::view::{View, difference};
 use crate::render::{hybrid_leaders, hybrid_sentence};
 use crate::report::{Cell, HybridVerdict};
@@ -22,7 +22,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
     let verdicts = view.report.verdict.as_ref().map_or(&[][..], |verdict| &verdict.hybrid);
     let mut body = String::new();
     if !verdicts.is_empty() {
-        let _ = write!(body, "<p class=\"plain\">{}</p>", Text(&hybrid_sentence(verdicts)));
+        let _ = write!(body, "<p class=\"plain\">{}</p>", Text(&hybrid_sentence(view.report, verdicts)));
         body.push_str(&said(view));
     }
     body.push_str(&table(view, &modes, verdicts));
@@ -30,7 +30,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "modes",
         title: "Vector, keyword and hybrid",
         lead: format!(
-            "{} of each way to search the same chunks at the same k. The best of a row is bold.",
+            "{} of each way to search the same chunks at the same k; the best of a row is bold. Intervals are of each difference \
+             by itself; whether it is called better or worse is corrected for the number of comparisons.",
             Text(view.primary_title())
         ),
         body,
@@ -46,7 +47,12 @@ fn modes<'r>(view: &View<'r>) -> Vec<&'r str> {
 
 /// The sentence of each comparison: those that matter most, then the other losses.
 fn said(view: &View) -> String {
-    let item = |verdict: &HybridVerdict| format!("<li>{}</li>", Text(&verdict.text));
+    let item = |verdict: &HybridVerdict| {
+        let name = view.report.cell(&verdict.hybrid).map_or_else(String::new, |cell| {
+            format!("<span class=\"spec\">{}</span> <small>k={}</small><br>", Text(&cell.spec_text), cell.k)
+        });
+        format!("<li>{name}{}</li>", sentence(&verdict.text))
+    };
     let leaders = hybrid_leaders(view, usize::MAX);
     let (first, rest) = leaders.split_at(leaders.len().min(3));
     let losses: Vec<&&HybridVerdict> =
@@ -87,7 +93,7 @@ fn table(view: &View, modes: &[&str], verdicts: &[HybridVerdict]) -> String {
 
 fn row(view: &View, modes: &[&str], cells: &[&Cell], verdicts: &BTreeMap<&str, &HybridVerdict>) -> String {
     let best = cells[0];
-    let mut row = format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", build_name(best), best.k);
+    let mut row = format!("<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td>", build_name(view, best), best.k);
     for mode in modes {
         let cell = cells.iter().find(|cell| cell.retrieval == *mode);
         let value = cell.and_then(|cell| view.quality(cell)).map_or_else(|| "–".to_owned(), |value| view.value(value));
@@ -97,7 +103,8 @@ fn row(view: &View, modes: &[&str], cells: &[&Cell], verdicts: &BTreeMap<&str, &
     }
     if !verdicts.is_empty() {
         let verdict = cells.iter().find_map(|cell| verdicts.get(cell.id.as_str()));
-        let _ = write!(row, "<td>{}</td>", verdict.map_or_else(|| "–".to_owned(), |verdict| plain(verdict)));
+        let _ =
+            write!(row, "<td class=\"w\">{}</td>", verdict.map_or_else(|| "–".to_owned(), |verdict| plain(verdict)));
     }
     row + "</tr>"
 }

@@ -39,13 +39,13 @@ impl Scale {
         ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
     }
 
-    /// Some four round numbers within.
+    /// Some five round numbers within.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if self.log { self.log_ticks() } else { self.linear_ticks() }
     }
 
     fn linear_ticks(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 4.0;
+        let rough = (self.high - self.low) / 5.0;
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 2.5, 5.0].map(|n| n * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
         let mut ticks = Vec::new();

@@ -1,0 +1,38 @@
+//! At which costs is a cell worth its price? The Pareto fronts of quality against each cost.
+
+use super::direction;
+use crate::report::{Cell, Report};
+use crate::stats::pareto;
+
+/// How a cost is read; `None` where it was not measured.
+type Read = fn(&Cell) -> Option<f64>;
+
+/// The costs by their names in [`Cell::pareto`]. A cost of 0 was not measured.
+const COSTS: [(&str, Read); 4] = [
+    ("retrieved_tokens", |cell| cell.metrics.get("retrieved_tokens").map(|tokens| tokens.mean)),
+    ("bytes", |cell| Some(bytes(cell.cost.bytes)).filter(|&bytes| bytes > 0.0)),
+    ("index_seconds", |cell| cell.cost.index.as_ref().map(|index| index.seconds.median)),
+    ("query_ms", |cell| Some(cell.cost.query_ms.p50).filter(|&time| time > 0.0)),
+];
+
+#[expect(clippy::cast_precision_loss, reason = "datasets are smaller than 2^53 bytes")]
+fn bytes(count: u64) -> f64 {
+    count as f64
+}
+
+/// Fills [`Cell::pareto`] from the means.
+pub(super) fn mark(report: &mut Report) {
+    for cell in &mut report.cells {
+        cell.pareto.clear();
+    }
+    let primary = report.scoring.primary.clone();
+    let direction = direction(report, &primary);
+    for (name, cost) in COSTS {
+        let point = |cell: &Cell| Some((cost(cell)?, cell.metrics.get(&primary)?.mean * direction));
+        let (cells, points): (Vec<usize>, Vec<(f64, f64)>) =
+            report.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, point(cell)?))).unzip();
+        for (at, _) in cells.into_iter().zip(pareto(&points)).filter(|(_, on_front)| *on_front) {
+            report.cells[at].pareto.push(name.to_owned());
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `chunkmill-eval diff`: two runs side by side.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use chunkmill::error::{Error, exit};
+
+use crate::analysis::figure;
+use crate::change::{Change, Changes, Moved, changes};
+use crate::report::Report;
+
+/// Room for the name of a setting; a longer one moves its own line only.
+const NAME: usize = 44;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of a run, or its report.json
+    a: PathBuf,
+    /// Folder of the other
+    b: PathBuf,
+    /// Metric to compare; may be repeated [default: the primary metric of A]
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let (a, b) = (Report::read(&args.a)?, Report::read(&args.b)?);
+    let metrics = if args.metric.is_empty() { vec![a.scoring.primary.clone()] } else { args.metric.clone() };
+    for metric in &metrics {
+        known(&a, metric, &args.a.display().to_string())?;
+        known(&b, metric, &args.b.display().to_string())?;
+    }
+    let found = changes(&a, &b, &metrics)?;
+    let text = if args.json { serde_json::to_string(&found)? + "\n" } else { describe(&a, &b, &found, &metrics) };
+    io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output")?;
+    Ok(exit::DONE)
+}
+
+fn known(report: &Report, metric: &str, origin: &str) -> Result<(), Error> {
+    if report.cells.iter().any(|cell| cell.values.contains_key(metric)) {
+        return Ok(());
+    }
+    let names: Vec<&str> = report.metrics.iter().map(|metric| metric.name.as_str()).collect();
+    Err(Error::Setting {
+        origin: origin.to_owned(),
+        problem: format!("has no values of the metric `{metric}`"),
+        help: format!("it has {}", names.join(", ")),
+    })
+}
+
+fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> String {
+    let mut lines: Vec<String> = [("A", a), ("B", b)].map(|(name, report)| best(name, report)).into();
+    lines.extend(found.notes.iter().map(|note| format!("note: {note}")));
+    for metric in metrics {
+        let title = a.metric(metric).map_or(metric.as_str(), |metric| metric.title.as_str());
+        let percent = a.scoring.confidence * 100.0;
+        lines.push(format!("\n{title} ({metric}) over {} questions:", found.questions));
+        lines.push(format!("{:NAME$} {:>8} {:>8} {:>8}  {percent} % interval", "setting", "A", "B", "B − A"));
+        lines.extend(found.changes.iter().filter(|change| change.metric == *metric).map(row));
+    }
+    for (name, cells) in [("A", &found.missing), ("B", &found.added)] {
+        lines.extend(cells.iter().map(|cell| format!("only in {name}: {cell}")));
+    }
+    if !found.moved.is_empty() {
+        lines.push(format!("\nquestions that moved most by {}, on average over the settings (A → B):", metrics[0]));
+        lines.extend(moved(&found.moved, "  "));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn best(name: &str, report: &Report) -> String {
+    let mut line = format!("{name}: {} of {}, {} settings", report.labels.name, report.created, report.cells.len());
+    if let Some(verdict) = &report.verdict {
+        let _ = write!(line, "; best is `{}`", verdict.best);
+    }
+    line
+}
+
+fn row(change: &Change) -> String {
+    if change.differences.is_empty() {
+        return format!("{:NAME$} no question has a value in both", change.cell);
+    }
+    let Change { cell, before, after, comparison, better, worse, .. } = change;
+    let sure = match (better + worse, comparison.separable) {
+        (0, _) => "the same for every question".to_owned(),
+        (_, true) => format!("real: {better} better, {worse} worse"),
+        (_, false) => format!("could be chance: {better} better, {worse} worse"),
+    };
+    let [before, after, difference, lo, hi] =
+        [*before, *after, comparison.difference, comparison.lo, comparison.hi].map(figure);
+    format!("{cell:NAME$} {before:>8} {after:>8} {difference:>8}  {lo} to {hi}  {sure}")
+}
+
+/// Lines of questions with their values before and after.
+pub(super) fn moved(moved: &[Moved], indent: &str) -> Vec<String> {
+    let line = |question: &Moved| {
+        let Moved { query, text, before, after } = question;
+        format!("{indent}{} → {}  {query}: {}", figure(*before), figure(*after), shortened(text))
+    };
+    moved.iter().map(line).collect()
+}
+
+/// The first words of a question, on one line.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
+}

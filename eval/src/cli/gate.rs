@@ -1,0 +1,87 @@
+//! `chunkmill-eval gate`: whether a run is worse than a baseline.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use chunkmill::error::exit;
+
+use super::diff::moved;
+use crate::gate::{Check, Outcome, State, Thresholds, gate};
+use crate::report::Report;
+
+#[derive(clap::Args)]
+#[command(after_help = "A metric fails only if the whole paired interval of its change is beyond the allowed drop, \
+    also after correction for the number of comparisons. Exit codes: 0 no worse, 1 worse, 2 the two cannot be compared.")]
+pub(super) struct Args {
+    /// Folder of the run, or its report.json
+    run: PathBuf,
+    /// Folder of the run to compare with, or its report.json
+    #[arg(long, value_name = "FILE")]
+    baseline: PathBuf,
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "TOML file with max_slower, max_larger and [max_drop]; flags go before it"
+    )]
+    thresholds: Option<PathBuf>,
+    #[arg(long, value_name = "METRIC=DROP", value_parser = drop_of, help = "By how much the mean of a metric may be \
+        worse; may be repeated [default: 0.01 for the primary metric, ndcg_at_10, doc_ndcg_at_10]")]
+    max_drop: Vec<(String, f64)>,
+    /// How many times as long questions and indexing may take [default: inf, not checked]
+    #[arg(long, value_name = "RATIO")]
+    max_slower: Option<f64>,
+    /// How many times as large a dataset may be [default: 1.1]
+    #[arg(long, value_name = "RATIO")]
+    max_larger: Option<f64>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn drop_of(text: &str) -> Result<(String, f64), String> {
+    let (metric, drop) = text.split_once('=').ok_or("write METRIC=DROP, as in ndcg_at_10=0.02")?;
+    let drop = drop.parse().map_err(|_| format!("`{drop}` is no number"))?;
+    Ok((metric.to_owned(), drop))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let mut thresholds = args.thresholds.as_deref().map(Thresholds::read).transpose()?.unwrap_or_default();
+    thresholds.max_drop.extend(args.max_drop.iter().cloned());
+    thresholds.max_slower = args.max_slower.unwrap_or(thresholds.max_slower);
+    thresholds.max_larger = args.max_larger.unwrap_or(thresholds.max_larger);
+    thresholds.check("the command line")?;
+    let outcome = gate(&Report::read(&args.run)?, &Report::read(&args.baseline)?, &thresholds)?;
+    let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { describe(&outcome) };
+    io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output")?;
+    Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })
+}
+
+/// What failed first, with its questions; then what is unsure; a sum at the end.
+fn describe(outcome: &Outcome) -> String {
+    let mut lines: Vec<String> = outcome.notes.iter().map(|note| format!("note: {note}")).collect();
+    let line = |word: &str, check: &Check| format!("{word} {}: {}: {}", check.cell, check.what, check.text);
+    for check in outcome.by_state(State::Failed) {
+        lines.push(line("FAILED", check));
+        let Some(change) = &check.change else { continue };
+        lines.push(format!("  {} questions are worse, {} better; those that moved most:", change.worse, change.better));
+        lines.extend(moved(&change.moved, "    "));
+    }
+    for check in outcome.by_state(State::Unsure) {
+        lines.push(line("could be chance", check));
+    }
+    if outcome.passed && !outcome.moved.is_empty() {
+        lines.push("questions that moved most, on average over the settings:".to_owned());
+        lines.extend(moved(&outcome.moved, "  "));
+    }
+    let failed = outcome.by_state(State::Failed).count();
+    let unsure = outcome.by_state(State::Unsure).count();
+    lines.push(format!(
+        "gate {}: {failed} of {} checks failed, {unsure} could be chance; {} questions, corrected for {} comparisons",
+        if outcome.passed { "passed" } else { "FAILED" },
+        outcome.checks.len(),
+        outcome.questions,
+        outcome.comparisons,
+    ));
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,189 @@
+//! Is a run worse than a baseline by more than is allowed, and by more than chance explains?
+//!
+//! A cell fails by a metric only if both hold:
+//!
+//! 1. The whole paired bootstrap interval of its change, over the questions that both runs have, is beyond the
+//!    allowed drop. So noise seldom fails a run, even if no drop at all is allowed.
+//! 2. It still holds after Holm's correction for all cells and metrics that changed at all: with hundreds of
+//!    them, one in forty intervals would be beyond its true value by chance alone, and a gate that cries wolf is
+//!    soon switched off. The price is sensitivity: with 1,600 comparisons a single cell must have fallen about twice
+//!    as far as with one. Gate the few settings that are in use, not the sweep in which they were found. What
+//!    cannot differ (no question changed) is not counted, so cells that a change does not touch cost nothing.
+//!
+//! A drop that is larger than allowed, but could be chance, is said and does not fail. Sizes do not vary by chance
+//! and are compared as they are. Of repeated timings the whole spread must be beyond what is allowed.
+
+mod costs;
+mod thresholds;
+
+use chunkmill::error::{Error, Result};
+use serde::Serialize;
+
+use crate::analysis::{direction, figure};
+use crate::change::{Change, Moved, changes};
+use crate::report::Report;
+use crate::stats::{deviation, holm, mean, normal_cdf};
+
+pub use thresholds::Thresholds;
+
+/// What the gate found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Whether no check failed.
+    pub passed: bool,
+    /// What was not the same beside the settings, a sentence each.
+    pub notes: Vec<String>,
+    /// Questions that both runs scored.
+    pub questions: usize,
+    /// Comparisons for which Holm's correction was made.
+    pub comparisons: usize,
+    /// Every check.
+    pub checks: Vec<Check>,
+    /// The questions that moved most, averaged over the cells: fallen ones first.
+    pub moved: Vec<Moved>,
+}
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It is not worse than is allowed.
+    Passed,
+    /// It is worse than is allowed, but that could be chance. Does not fail.
+    Unsure,
+    /// It is worse than is allowed.
+    Failed,
+}
+
+/// One thing that was compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// The cell's id.
+    pub cell: String,
+    /// Name of a metric, or `cell`, `bytes`, `query_ms`, `index_seconds`.
+    pub what: String,
+    /// How it came out.
+    pub state: State,
+    /// What was found, in a sentence.
+    pub text: String,
+    /// The change of a metric.
+    pub change: Option<Change>,
+}
+
+impl Outcome {
+    /// The checks that came out so.
+    pub fn by_state(&self, state: State) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(move |check| check.state == state)
+    }
+
+    /// Each check by its name, with what is wrong if it failed, as test reports want it.
+    #[must_use]
+    pub fn named(&self) -> Vec<(String, Option<String>)> {
+        let named = |check: &Check| {
+            let failure = (check.state == State::Failed).then(|| check.text.clone());
+            (format!("{}: {}", check.cell, check.what), failure)
+        };
+        self.checks.iter().map(named).collect()
+    }
+}
+
+/// Compares a run with a baseline. A cell of the baseline that the run lacks fails; one that only the run has is
+/// not looked at. Intervals are made as the baseline says: with its confidence, number of samples and seed.
+///
+/// # Errors
+/// [`Error::Setting`] if a threshold is no number or for a metric that the baseline does not have, the runs have
+/// no question in common or were scored by different rules, or the baseline has nothing that could be compared.
+pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<Outcome> {
+    thresholds.check("thresholds")?;
+    let drops = thresholds.drops(baseline)?;
+    if baseline.cells.is_empty() || drops.is_empty() {
+        return Err(Error::Setting {
+            origin: "the baseline".to_owned(),
+            problem: "has no values to compare with".to_owned(),
+            help: "name a run whose questions could be scored".to_owned(),
+        });
+    }
+    let metrics: Vec<String> = drops.iter().map(|(name, _)| name.clone()).collect();
+    let found = changes(baseline, run, &metrics)?;
+    let mut checks: Vec<Check> = found.missing.iter().map(|cell| missing(cell)).collect();
+    let falls: Vec<Fall> = found.changes.into_iter().map(|change| Fall::of(change, &drops, baseline)).collect();
+    let counted: Vec<f64> = falls.iter().filter_map(|fall| fall.p).collect();
+    let comparisons = counted.len();
+    let mut adjusted = holm(&counted).into_iter();
+    for fall in falls {
+        let p = fall.p.and_then(|_| adjusted.next());
+        checks.extend(fall.check(p, baseline));
+    }
+    checks.extend(costs::checks(run, baseline, thresholds));
+    let passed = checks.iter().all(|check| check.state != State::Failed);
+    let (notes, questions, moved) = (found.notes, found.questions, found.moved);
+    Ok(Outcome { passed, notes, questions, comparisons, checks, moved })
+}
+
+fn missing(cell: &str) -> Check {
+    let text = "the baseline has it, and the run does not".to_owned();
+    Check { cell: cell.to_owned(), what: "cell".to_owned(), state: State::Failed, text, change: None }
+}
+
+/// A change with what is allowed.
+struct Fall {
+    change: Change,
+    allowed: f64,
+    /// By how much it got better: mean, and the ends of its interval.
+    gain: f64,
+    ends: (f64, f64),
+    /// Probability of so large a fall if the true one were just what is allowed; `None` if nothing changed.
+    p: Option<f64>,
+}
+
+impl Fall {
+    fn of(change: Change, drops: &[(String, f64)], baseline: &Report) -> Self {
+        let allowed = drops.iter().find(|(name, _)| *name == change.metric).map_or(0.0, |(_, drop)| *drop);
+        let direction = direction(baseline, &change.metric);
+        let (lo, hi) = (change.comparison.lo * direction, change.comparison.hi * direction);
+        let gains: Vec<f64> = change.differences.iter().map(|rise| rise * direction).collect();
+        let p = gains.iter().any(|&gain| gain != 0.0).then(|| chance(&gains, allowed));
+        Self { gain: mean(&gains), ends: (lo.min(hi), lo.max(hi)), change, allowed, p }
+    }
+
+    /// `None` if neither run has the metric for this cell.
+    fn check(self, p_adjusted: Option<f64>, baseline: &Report) -> Option<Check> {
+        let Self { change, allowed, gain, ends, .. } = self;
+        let cell = change.cell.clone();
+        let what = change.metric.clone();
+        if change.differences.is_empty() {
+            let had = baseline.cell(&cell).and_then(|cell| cell.values.get(&what));
+            had.filter(|values| values.iter().any(Option::is_some))?;
+            let text = "the baseline has values of it, and the run has none for the same questions".to_owned();
+            return Some(Check { cell, what, state: State::Failed, text, change: None });
+        }
+        let alpha = (1.0 - baseline.scoring.confidence) / 2.0;
+        let state = match (gain < -allowed, ends.1 < -allowed && p_adjusted.is_some_and(|p| p < alpha)) {
+            (false, _) => State::Passed,
+            (true, false) => State::Unsure,
+            (true, true) => State::Failed,
+        };
+        let (before, after) = (figure(change.before), figure(change.after));
+        let word = if gain < 0.0 { "worse" } else { "better" };
+        let text = format!(
+            "{before} before, {after} now: {word} by {} ({} % interval of the gain {} to {}; a drop of {} is allowed)",
+            figure(gain.abs()),
+            baseline.scoring.confidence * 100.0,
+            figure(ends.0),
+            figure(ends.1),
+            figure(allowed),
+        );
+        Some(Check { cell, what, state, text, change: Some(change) })
+    }
+}
+
+/// One-sided p-value of gains whose true mean is −`allowed`: Φ((mean + allowed) / (deviation / √n)), and at least
+/// 2^−n, for n coins fall alike so often: so fewer than six questions fail nothing.
+fn chance(gains: &[f64], allowed: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "questions are fewer than 2^53")]
+    let questions = gains.len() as f64;
+    let beyond = mean(gains) + allowed;
+    let error = deviation(gains) / questions.sqrt();
+    let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / error) };
+    p.max(0.5_f64.powf(questions))
+}

@@ -1,0 +1,41 @@
+//! How sure is a number? Intervals, tests and orders over values per question; no files, no reports.
+//!
+//! - [`bootstrap`]: how far a mean over these questions may be from that over all such questions.
+//! - [`randomisation`], [`holm`]: whether two settings differ at all, and what is left of that when many
+//!   pairs were looked at.
+//! - [`minimum_detectable_effect`]: what so many questions could show.
+//! - [`pareto`], [`kendall_tau_b`]: which settings nothing beats at their cost, and how well two orders agree.
+//!
+//! Everything random comes from a seed and the number of the sample alone, so a result depends neither on the
+//! number of threads nor on what else is computed beside it.
+
+mod bootstrap;
+mod normal;
+mod order;
+mod randomisation;
+mod rng;
+
+pub use bootstrap::{Bootstrap, Interval, bootstrap};
+pub use normal::{minimum_detectable_effect, normal_cdf, normal_quantile};
+pub use order::{kendall_tau_b, pareto};
+pub use randomisation::{holm, randomisation};
+
+/// Arithmetic mean; 0 of nothing.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / float(values.len()) }
+}
+
+/// Population standard deviation: √(Σ(x − mean)² / n); 0 of nothing.
+#[must_use]
+pub fn deviation(values: &[f64]) -> f64 {
+    let center = mean(values);
+    let squares: Vec<f64> = values.iter().map(|value| (value - center).powi(2)).collect();
+    mean(&squares).sqrt()
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "questions, cells and samples are fewer than 2^53")]
+fn float(count: usize) -> f64 {
+    count as f64
+}

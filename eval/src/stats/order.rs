@@ -1,0 +1,46 @@
+//! Orders: which points nothing beats, and how well two orders agree.
+
+use super::float;
+
+/// Which points of (cost, quality) are on the Pareto front: no other costs at most as much and is at least as
+/// good, and differs in one of the two. Equal points are on it together.
+#[must_use]
+pub fn pareto(points: &[(f64, f64)]) -> Vec<bool> {
+    // From the cheapest on, and among equally cheap from the best on: a point is beaten unless it is better than
+    // all before it, or equal to the last that was.
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by(|&a, &b| points[a].0.total_cmp(&points[b].0).then(points[b].1.total_cmp(&points[a].1)));
+    let mut on_front = vec![false; points.len()];
+    let mut last: Option<(f64, f64)> = None;
+    for at in order {
+        let point = points[at];
+        if last.is_none_or(|last| point.1 > last.1 || point == last) {
+            on_front[at] = true;
+            last = Some(point);
+        }
+    }
+    on_front
+}
+
+/// Kendall's tau-b of paired values (Kendall 1945, "The treatment of ties in ranking problems"):
+/// (P − Q) / √((N − T)(N − U)), where P pairs are ordered alike and Q contrarily by the two, N is the number of
+/// all pairs, and T and U are those that tie in the one and in the other. 1 is the same order, −1 the reverse;
+/// `None` if one of them ties everywhere. Values without a partner are passed over.
+#[must_use]
+pub fn kendall_tau_b(one: &[f64], other: &[f64]) -> Option<f64> {
+    let values: Vec<(f64, f64)> = one.iter().copied().zip(other.iter().copied()).collect();
+    let sign = |from: f64, to: f64| i64::from(to > from) - i64::from(to < from);
+    let (mut balance, mut ordered_by_one, mut ordered_by_other) = (0_i64, 0, 0);
+    for (at, a) in values.iter().enumerate() {
+        for b in &values[at + 1..] {
+            let (x, y) = (sign(a.0, b.0), sign(a.1, b.1));
+            balance += x * y;
+            ordered_by_one += usize::from(x != 0);
+            ordered_by_other += usize::from(y != 0);
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "pairs are fewer than 2^53")]
+    let balance = balance as f64;
+    let pairs = (float(ordered_by_one) * float(ordered_by_other)).sqrt();
+    (pairs > 0.0).then(|| balance / pairs)
+}

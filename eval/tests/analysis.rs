@@ -1,0 +1,260 @@
+//! What follows from a report: the best cell, what cannot be told from it, the fronts, the hybrid verdict, and
+//! words that agree with the figures.
+
+use chunkmill_eval::analysis::{analyse, figure};
+use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
+use proptest::prelude::*;
+
+use crate::common::{METRIC, dice, note, report_of};
+
+type Values = Vec<Option<f64>>;
+
+/// One value per question, of which this share is 1 and the rest 0, in the order of the questions' difficulty:
+/// of two shares the better finds all that the worse does.
+fn found(questions: usize, share: f64) -> Values {
+    (0..questions).map(|at| Some(f64::from(u8::from((at as f64) < share * questions as f64)))).collect()
+}
+
+/// The same with a few questions turned round, by chance.
+fn noisy(base: &Values, share: f64, seed: u8) -> Values {
+    let mut next = dice(seed);
+    base.iter().map(|value| value.map(|value| if next() < share { 1.0 - value } else { value })).collect()
+}
+
+fn analysed(cells: &[(&str, Values)]) -> Report {
+    let mut report = report_of(cells);
+    analyse(&mut report);
+    report
+}
+
+fn verdict(report: &Report) -> &Verdict {
+    report.verdict.as_ref().unwrap()
+}
+
+fn comparison(report: &Report, id: &str) -> Comparison {
+    report.cell(id).unwrap().comparison.unwrap()
+}
+
+#[test]
+fn the_best_is_named_with_what_cannot_be_told_from_it_and_the_cheapest_of_those() {
+    let good = found(200, 0.8);
+    let mut alike = good.clone();
+    alike[..5].fill(Some(0.0));
+    alike[195..].fill(Some(0.8));
+    let mut report = report_of(&[("bad", found(200, 0.5)), ("good", good), ("alike", alike)]);
+    report.cells[2].cost.bytes = 400_000;
+    analyse(&mut report);
+    let verdict = verdict(&report);
+    assert_eq!((verdict.best.as_str(), verdict.cheapest.as_str()), ("good", "alike"));
+    assert_eq!(verdict.not_separable, ["alike"]);
+    assert_eq!(verdict.toml, "# good");
+    assert!(comparison(&report, "bad").separable && !comparison(&report, "alike").separable);
+    assert!((comparison(&report, "bad").difference + 0.3).abs() < 1e-12);
+    assert_eq!(report.cell("good").unwrap().comparison, None);
+    let summary = report.cell("good").unwrap().metrics[METRIC];
+    assert!((summary.mean - 0.8).abs() < 1e-12 && (summary.std - 0.4).abs() < 1e-12);
+    for words in [
+        "Best is `good`: Recall is 0.800 on average over 200 questions (95 % interval 0.7",
+        "; 1 is perfect).",
+        "cannot tell 1 of the other 2 settings from it: `alike`.",
+        "`alike`: 0.40 MB, where the best takes 1.00 MB.",
+        "in four of five cases",
+    ] {
+        assert!(verdict.text.contains(words), "{words}: {}", verdict.text);
+    }
+    assert!(!verdict.text.contains("synth") && !verdict.text.contains("fewer than"), "{}", verdict.text);
+    note(&verdict.text);
+}
+
+#[test]
+fn a_report_without_values_has_no_verdict_and_an_old_one_is_replaced() {
+    let mut report = analysed(&[("a", found(20, 0.5)), ("b", found(20, 0.2))]);
+    assert!(report.verdict.is_some());
+    let again = report.clone();
+    analyse(&mut report);
+    assert_eq!(report, again, "the same report gives the same result");
+    for cell in &mut report.cells {
+        cell.values.insert(METRIC.to_owned(), vec![None; 20]);
+    }
+    analyse(&mut report);
+    assert_eq!(report.verdict, None);
+    assert!(
+        report.cells.iter().all(|cell| cell.metrics.is_empty() && cell.comparison.is_none() && cell.pareto.is_empty())
+    );
+    let mut empty = report_of(&[]);
+    analyse(&mut empty);
+    assert_eq!(empty.verdict, None);
+}
+
+#[test]
+fn equal_cells_are_ordered_by_size_and_then_by_name() {
+    let values = found(60, 0.5);
+    let mut report = report_of(&[("b", values.clone()), ("c", values.clone()), ("a", values)]);
+    report.cells[1].cost.bytes = 10;
+    analyse(&mut report);
+    assert_eq!(verdict(&report).best, "c");
+    assert_eq!(verdict(&report).not_separable, ["a", "b"]);
+    assert_eq!(comparison(&report, "a"), Comparison { p: 1.0, p_adjusted: 1.0, ..Comparison::default() });
+    report.cells[1].cost.bytes = report.cells[0].cost.bytes;
+    analyse(&mut report);
+    assert_eq!(verdict(&report).best, "a");
+}
+
+#[test]
+fn where_less_is_better_the_least_is_best() {
+    let mut report = report_of(&[("much", found(60, 0.9)), ("little", found(60, 0.1))]);
+    report.metrics[0].higher_is_better = false;
+    analyse(&mut report);
+    assert_eq!(verdict(&report).best, "little");
+    assert!(verdict(&report).text.contains("less is better"), "{}", verdict(&report).text);
+    assert!(comparison(&report, "much").difference > 0.0);
+}
+
+#[test]
+fn only_questions_that_both_have_are_compared() {
+    let mut values = found(80, 0.5);
+    for value in &mut values[40..] {
+        *value = None;
+    }
+    // Where both have values they are equal, so nothing can be told of them.
+    let report = analysed(&[("half", values), ("whole", found(80, 0.5))]);
+    assert_eq!(verdict(&report).best, "half");
+    assert_eq!(comparison(&report, "whole").p, 1.0);
+    // Without a common question nothing can be told either.
+    let mut other: Values = vec![None; 80];
+    other[70] = Some(1.0);
+    let report = analysed(&[("few", other), ("half", report.cells[0].values[METRIC].clone())]);
+    assert_eq!(comparison(&report, "half"), Comparison { p: 1.0, p_adjusted: 1.0, ..Comparison::default() });
+}
+
+#[test]
+fn hybrid_search_is_judged_beside_its_better_half() {
+    let base = found(200, 0.6);
+    let cells = [
+        ("x · vector", base.clone()),
+        ("x · keyword", found(200, 0.4)),
+        ("x · hybrid", found(200, 0.45)),
+        ("y · vector", base.clone()),
+        ("y · keyword", found(200, 0.5)),
+        ("y · hybrid", noisy(&base, 0.02, 9)),
+        ("z · keyword", found(200, 0.3)),
+        ("z · hybrid", found(200, 0.75)),
+        ("alone · hybrid", found(200, 0.2)),
+    ];
+    let report = analysed(&cells);
+    let of = |hybrid: &str| verdict(&report).hybrid.iter().find(|verdict| verdict.hybrid == hybrid);
+    let (worse, same, better) = (of("x · hybrid").unwrap(), of("y · hybrid").unwrap(), of("z · hybrid").unwrap());
+    assert_eq!(
+        (worse.half.as_str(), same.half.as_str(), better.half.as_str()),
+        ("x · vector", "y · vector", "z · keyword")
+    );
+    assert!(worse.text.contains("worse than vector search, the better of its halves, by 0.150"), "{}", worse.text);
+    assert!(same.text.contains("cannot be told apart from vector search"), "{}", same.text);
+    assert!(
+        better.text.contains("better than keyword search, the only one of its halves that was tried"),
+        "{}",
+        better.text
+    );
+    assert!(of("alone · hybrid").is_none());
+    for verdict in [worse, same, better] {
+        note(&verdict.text);
+    }
+}
+
+#[test]
+fn made_up_and_few_questions_are_said() {
+    let mut report = report_of(&[("a", found(20, 0.5))]);
+    report.labels.synthetic = true;
+    analyse(&mut report);
+    let text = &verdict(&report).text;
+    assert!(text.contains("`synth`") && text.contains("fewer than 50"), "{text}");
+    assert!(text.starts_with("The only setting tried is `a`"), "{text}");
+    assert!(verdict(&report).minimum_detectable_effect > 0.1, "{text}");
+}
+
+#[test]
+fn fronts_are_of_what_was_measured() {
+    let mut report = report_of(&[("small", found(50, 0.4)), ("large", found(50, 0.8)), ("waste", found(50, 0.3))]);
+    for (cell, (bytes, tokens)) in report.cells.iter_mut().zip([(10, 300.0), (20, 100.0), (30, 400.0)]) {
+        cell.cost.bytes = bytes;
+        cell.values.insert("retrieved_tokens".to_owned(), vec![Some(tokens); 50]);
+    }
+    report.cells[0].cost.query_ms.p50 = 0.0;
+    let seconds = Spread { median: 1.0, min: 1.0, max: 1.0 };
+    report.cells[2].cost.index = Some(IndexCost { repeats: 3, seconds, ..IndexCost::default() });
+    analyse(&mut report);
+    let fronts: Vec<&[String]> = report.cells.iter().map(|cell: &Cell| cell.pareto.as_slice()).collect();
+    assert_eq!(fronts[0], ["bytes"]);
+    assert_eq!(fronts[1], ["retrieved_tokens", "bytes", "query_ms"]);
+    assert_eq!(fronts[2], ["index_seconds"], "the only one that was timed");
+}
+
+#[test]
+fn five_hundred_cells_can_be_told_apart_though_few_permutations_were_asked_for() {
+    let names: Vec<String> = (0..300).map(|at| format!("{at:03}")).collect();
+    let cells: Vec<(&str, Values)> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), noisy(&found(80, 0.2), 0.1, at as u8))).collect();
+    let mut report = report_of(&cells);
+    report.cells[7].values.insert(METRIC.to_owned(), found(80, 0.9));
+    report.scoring.permutations = 100;
+    report.scoring.resamples = 50;
+    analyse(&mut report);
+    assert_eq!(verdict(&report).best, "007");
+    assert_eq!(verdict(&report).not_separable, Vec::<String>::new());
+}
+
+#[test]
+fn cells_that_are_alike_are_seldom_told_apart() {
+    // The best is chosen by the same questions, so this is more often than 5 % (see the module).
+    const TRIES: u8 = 200;
+    let told = |cells: u8| {
+        let names: Vec<String> = (0..cells).map(|at| at.to_string()).collect();
+        let told = (0..TRIES).filter(|&seed| {
+            let mut next = dice(seed);
+            let mut values = || (0..80).map(|_| Some(next())).collect();
+            let cells: Vec<(&str, Values)> = names.iter().map(|name| (name.as_str(), values())).collect();
+            let mut report = report_of(&cells);
+            report.scoring.resamples = 1;
+            analyse(&mut report);
+            verdict(&report).not_separable.len() + 1 < names.len()
+        });
+        told.count() as f64 / f64::from(TRIES)
+    };
+    let (two, ten) = (told(2), told(10));
+    assert!(two <= 0.1 && ten <= 0.3, "{two} {ten}");
+    note(&format!("a cell was told from the best where all are alike: {two} with 2 cells, {ten} with 10"));
+}
+
+#[test]
+fn figures_have_the_digits_that_matter() {
+    let figures = [0.12345, -0.0001, 1.0, 12.34, 1234.5, -3.0].map(figure);
+    assert_eq!(figures, ["0.123", "0.000", "1.000", "12.3", "1234", "-3.000"].map(str::to_owned));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn neither_the_order_of_cells_nor_threads_matter(
+        values in prop::collection::vec(prop::collection::vec(prop::option::of(0.0..=1.0f64), 12), 1..7),
+        turn in 0..7usize
+    ) {
+        let names: Vec<String> =
+            (0..values.len()).map(|at| format!("b{} · {}", at / 3, ["vector", "keyword", "hybrid"][at % 3])).collect();
+        let mut cells: Vec<(&str, Values)> = names.iter().map(String::as_str).zip(values).collect();
+        let one = analysed(&cells);
+        let middle = turn % cells.len();
+        cells.rotate_left(middle);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let other = pool.install(|| analysed(&cells));
+        prop_assert_eq!(&one.verdict, &other.verdict);
+        for cell in &one.cells {
+            prop_assert_eq!(Some(cell), other.cell(&cell.id));
+        }
+        if let Some(verdict) = &one.verdict {
+            let best = one.cell(&verdict.best).unwrap().metrics[METRIC].mean;
+            prop_assert!(one.cells.iter().filter_map(|cell| cell.metrics.get(METRIC)).all(|other| other.mean <= best + 1e-9));
+            let named = verdict.not_separable.iter().chain([&verdict.best]);
+            prop_assert!(named.clone().any(|id| *id == verdict.cheapest));
+        }
+    }
+}
