@@ -66,7 +66,8 @@ fn fetched() -> Option<Browser> {
 /// What the driver saw of a page.
 fn drive(browser: &Browser, page: &Path, folder: &Path) -> Value {
     let mut command = script("drive.mjs");
-    command.args([&browser.program, page, folder]);
+    let profile = TempDir::new().unwrap();
+    command.args([browser.program.as_path(), profile.path(), page, folder]);
     if let Some(own) = &browser.own {
         command.env("LD_LIBRARY_PATH", own.join("lib")).env("FONTCONFIG_PATH", own);
     }

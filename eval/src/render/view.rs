@@ -48,12 +48,13 @@ impl<'r> View<'r> {
     }
 
     pub(super) fn summary(&self, cell: &Cell) -> Option<Summary> {
-        cell.metrics.get(self.primary()).copied()
+        let finite = |s: &Summary| [s.mean, s.lo, s.hi].iter().all(|value| value.is_finite());
+        cell.metrics.get(self.primary()).copied().filter(finite)
     }
 
     /// Mean of the metric that decides.
     pub(super) fn quality(&self, cell: &Cell) -> Option<f64> {
-        self.summary(cell).map(|summary| summary.mean).filter(|mean| mean.is_finite())
+        self.summary(cell).map(|summary| summary.mean)
     }
 
     /// A mean of the metric that decides, as text.
@@ -120,12 +121,12 @@ pub(super) fn number(metric: Option<&Metric>, value: f64) -> String {
 
 /// `0.812`.
 pub(super) fn share(value: f64) -> String {
-    minus(format!("{value:.3}"))
+    decimals(value, 3)
 }
 
 /// `+0.012` or `−0.012`.
 pub(super) fn difference(value: f64) -> String {
-    minus(format!("{value:+.3}"))
+    if value.is_finite() { minus(format!("{value:+.3}")) } else { NONE.to_owned() }
 }
 
 /// `81 %`, of a share.
@@ -136,11 +137,8 @@ pub(super) fn percent(value: f64) -> String {
 
 /// `12,400`; with a decimal below 10 that is not whole.
 pub(super) fn count(value: f64) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    if value.abs() < 10.0 && value.fract() != 0.0 {
-        return minus(format!("{value:.1}"));
+    if value.abs() < 10.0 && value.fract() != 0.0 || !value.is_finite() {
+        return decimals(value, 1);
     }
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
@@ -168,7 +166,7 @@ pub(super) fn significant(value: f64) -> String {
         v if v >= 0.01 => 3,
         _ => 4,
     };
-    minus(format!("{value:.digits$}"))
+    decimals(value, digits)
 }
 
 /// Bytes in units of a thousand: `4.12 MB`.
@@ -177,6 +175,13 @@ pub(super) fn bytes(value: u64) -> String {
     let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let found = scales.iter().find(|(scale, _)| value as f64 >= *scale);
     found.map_or_else(|| format!("{value} B"), |(scale, unit)| format!("{} {unit}", significant(value as f64 / scale)))
+}
+
+/// What stands for a number that there is not.
+const NONE: &str = "–";
+
+fn decimals(value: f64, digits: usize) -> String {
+    if value.is_finite() { minus(format!("{value:.digits$}")) } else { NONE.to_owned() }
 }
 
 /// A sign that is as wide as the plus.

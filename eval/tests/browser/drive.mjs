@@ -1,18 +1,18 @@
 // Opens a page in headless Chromium as people would, and says on standard output what it saw, as JSON.
 //
-//     node drive.mjs BROWSER PAGE FOLDER
+//     node drive.mjs BROWSER PROFILE PAGE FOLDER
 //
 // Chromium is spoken to over a pipe (its --remote-debugging-pipe), so nothing needs a port or a library. Every
-// request that the page makes is written down before it is let go. Screenshots go to FOLDER.
+// request that the page makes is written down before it is let go. Screenshots go to FOLDER, and what the browser itself
+// keeps to PROFILE.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [browser, page, folder] = process.argv.slice(2);
+const [browser, profile, page, folder] = process.argv.slice(2);
 const url = pathToFileURL(page).href;
-const profile = mkdtempSync(join(tmpdir(), 'chunkmill-browser-'));
 const flags = [
   '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-quic', '--disable-dev-shm-usage', '--hide-scrollbars',
@@ -165,8 +165,8 @@ for (const width of [1400, 360]) {
 }
 result.using = await visit({ width: 1400, height: 900, dark: false, script: true, look: using });
 done = true;
-await ask('Browser.close').catch(() => {});
-child.kill();
-rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+const ended = once(child, 'exit');
+ask('Browser.close').catch(() => {});
+await ended;
 console.log(JSON.stringify(result));
 process.exit(0);
