@@ -1,4 +1,7 @@
-//! From a run's records to its report: scoring, costs, and the texts of the questions that went worst.
+//! From a run's records to its report: scoring, costs, the texts of the questions that went worst, and
+//! files for programs that score runs themselves.
+
+mod trec;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +15,8 @@ use crate::labels::{Query, SYNTHETIC};
 use crate::metrics::Evidence;
 use crate::record::{Answer, Record};
 use crate::report::{
-    Cell, Cost, EvidenceText, FORMAT_VERSION, LabelsRecord, Percentiles, QueryRecord, Report, RetrievedText, Scoring,
-    TextPiece, WorstQuery,
+    Cell, Cost, EvidenceCounts, EvidenceText, FORMAT_VERSION, LabelsRecord, Percentiles, QueryRecord, Report,
+    RetrievedText, Scoring, TextPiece, WorstQuery,
 };
 use crate::score::{Chunks, Judge, Scored, ScoringOptions, score};
 use crate::sweep::{Labelled, Run, RunCell};
@@ -27,77 +30,101 @@ const SHOWN: usize = 5;
 /// Bytes of text without evidence that are shown at each end of a stretch.
 const CONTEXT: usize = 240;
 
-/// Scores the records of a run.
-///
-/// # Errors
-/// [`Error::Setting`] if labels or corpus are no longer what the run was made with, or if no record is there.
-pub fn assemble(folder: &Path, run: &Run, labelled: &Labelled) -> Result<Report> {
-    let wrong = |problem: &str| Error::Setting {
-        origin: folder.display().to_string(),
-        problem: problem.to_owned(),
-        help: "run the sweep again".to_owned(),
-    };
-    if run.hashes != labelled.hashes {
-        return Err(wrong("its questions or documents have changed since the sweep"));
-    }
-    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
-    let records: Vec<Option<Record>> =
-        run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
-    let missing = records.iter().filter(|record| record.is_none()).count();
-    if missing > 0 {
-        return Err(wrong(&format!("{missing} of its {} datasets have no record yet", records.len())));
-    }
-    let records: Vec<Record> = records.into_iter().flatten().collect();
-    let chunks: Vec<Chunks> =
-        records.par_iter().map(|record| Chunks::new(&judge, &record.documents, &record.chunks)).collect();
-    let omegas: Vec<Vec<Option<f64>>> =
-        chunks.par_iter().map(|chunks| chunks.precision_omega(&judge, &run.scoring)).collect();
-    let cell = |cell: &RunCell| {
-        let record = &records[cell.build];
-        let (mut values, evidence) =
-            score(&judge, &chunks[cell.build], &record.variants[cell.variant].answers, cell.k, &run.scoring);
-        values.insert("precision_omega".to_owned(), omegas[cell.build].clone());
-        for values in values.values_mut().flatten().flatten() {
-            *values = rounded(*values);
-        }
-        values.retain(|_, values| values.iter().any(Option::is_some));
-        Cell { values, evidence, ..describe(run, cell, record) }
-    };
-    let cells = run.cells.par_iter().map(cell).collect();
-    let query = |at: usize| {
-        let Query { id, text, tags, .. } = &labelled.labels.queries[at];
-        QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone() }
-    };
-    let mut report = Report {
-        format_version: FORMAT_VERSION,
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        created: run.started.clone(),
-        command: run.command.clone(),
-        environment: run.environment.clone(),
-        labels: labels(labelled, &judge),
-        scoring: scoring(&run.scoring, run),
-        metrics: run.scoring.metrics(),
-        queries: judge.queries().map(query).collect(),
-        cells,
-        left_out: run.left_out.clone(),
-        verdict: None,
-        worst: Vec::new(),
-    };
-    report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
-    analyse(&mut report);
-    let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
-    if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
-        let found = Found {
-            labelled,
-            judge: &judge,
-            chunks: &chunks[best.build],
-            record: &records[best.build],
-            answers: &records[best.build].variants[best.variant].answers,
-            k: best.k,
+/// A run with everything that was measured of it.
+#[derive(Debug)]
+pub struct Measured {
+    run: Run,
+    labelled: Labelled,
+    judge: Judge,
+    /// Of each build of the run.
+    records: Vec<Record>,
+    /// The same in the terms of the judge.
+    chunks: Vec<Chunks>,
+}
+
+impl Measured {
+    /// Reads the records of a run.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if labels or corpus are no longer what the run was made with, or a record is not there.
+    pub fn read(folder: &Path, run: Run, labelled: Labelled) -> Result<Self> {
+        let wrong = |problem: &str| Error::Setting {
+            origin: folder.display().to_string(),
+            problem: problem.to_owned(),
+            help: "run the sweep again".to_owned(),
         };
-        report.worst = found.worst(&report, best);
+        if run.hashes != labelled.hashes {
+            return Err(wrong("its questions or documents have changed since the sweep"));
+        }
+        let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
+        let records: Vec<Option<Record>> =
+            run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
+        let missing = records.iter().filter(|record| record.is_none()).count();
+        if missing > 0 {
+            return Err(wrong(&format!("{missing} of its {} datasets have no record yet", records.len())));
+        }
+        let records: Vec<Record> = records.into_iter().flatten().collect();
+        let chunks = records.par_iter().map(|record| Chunks::new(&judge, &record.documents, &record.chunks)).collect();
+        Ok(Self { run, labelled, judge, records, chunks })
     }
-    Ok(report)
+
+    /// Scores the run.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let Self { run, labelled, judge, records, chunks } = self;
+        let omegas: Vec<Vec<Option<f64>>> =
+            chunks.par_iter().map(|chunks| chunks.precision_omega(judge, &run.scoring)).collect();
+        let cell = |cell: &RunCell| {
+            let record = &records[cell.build];
+            let answers = &record.variants[cell.variant].answers;
+            let (mut values, evidence) = score(judge, &chunks[cell.build], answers, cell.k, &run.scoring);
+            values.insert("precision_omega".to_owned(), omegas[cell.build].clone());
+            for value in values.values_mut().flatten().flatten() {
+                *value = rounded(*value);
+            }
+            values.retain(|_, values| values.iter().any(Option::is_some));
+            Cell { values, evidence, ..describe(run, cell, record) }
+        };
+        let cells = run.cells.par_iter().map(cell).collect();
+        let query = |at: usize| {
+            let Query { id, text, tags, .. } = &labelled.labels.queries[at];
+            QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone() }
+        };
+        let mut report = Report {
+            format_version: FORMAT_VERSION,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            created: run.started.clone(),
+            command: run.command.clone(),
+            environment: run.environment.clone(),
+            labels: labels(labelled, judge),
+            scoring: scoring(&run.scoring, run),
+            metrics: run.scoring.metrics(),
+            queries: judge.queries().map(query).collect(),
+            cells,
+            left_out: run.left_out.clone(),
+            verdict: None,
+            worst: Vec::new(),
+        };
+        report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
+        analyse(&mut report);
+        let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
+        if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
+            report.worst = self.found(best).worst(&report, best);
+        }
+        report
+    }
+
+    /// What a cell found.
+    fn found(&self, cell: &RunCell) -> Found<'_> {
+        Found {
+            labelled: &self.labelled,
+            judge: &self.judge,
+            chunks: &self.chunks[cell.build],
+            record: &self.records[cell.build],
+            answers: &self.records[cell.build].variants[cell.variant].answers,
+            k: cell.k,
+        }
+    }
 }
 
 /// To six digits after the point: enough for any comparison, and a third of the bytes.
@@ -161,7 +188,7 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
         chunks: dataset.chunks,
         metrics: BTreeMap::new(),
         values: BTreeMap::new(),
-        evidence: Default::default(),
+        evidence: EvidenceCounts::default(),
         cost: Cost {
             documents: dataset.documents,
             quarantined: dataset.quarantined,
@@ -199,7 +226,7 @@ fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
     format!("{}\n", tables.join("\n\n").trim())
 }
 
-/// What the best cell found.
+/// What a cell found.
 struct Found<'a> {
     labelled: &'a Labelled,
     judge: &'a Judge,
@@ -276,7 +303,7 @@ fn name(state: Evidence) -> &'static str {
 
 /// The line of a byte, from 1.
 fn line(text: &str, byte: usize) -> usize {
-    text.as_bytes()[..byte.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+    text.get(..byte).unwrap_or(text).matches('\n').count() + 1
 }
 
 /// A chunk's text, cut at the ends of the evidence in it; what is not evidence is shortened.

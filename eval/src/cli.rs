@@ -30,8 +30,10 @@ enum Command {
     Import(import::Format),
     /// Measure every setting of a grid against labels
     Sweep(sweep::Args),
-    /// Score a run again and write its report
+    /// Score a run again and show what came of it: an HTML page, JSON, Markdown, CSV, XML for CI, TREC
     Report(report::Args),
+    /// Print the JSON Schema of report.json
+    Schema,
     /// One measured step of a sweep, in a process of its own
     #[command(hide = true)]
     Work,
@@ -51,6 +53,7 @@ pub fn main() -> u8 {
         Command::Import(format) => import::run(&format),
         Command::Sweep(args) => sweep::run(args),
         Command::Report(args) => report::run(&args),
+        Command::Schema => report::schema(),
         Command::Work => work::serve().map(|()| exit::DONE),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),

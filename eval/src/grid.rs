@@ -135,19 +135,28 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
     })?;
     file.scoring.check(name)?;
     let base = flags.or(file.defaults);
-    let mut planner = Planner { name, base, plan: Plan {
-        builds: Vec::new(),
-        cells: Vec::new(),
-        left_out: Vec::new(),
-        scoring: file.scoring,
-        timing: file.timing,
-    }, by_key: HashMap::new(), known: HashSet::new() };
+    let mut planner = Planner {
+        name,
+        base,
+        plan: Plan {
+            builds: Vec::new(),
+            cells: Vec::new(),
+            left_out: Vec::new(),
+            scoring: file.scoring,
+            timing: file.timing,
+        },
+        by_key: HashMap::new(),
+        known: HashSet::new(),
+    };
     for (at, table) in (1..).zip(&file.grid) {
         planner.add(&Grid::new(table, &format!("{name}: grid {at}"))?)?;
     }
     let plan = planner.plan;
     if plan.cells.is_empty() {
-        let first = plan.left_out.first().map_or_else(|| "there is no [[grid]]".to_owned(), |cell| format!("{}: {}", cell.id, cell.reason));
+        let first = plan
+            .left_out
+            .first()
+            .map_or_else(|| "there is no [[grid]]".to_owned(), |cell| format!("{}: {}", cell.id, cell.reason));
         return Err(setting(name, &format!("has no cell that can be run; {first}"), "mend the settings"));
     }
     Ok(plan)
@@ -201,9 +210,11 @@ impl Grid {
                 "name" if !is_list => grid.name = values.into_iter().next(),
                 "k" => {
                     let k = |value: &String| value.parse().ok().filter(|&k: &usize| k > 0);
-                    grid.ks = values.iter().map(k).collect::<Option<_>>().ok_or_else(|| {
-                        wrong("`k` is not a number of chunks", "write k = [5, 10]")
-                    })?;
+                    grid.ks = values
+                        .iter()
+                        .map(k)
+                        .collect::<Option<_>>()
+                        .ok_or_else(|| wrong("`k` is not a number of chunks", "write k = [5, 10]"))?;
                 }
                 _ => {
                     let scope = scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known()))?;
@@ -265,7 +276,8 @@ struct Planner<'n> {
 
 impl Planner<'_> {
     fn add(&mut self, grid: &Grid) -> Result<()> {
-        let (search, dataset): (Vec<&Axis>, Vec<&Axis>) = grid.axes.iter().partition(|axis| axis.scope == Scope::Search);
+        let (search, dataset): (Vec<&Axis>, Vec<&Axis>) =
+            grid.axes.iter().partition(|axis| axis.scope == Scope::Search);
         let variants = self.variants(&combinations(&search, self.name)?)?;
         for values in combinations(&dataset, self.name)? {
             let (name, options) = self.dataset(grid, &values)?;
@@ -341,7 +353,14 @@ impl Planner<'_> {
         Ok(variants)
     }
 
-    fn add_build(&mut self, name: String, options: Options, config: &Config, variants: &[Variant], ks: &[usize]) -> Result<()> {
+    fn add_build(
+        &mut self,
+        name: String,
+        options: Options,
+        config: &Config,
+        variants: &[Variant],
+        ks: &[usize],
+    ) -> Result<()> {
         let key = key(&options, config);
         let build = match self.by_key.get(&key) {
             Some(&build) => build,

@@ -10,6 +10,7 @@
 //! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
+//! | [`trec`] | How are runs and judgements written for other programs? |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
 //! | [`record`] | What was measured of one dataset? → a file of the run |
 //! | [`score`] | What is each answer of a setting worth? |
@@ -21,6 +22,7 @@
 //! | [`assemble`] | How do a run's records become its report? |
 //! | [`change`] | What differs between two runs, question by question? |
 //! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
+//! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -40,6 +42,8 @@ pub mod import;
 
 pub mod metrics;
 
+pub mod trec;
+
 pub mod report;
 
 pub mod record;
@@ -57,5 +61,7 @@ pub mod assemble;
 
 pub mod change;
 pub mod gate;
+
+pub mod render;
 
 pub mod cli;

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,7 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const FILE: &str = "report.json";
 
 /// What a sweep found out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`FORMAT_VERSION`].
     pub format_version: u32,
@@ -50,7 +51,7 @@ pub struct Report {
 }
 
 /// The machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// `linux`, `macos`, …
     pub os: String,
@@ -65,7 +66,7 @@ pub struct Environment {
 }
 
 /// The set of labels.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabelsRecord {
     /// Name of its folder.
     pub name: String,
@@ -90,7 +91,7 @@ pub struct LabelsRecord {
 }
 
 /// How answers are scored and compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scoring {
     /// Name of the metric that decides.
     pub primary: String,
@@ -111,7 +112,7 @@ pub struct Scoring {
 }
 
 /// What a metric is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Its name in [`Cell::metrics`].
     pub name: String,
@@ -124,7 +125,7 @@ pub struct Metric {
 }
 
 /// A question that was scored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryRecord {
     /// Its id.
     pub id: String,
@@ -135,7 +136,7 @@ pub struct QueryRecord {
 }
 
 /// One setting: how documents are chunked, how they are searched, and how many chunks are taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Unique in the run, and the same in other runs of the same sweep file: `recursive max=400, vector, k=5`.
     pub id: String,
@@ -175,7 +176,7 @@ pub struct Cell {
 }
 
 /// A mean over questions with its uncertainty.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
@@ -188,7 +189,7 @@ pub struct Summary {
 }
 
 /// What became of the references that could be scored, at k.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceCounts {
     /// One retrieved chunk holds all of it.
     pub whole: usize,
@@ -201,7 +202,7 @@ pub struct EvidenceCounts {
 }
 
 /// What a cell costs. Everything but the last two is the same for cells of one build.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Documents indexed.
     pub documents: u64,
@@ -232,7 +233,7 @@ pub struct Cost {
 }
 
 /// Repeated timings of the job.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexCost {
     /// How often it was run.
     pub repeats: usize,
@@ -245,7 +246,7 @@ pub struct IndexCost {
 }
 
 /// Of repeated measurements.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The middle one.
     pub median: f64,
@@ -256,7 +257,7 @@ pub struct Spread {
 }
 
 /// Of many measurements.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Median.
     pub p50: f64,
@@ -267,7 +268,7 @@ pub struct Percentiles {
 }
 
 /// A paired comparison of one cell with another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Mean of this cell's values less the other's, over the questions that both have.
     pub difference: f64,
@@ -284,7 +285,7 @@ pub struct Comparison {
 }
 
 /// A setting that was not tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// What it would have been called.
     pub id: String,
@@ -293,7 +294,7 @@ pub struct LeftOut {
 }
 
 /// What follows from the cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The answer in a few sentences: which settings, how good, how sure.
     pub text: String,
@@ -313,7 +314,7 @@ pub struct Verdict {
 }
 
 /// Fused retrieval beside the better of its halves, over the same dataset and k.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HybridVerdict {
     /// Cell by fused retrieval.
     pub hybrid: String,
@@ -326,7 +327,7 @@ pub struct HybridVerdict {
 }
 
 /// A question that was answered badly, with what was retrieved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorstQuery {
     /// Position in [`Report::queries`].
     pub query: usize,
@@ -339,7 +340,7 @@ pub struct WorstQuery {
 }
 
 /// A reference with its text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceText {
     /// Document.
     pub doc_id: String,
@@ -354,7 +355,7 @@ pub struct EvidenceText {
 }
 
 /// A chunk that was retrieved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrievedText {
     /// Rank, from 1.
     pub rank: usize,
@@ -367,7 +368,7 @@ pub struct RetrievedText {
 }
 
 /// A stretch of text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TextPiece {
     /// The text.
     pub text: String,

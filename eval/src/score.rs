@@ -115,7 +115,11 @@ impl ScoringOptions {
         if !self.metrics().iter().any(|metric| metric.name == primary && metric.higher_is_better) {
             let names: Vec<String> =
                 self.metrics().into_iter().filter(|metric| metric.higher_is_better).map(|metric| metric.name).collect();
-            return wrong("primary", &format!("there is no metric `{primary}`"), &format!("one of: {}", names.join(", ")));
+            return wrong(
+                "primary",
+                &format!("there is no metric `{primary}`"),
+                &format!("one of: {}", names.join(", ")),
+            );
         }
         Ok(())
     }
@@ -136,10 +140,18 @@ impl ScoringOptions {
     /// The coverage rule in words.
     #[must_use]
     pub fn describe_coverage(&self) -> String {
-        let share = if self.share < 1.0 { format!("{:.0} % of its text", 100.0 * self.share) } else { "all of its text".to_owned() };
+        let share = if self.share < 1.0 {
+            format!("{:.0} % of its text", 100.0 * self.share)
+        } else {
+            "all of its text".to_owned()
+        };
         match self.coverage {
-            CoverageRule::Together => format!("a reference is found at the rank where the chunks so far together hold {share}, white space aside"),
-            CoverageRule::One => format!("a reference is found by the first chunk that alone holds {share}, white space aside"),
+            CoverageRule::Together => format!(
+                "a reference is found at the rank where the chunks so far together hold {share}, white space aside"
+            ),
+            CoverageRule::One => {
+                format!("a reference is found by the first chunk that alone holds {share}, white space aside")
+            }
         }
     }
 
@@ -176,21 +188,51 @@ impl ScoringOptions {
         });
         let others = [
             ("span_recall", "recall of text", "share of the evidence's text in the k best chunks", true),
-            ("span_precision", "precision of text", "share of the k best chunks' text that is evidence; overlap counts each time", true),
+            (
+                "span_precision",
+                "precision of text",
+                "share of the k best chunks' text that is evidence; overlap counts each time",
+                true,
+            ),
             ("span_iou", "IoU of text", "text that is evidence and retrieved over text that is either", true),
-            ("precision_omega", "precision Ω", "precision of text if exactly the chunks that hold evidence were retrieved", true),
+            (
+                "precision_omega",
+                "precision Ω",
+                "precision of text if exactly the chunks that hold evidence were retrieved",
+                true,
+            ),
             ("recall_at_k", "recall@k", "share of the references that are found in the k best chunks", true),
-            ("precision_at_k", "precision@k", "share of the k best chunks that bring a reference none before them brought", true),
+            (
+                "precision_at_k",
+                "precision@k",
+                "share of the k best chunks that bring a reference none before them brought",
+                true,
+            ),
             ("hit_at_k", "hit@k", "whether any reference is found in the k best chunks", true),
             ("ndcg_at_10", "nDCG@10", "how early references are found, by grade, in the best 10 chunks", true),
-            ("mrr_at_10", "MRR@10", "one over the rank at which the first reference is found, in the best 10 chunks", true),
+            (
+                "mrr_at_10",
+                "MRR@10",
+                "one over the rank at which the first reference is found, in the best 10 chunks",
+                true,
+            ),
             ("map_at_10", "MAP@10", "mean of the precision at the rank of each reference, in the best 10 chunks", true),
-            ("doc_ndcg_at_10", "documents: nDCG@10", "how early relevant documents come, ranked by their best chunk", true),
+            (
+                "doc_ndcg_at_10",
+                "documents: nDCG@10",
+                "how early relevant documents come, ranked by their best chunk",
+                true,
+            ),
             ("doc_mrr_at_10", "documents: MRR@10", "one over the rank of the first relevant document", true),
             ("doc_recall_at_10", "documents: recall@10", "share of the relevant documents among the best 10", true),
             ("doc_recall_at_100", "documents: recall@100", "share of the relevant documents among the best 100", true),
             ("retrieved_tokens", "tokens read", "tokens of the k best chunks, which the reader gets", false),
-            ("whole_document_tokens", "tokens of whole documents", "tokens of the documents that the k best chunks are of, had they been handed over whole", false),
+            (
+                "whole_document_tokens",
+                "tokens of whole documents",
+                "tokens of the documents that the k best chunks are of, had they been handed over whole",
+                false,
+            ),
         ];
         budgets.chain(others.map(|(name, title, meaning, higher)| metric(name, title, meaning, higher))).collect()
     }
@@ -296,6 +338,16 @@ impl Judge {
         self.tokens.iter().sum()
     }
 
+    /// The documents that answer the `at`-th question that can be scored, with their grades, by id.
+    #[must_use]
+    pub fn relevant_documents(&self, at: usize) -> Vec<(&str, f64)> {
+        let judged = self.questions[at].judged.iter();
+        let mut relevant: Vec<(&str, f64)> =
+            judged.map(|(&doc, &grade)| (self.documents[doc].as_str(), grade)).collect();
+        relevant.sort_by_key(|&(id, _)| id);
+        relevant
+    }
+
     /// Positions in the set of the questions that can be scored.
     pub fn queries(&self) -> impl Iterator<Item = usize> {
         self.questions.iter().map(|question| question.query)
@@ -318,8 +370,7 @@ impl Chunks {
     /// could be wanted.
     #[must_use]
     pub fn new(judge: &Judge, documents: &[String], places: &[ChunkPlace]) -> Self {
-        let numbers: Vec<Option<usize>> =
-            documents.iter().map(|id| judge.documents.binary_search(id).ok()).collect();
+        let numbers: Vec<Option<usize>> = documents.iter().map(|id| judge.documents.binary_search(id).ok()).collect();
         let mut of = vec![Vec::new(); judge.documents.len()];
         let span = |place: &ChunkPlace| {
             let Some(doc) = numbers[place.doc] else { return Span::new(usize::MAX, place.start..place.end) };
@@ -336,6 +387,23 @@ impl Chunks {
     fn around(&self, question: &Question) -> Vec<Span> {
         let documents: BTreeSet<usize> = question.wanted.iter().map(|span| span.doc).collect();
         documents.iter().flat_map(|&doc| self.of[doc].iter().copied()).collect()
+    }
+
+    /// The chunks that by themselves answer the `at`-th question that can be scored, with their grades: those that
+    /// hold at least half of a reference's text, or of whose text at least half is a reference's.
+    #[must_use]
+    pub fn relevant(&self, judge: &Judge, at: usize) -> Vec<(usize, f64)> {
+        let question = &judge.questions[at];
+        let documents: BTreeSet<usize> = question.wanted.iter().map(|span| span.doc).collect();
+        let rows = self.spans.iter().enumerate().filter(|(_, span)| documents.contains(&span.doc));
+        let grade = |(row, span): (usize, &Span)| {
+            let answers = question.targets.iter().filter(|target| {
+                let shared = target.text.within(span);
+                shared > 0 && (2 * shared >= target.text.size() || 2 * shared >= span.size())
+            });
+            answers.map(|target| target.grade).reduce(f64::max).map(|grade| (row, grade))
+        };
+        rows.filter_map(grade).collect()
     }
 
     /// Share of the references that some chunks hold in full, and of those that one chunk holds.

@@ -158,6 +158,12 @@ impl Run {
         }
     }
 
+    /// Whether there is a run in a folder.
+    #[must_use]
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(FILE).is_file()
+    }
+
     /// Reads the plan of the run in a folder.
     ///
     /// # Errors
@@ -356,7 +362,8 @@ fn environment() -> Environment {
         let line = text.lines().find(|line| line.starts_with(key))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
-    let memory = value("/proc/meminfo", "MemTotal").and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
+    let memory =
+        value("/proc/meminfo", "MemTotal").and_then(|text| text.trim_end_matches("kB").trim().parse::<u64>().ok());
     Environment {
         os: std::env::consts::OS.to_owned(),
         arch: std::env::consts::ARCH.to_owned(),

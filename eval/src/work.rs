@@ -184,9 +184,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     let config = ready(options)?;
     let started = Instant::now();
     let counter = match config.spec.unit() {
-        Unit::Model => {
-            Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?)
-        }
+        Unit::Model => Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?),
         _ => None,
     };
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
@@ -195,8 +193,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     let prepared: Vec<_> =
         found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
     let seconds = started.elapsed().as_secs_f64();
-    let mut chunked =
-        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: peak_rss() };
+    let mut chunked = Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: peak_rss() };
     let mut texts = HashSet::new();
     for prepared in prepared.into_iter().flatten() {
         let doc = chunked.documents.len();
@@ -347,19 +344,19 @@ fn ranked_documents<'s>(
 
 /// Where every chunk of a dataset stands, by row, and the ids of the documents.
 fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
-    const COLUMNS: [&str; 7] =
-        ["doc_id", "content", "start_byte", "end_byte", "n_tokens", "prefix_len", "has_overlap"];
+    const COLUMNS: [&str; 7] = ["doc_id", "content", "start_byte", "end_byte", "n_tokens", "prefix_len", "has_overlap"];
     let mut documents: Vec<String> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut chunks = Vec::new();
     for file in dataset.files(Table::Chunks) {
         for batch in dataset.read(file, &COLUMNS, None)? {
             let batch = batch?;
-            let column = |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column `{name}`"));
-            let [ids, contents] = ["doc_id", "content"].map(|name| column(name).map(|column| column.as_string::<i32>()));
+            let column =
+                |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column `{name}`"));
+            let [ids, contents] = ["doc_id", "content"].map(|name| column(name).map(AsArray::as_string::<i32>));
             let numbers_of = ["start_byte", "end_byte", "n_tokens", "prefix_len"];
             let [start, end, tokens, prefix] =
-                numbers_of.map(|name| column(name).map(|column| column.as_primitive::<Int64Type>()));
+                numbers_of.map(|name| column(name).map(AsArray::as_primitive::<Int64Type>));
             let (ids, contents, start, end, tokens, prefix) = (ids?, contents?, start?, end?, tokens?, prefix?);
             let overlaps = column("has_overlap")?.as_boolean();
             for at in 0..batch.num_rows() {

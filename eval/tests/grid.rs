@@ -30,13 +30,16 @@ fn every_combination_is_a_cell() {
     );
     assert_eq!(plan.builds.len(), 4);
     assert_eq!(plan.cells.len(), 16);
-    assert_eq!(ids(&plan)[..5], [
-        "recursive max=100, vector, k=3",
-        "recursive max=100, vector, k=5",
-        "recursive max=100, keyword, k=3",
-        "recursive max=100, keyword, k=5",
-        "recursive max=200, vector, k=3",
-    ]);
+    assert_eq!(
+        ids(&plan)[..5],
+        [
+            "recursive max=100, vector, k=3",
+            "recursive max=100, vector, k=5",
+            "recursive max=100, keyword, k=3",
+            "recursive max=100, keyword, k=5",
+            "recursive max=200, vector, k=3",
+        ]
+    );
     assert!(plan.left_out.is_empty());
 }
 
@@ -49,12 +52,10 @@ fn vector_keyword_and_hybrid_are_tried_unless_modes_are_named() {
 #[test]
 fn fused_search_brings_its_halves_once() {
     let plan = plan("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = [20, 60]\n");
-    assert_eq!(ids(&plan), [
-        "ragdocs, vector, k=5",
-        "ragdocs, keyword, k=5",
-        "ragdocs, hybrid, k=5",
-        "ragdocs, hybrid rrf_k=60, k=5",
-    ]);
+    assert_eq!(
+        ids(&plan),
+        ["ragdocs, vector, k=5", "ragdocs, keyword, k=5", "ragdocs, hybrid, k=5", "ragdocs, hybrid rrf_k=60, k=5",]
+    );
 }
 
 #[test]
@@ -82,7 +83,8 @@ fn equal_cells_are_merged_into_the_first() {
 
 #[test]
 fn flags_go_over_defaults_and_grids_over_both() {
-    let flags = Options::parse("[embedding]\nembedder = 'fake'\n[chunking]\nheading_context = true\n", "flags").unwrap();
+    let flags =
+        Options::parse("[embedding]\nembedder = 'fake'\n[chunking]\nheading_context = true\n", "flags").unwrap();
     let text = "[defaults.embedding]\nembedder = 'cpu'\nmodel = 'm'\n[[grid]]\nstrategy = 'recursive'\nheading_context = [false, true]\n";
     let plan = parse(text, "sweep.toml", flags).unwrap();
     let contexts: Vec<Option<bool>> = plan.builds.iter().map(|build| build.options.chunking.heading_context).collect();
@@ -95,7 +97,9 @@ fn flags_go_over_defaults_and_grids_over_both() {
 
 #[test]
 fn a_preset_of_a_grid_is_not_mixed_with_sizes_of_the_defaults() {
-    let plan = plan("[defaults.chunking]\nmax = 77\nheading_context = true\n[[grid]]\npreset = 'recursive'\nmode = 'vector'\n");
+    let plan = plan(
+        "[defaults.chunking]\nmax = 77\nheading_context = true\n[[grid]]\npreset = 'recursive'\nmode = 'vector'\n",
+    );
     let config = plan.builds[0].options.clone().resolve().unwrap();
     assert_eq!(config.spec.max(), 400);
     assert_eq!(plan.builds[0].options.chunking.heading_context, Some(true));
@@ -135,7 +139,9 @@ fn two_different_cells_cannot_have_one_name() {
 fn a_grid_that_explodes_is_refused_before_it_is_made() {
     let list: Vec<String> = (1..200).map(|n| n.to_string()).collect();
     let list = list.join(",");
-    let text = format!("[[grid]]\nstrategy = 'recursive'\nmax = [{list}]\nmin = [{list}]\noverlap = [{list}]\ntarget = [{list}]\n");
+    let text = format!(
+        "[[grid]]\nstrategy = 'recursive'\nmax = [{list}]\nmin = [{list}]\noverlap = [{list}]\ntarget = [{list}]\n"
+    );
     assert!(error(&text).contains("more than 20000 cells"));
 }
 

@@ -47,8 +47,7 @@ fn outcome(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize)
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked).unwrap();
     assert_eq!(Vec::from_iter(judge.queries()), [0, 1, 2], "the last question's evidence is gone");
     let chunks = Chunks::new(&judge, &["b.md".to_owned(), "a.md".to_owned()], places);
-    let answer =
-        Answer { rows: rows.to_vec(), scores: vec![0.0; rows.len()], documents: documents.to_vec() };
+    let answer = Answer { rows: rows.to_vec(), scores: vec![0.0; rows.len()], documents: documents.to_vec() };
     let options = ScoringOptions { budgets: vec![10, 25], ..ScoringOptions::default() };
     let (values, evidence) = score(&judge, &chunks, &vec![answer; 4], k, &options);
     Outcome { values, evidence, omega: chunks.precision_omega(&judge, &options) }

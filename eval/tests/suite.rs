@@ -9,8 +9,10 @@
 )]
 
 mod analysis;
+mod browser;
 mod chroma;
 mod common;
+mod example;
 mod gate;
 mod grid;
 mod import;
@@ -20,6 +22,7 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod render;
 mod score;
 mod stats;
 mod sweep;

@@ -67,7 +67,12 @@ fn a_sweep_measures_every_cell() {
             let summary = cell.metrics[&metric.name];
             assert!(summary.lo <= summary.mean && summary.mean <= summary.hi, "{} {}", cell.id, metric.name);
             if metric.higher_is_better {
-                assert!(values.iter().flatten().all(|value| (0.0..=1.0).contains(value)), "{} {}", cell.id, metric.name);
+                assert!(
+                    values.iter().flatten().all(|value| (0.0..=1.0).contains(value)),
+                    "{} {}",
+                    cell.id,
+                    metric.name
+                );
             }
         }
         let evidence = cell.evidence;
@@ -157,7 +162,8 @@ fn what_changed_is_measured_again_and_never_mixed() {
     fs::create_dir_all(set.join("corpus")).unwrap();
     fs::write(set.join("corpus/a.md"), text).unwrap();
     fs::write(set.join("queries.jsonl"), queries).unwrap();
-    let sweep_text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = ['recursive', 'ragdocs']\nmode = 'vector'\n";
+    let sweep_text =
+        "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = ['recursive', 'ragdocs']\nmode = 'vector'\n";
     let (file, out) = (file(&folder, sweep_text), folder.path().join("run"));
     let (code, _, said) = sweep(&set, &file, &out, &[]);
     assert_eq!(code, 0, "{said}");
@@ -174,7 +180,11 @@ fn what_changed_is_measured_again_and_never_mixed() {
     assert_eq!(second.labels.states, [("moved".to_owned(), 1)].into());
     assert_ne!(first.cells[0].snapshot, second.cells[0].snapshot);
     // Another k over the same datasets runs nothing again; another setting runs itself alone.
-    fs::write(&file, sweep_text.replace("mode =", "k = [1, 2]\nmode =").replace("['recursive', ", "['windows', 'recursive', ")).unwrap();
+    fs::write(
+        &file,
+        sweep_text.replace("mode =", "k = [1, 2]\nmode =").replace("['recursive', ", "['windows', 'recursive', "),
+    )
+    .unwrap();
     let (code, _, said) = sweep(&set, &file, &out, &[]);
     assert_eq!((code, said.matches("was done").count()), (0, 2), "{said}");
     assert_eq!(Report::read(&out).unwrap().cells.len(), 6);
@@ -263,4 +273,53 @@ fn places_hold_the_text_of_chunks_with_what_they_repeat() {
         }
     }
     assert!(repeated > 100 && all > 1000, "{repeated} of {all}");
+}
+
+/// What `trec_eval` would say of the files is what the report says.
+#[test]
+fn trec_files_give_the_figures_of_documents() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'heading-tokens'\n";
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    let lines = |name: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(out.join("trec").join(name)).unwrap();
+        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+    };
+    let build = chunkmill_eval::record::file_name("heading-tokens");
+    let qrels = lines("documents.qrels");
+    for cell in &report.cells {
+        let run = lines(&format!("{build}.{}.documents.run", cell.retrieval));
+        for (at, query) in report.queries.iter().enumerate() {
+            let relevant: Vec<&String> = qrels.iter().filter(|row| row[0] == query.id).map(|row| &row[2]).collect();
+            let mut ranked: Vec<(&String, f64)> =
+                run.iter().filter(|row| row[0] == query.id).map(|row| (&row[2], row[4].parse().unwrap())).collect();
+            ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(a.0)));
+            assert!(ranked.len() <= 100);
+            let found = ranked.iter().filter(|(id, _)| relevant.contains(id)).count();
+            let recall = found as f64 / relevant.len() as f64;
+            assert!((recall - cell.values["doc_recall_at_100"][at].unwrap()).abs() < 1e-5, "{} {}", cell.id, query.id);
+            let first = ranked.iter().take(10).position(|(id, _)| relevant.contains(id));
+            let reciprocal = first.map_or(0.0, |at| 1.0 / (at + 1) as f64);
+            assert!((reciprocal - cell.values["doc_mrr_at_10"][at].unwrap()).abs() < 1e-5, "{} {}", cell.id, query.id);
+        }
+        let chunks = lines(&format!("{build}.{}.chunks.run", cell.retrieval));
+        // Keyword search finds nothing where no word is known.
+        assert!(chunks.len() > 100 * 100 && chunks.iter().all(|row| row[2].contains(".md:")));
+    }
+    let chunks = lines(&format!("{build}.chunks.qrels"));
+    assert!(chunks.len() >= 203, "{}", chunks.len());
+    // They can be asked for or not.
+    fs::remove_dir_all(out.join("trec")).unwrap();
+    assert_eq!(eval(&["report", arg(&out), "--trec=false"]).0, 0);
+    assert!(!out.join("trec").exists());
+    let other = folder.path().join("other");
+    let (code, said, _) = eval(&["report", arg(&out), "--trec", "-o", arg(&other), "--json"]);
+    assert_eq!(code, 0);
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    for file in said["files"].as_array().unwrap() {
+        assert!(Path::new(file.as_str().unwrap()).exists(), "{file}");
+    }
 }

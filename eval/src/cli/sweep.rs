@@ -10,7 +10,8 @@ use chunkmill::config::Options;
 use chunkmill::error::{Error, exit};
 use serde_json::json;
 
-use crate::assemble::assemble;
+use super::report::{OutputArgs, write};
+use crate::assemble::Measured;
 use crate::grid::{self, Build, Plan};
 use crate::labels::CORPUS;
 use crate::record::{ChunkPlace, Record};
@@ -36,12 +37,11 @@ pub(super) struct Args {
     /// they can hold
     #[arg(long)]
     verify: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
     /// Keep the datasets, in the run's folder
     #[arg(long)]
     keep_datasets: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(flatten)]
     embedding: EmbeddingArgs,
     #[command(flatten)]
@@ -49,7 +49,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let Args { labels, sweep: file, out, list, verify, json, keep_datasets, embedding, threads } = args;
+    let Args { labels, sweep: file, out, list, verify, keep_datasets, output, embedding, threads } = args;
+    let json = output.json;
     let environment = Options::from_env()?;
     // Only what changes no result: a variable that is set for other work must not change what is measured.
     let environment = Options { embedding: environment.embedding, threads: environment.threads, ..Options::default() };
@@ -78,8 +79,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let run = Run::new(&plan, &labelled, command, started.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
     let mut progress = Progress { started: Instant::now() };
     sweep(&plan, &run, &out, &labelled, &Settings { keep_datasets }, &mut |event| progress.on(&event))?;
-    let report = assemble(&out, &run, &labelled)?;
-    super::report::write(&report, None, &out, json)
+    let measured = Measured::read(&out, run, labelled)?;
+    write(&measured.report(), Some(&measured), &out, &output)
 }
 
 /// Loads each model once, so that a name that is wrong is known before hours have passed.
@@ -157,9 +158,7 @@ impl Progress {
     fn on(&mut self, event: &Event<'_>) {
         let mut err = io::stderr().lock();
         let _ = match event {
-            Event::Begun(at, of, name) => {
-                write!(err, "[{at}/{of}] {name}: ").and_then(|()| err.flush())
-            }
+            Event::Begun(at, of, name) => write!(err, "[{at}/{of}] {name}: ").and_then(|()| err.flush()),
             Event::Kept => writeln!(err, "was done"),
             Event::Done(Record { dataset, .. }) => {
                 let chunks = dataset.chunks;

@@ -1,0 +1,94 @@
+//! TREC runs and qrels of everything that was searched, for `trec_eval` and its kind.
+//!
+//! ```text
+//! trec/
+//!   documents.qrels               which documents answer a question, by grade
+//!   BUILD.chunks.qrels            which chunks of a dataset do
+//!   BUILD.SEARCH.documents.run    documents by their best chunk: with documents.qrels the `doc_…` figures
+//!   BUILD.SEARCH.chunks.run       chunks
+//! ```
+//!
+//! A chunk is named by its document and bytes. Qrels can only say that a chunk answers a question by
+//! itself, so one does if it holds at least half of a reference's text or at least half of its own
+//! text is that; our chunk figures count what chunks hold together, and so differ.
+
+use std::path::{Path, PathBuf};
+
+use chunkmill::error::Result;
+
+use super::Measured;
+use crate::record::{Record, VariantRecord, file_name, replace};
+use crate::trec;
+
+impl Measured {
+    /// How many ways to search a dataset there are, over all datasets.
+    #[must_use]
+    pub fn searches(&self) -> usize {
+        self.records.iter().map(|record| record.variants.len()).sum()
+    }
+
+    /// Writes all TREC files into `trec` in a folder, and gives its path.
+    ///
+    /// # Errors
+    /// [`Error::Io`](chunkmill::error::Error::Io) if a file cannot be written.
+    pub fn write_trec(&self, folder: &Path) -> Result<PathBuf> {
+        let folder = folder.join("trec");
+        let write = |name: &str, text: &str| replace(&folder.join(name), text.as_bytes());
+        write("documents.qrels", &self.documents_qrels())?;
+        for (at, record) in self.records.iter().enumerate() {
+            let build = file_name(&record.build);
+            let ids: Vec<String> = record
+                .chunks
+                .iter()
+                .map(|place| format!("{}:{}-{}", record.documents[place.doc], place.start, place.end))
+                .collect();
+            write(&format!("{build}.chunks.qrels"), &self.chunks_qrels(at, &ids))?;
+            for found in &record.variants {
+                let name = format!("{build}.{}", found.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+                write(&format!("{name}.chunks.run"), &self.chunks_run(found, &ids))?;
+                write(&format!("{name}.documents.run"), &self.documents_run(record, found))?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Ids of the questions that could be scored, with their positions among these and in the set.
+    fn asked(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        let queries = &self.labelled.labels.queries;
+        self.judge.queries().enumerate().map(|(at, query)| (queries[query].id.as_str(), at, query))
+    }
+
+    fn documents_qrels(&self) -> String {
+        let rows = self.asked().flat_map(|(id, at, _)| {
+            self.judge.relevant_documents(at).into_iter().map(move |(document, grade)| (id, document, grade))
+        });
+        trec::qrels(rows)
+    }
+
+    fn chunks_qrels(&self, build: usize, ids: &[String]) -> String {
+        let chunks = &self.chunks[build];
+        let rows = self.asked().flat_map(|(id, at, _)| {
+            let relevant = chunks.relevant(&self.judge, at).into_iter();
+            relevant.map(move |(row, grade)| (id, ids[row].as_str(), grade))
+        });
+        trec::qrels(rows)
+    }
+
+    fn chunks_run(&self, found: &VariantRecord, ids: &[String]) -> String {
+        let rows = self.asked().flat_map(|(id, _, query)| {
+            let answer = &found.answers[query];
+            let ranked = (1..).zip(answer.rows.iter().zip(&answer.scores));
+            ranked.map(move |(rank, (&row, &score))| (id, ids[row].as_str(), rank, f64::from(score)))
+        });
+        trec::run(rows, &found.name)
+    }
+
+    /// Documents have no score of their own: one over the rank keeps their order.
+    fn documents_run(&self, record: &Record, found: &VariantRecord) -> String {
+        let rows = self.asked().flat_map(|(id, _, query)| {
+            let ranked = (1_u32..).zip(&found.answers[query].documents);
+            ranked.map(move |(rank, &doc)| (id, record.documents[doc].as_str(), rank as usize, 1.0 / f64::from(rank)))
+        });
+        trec::run(rows, &found.name)
+    }
+}

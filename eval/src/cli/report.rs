@@ -1,0 +1,92 @@
+//! `chunkmill-eval report`: a run scored and shown in every form.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use chunkmill::error::exit;
+use serde_json::json;
+
+use crate::assemble::Measured;
+use crate::render;
+use crate::report::Report;
+use crate::sweep::{Labelled, Run};
+
+/// Ways to search a dataset up to which TREC files are written unasked: some two megabytes each.
+const TREC: usize = 64;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of a run, or a report.json
+    run: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Folder for report.html, report.json, report.md, report.csv, junit.xml and trec/; that of the run if not given
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Folder of the labels, if it is no longer where the sweep found it
+    #[arg(long, value_name = "SET")]
+    labels: Option<PathBuf>,
+}
+
+/// How a report is shown.
+#[derive(clap::Args)]
+pub(super) struct OutputArgs {
+    /// Also say what changed since this run: its folder, or its report.json
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Whether TREC runs and qrels are written, some two megabytes for each way to search each dataset [default: true
+    /// up to 64 of them]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    trec: Option<bool>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let own = if args.run.is_dir() { Some(args.run.as_path()) } else { args.run.parent() };
+    let folder = args.folder.as_deref().or(own).filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // What was sent without its records can still be shown.
+    if !Run::is_in(&args.run) {
+        return write(&Report::read(&args.run)?, None, folder, &args.output);
+    }
+    let run = Run::read(&args.run)?;
+    let labelled = Labelled::read(args.labels.as_ref().unwrap_or(&run.labels))?;
+    let measured = Measured::read(&args.run, run, labelled)?;
+    write(&measured.report(), Some(&measured), folder, &args.output)
+}
+
+/// Writes a report in every form, and says what it says and where it is.
+pub(super) fn write(
+    report: &Report,
+    measured: Option<&Measured>,
+    folder: &Path,
+    output: &OutputArgs,
+) -> anyhow::Result<u8> {
+    let baseline = output.baseline.as_deref().map(Report::read).transpose()?;
+    let mut written = render::write(report, baseline.as_ref(), folder)?;
+    if let Some(measured) = measured
+        && output.trec.unwrap_or(measured.searches() <= TREC)
+    {
+        written.push(measured.write_trec(folder)?);
+    }
+    let mut out = io::stdout().lock();
+    let text = report.verdict.as_ref().map_or("Nothing could be scored.", |verdict| &verdict.text);
+    if output.json {
+        writeln!(out, "{}", json!({ "verdict": report.verdict, "cells": report.cells.len(), "files": written }))
+    } else {
+        let paths: Vec<String> = written.iter().map(|path| format!("{}\n", path.display())).collect();
+        write!(out, "{text}\n\n{}", paths.concat())
+    }
+    .context("cannot write to standard output")?;
+    Ok(exit::DONE)
+}
+
+/// Prints the JSON Schema of `report.json`.
+pub(super) fn schema() -> anyhow::Result<u8> {
+    let schema = serde_json::to_string_pretty(&render::json::schema())?;
+    writeln!(io::stdout().lock(), "{schema}").context("cannot write to standard output")?;
+    Ok(exit::DONE)
+}

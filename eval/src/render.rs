@@ -1,0 +1,92 @@
+//! A report as people and programs want it: every form is a pure function of the report.
+//!
+//! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
+//! integration, and [`json`] for programs.
+
+mod baseline;
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+mod view;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chunkmill::error::{Error, Result};
+
+use crate::analysis::direction;
+use crate::report::{FILE, HybridVerdict, Report};
+pub use baseline::Baseline;
+use view::View;
+
+/// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is made if it
+/// is not there. Each is written under another name first, so a reader sees the old file or the new one. Gives the
+/// paths in that order. With a baseline, page and Markdown also say what changed since.
+///
+/// # Errors
+/// [`Error::Io`] if the folder or a file cannot be written, [`Error::Setting`] if the baseline cannot be compared.
+pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Result<Vec<PathBuf>> {
+    let baseline = baseline.map(|baseline| Baseline::new(baseline, report)).transpose()?;
+    let baseline = baseline.as_ref();
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    let path = |name: &str| folder.join(name);
+    let json = json::json(report).map_err(Error::io("write", path(FILE)))?;
+    let csv = csv::csv(report).map_err(Error::io("write", path("report.csv")))?;
+    let files = [
+        ("report.html", html::html(report, baseline)),
+        (FILE, json),
+        ("report.md", markdown::markdown(report, baseline)),
+        ("report.csv", csv),
+        ("junit.xml", junit::junit(report, &[])),
+    ];
+    files.into_iter().map(|(name, text)| replace(&path(name), &text)).collect()
+}
+
+fn replace(path: &Path, text: &str) -> Result<PathBuf> {
+    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = fs::write(&unfinished, text).map_err(Error::io("write", path));
+    let placed = written.and_then(|()| fs::rename(&unfinished, path).map_err(Error::io("write", path)));
+    if placed.is_err() {
+        // What could not be written may not be removable either; the first error is the one to tell.
+        let _ = fs::remove_file(&unfinished);
+    }
+    placed.map(|()| path.to_owned())
+}
+
+/// What all comparisons of fused search say together.
+fn hybrid_sentence(report: &Report, verdicts: &[HybridVerdict]) -> String {
+    let gain = |verdict: &HybridVerdict| verdict.comparison.difference * direction(report, &report.scoring.primary);
+    let count = |sign: f64| verdicts.iter().filter(|v| v.comparison.separable && gain(v) * sign > 0.0).count();
+    let (better, worse) = (count(1.0), count(-1.0));
+    let open = verdicts.len() - better - worse;
+    let all = verdicts.len();
+    let lead = match (better, worse) {
+        (0, 0) => "These questions cannot tell hybrid search from its better half.",
+        (0, _) => "Hybrid search is worse than its better half.",
+        (_, 0) => "Hybrid search is better than both of its halves.",
+        _ => "Whether hybrid search helps depends on the chunks.",
+    };
+    format!("{lead} Of {all} comparisons it wins {better}, loses {worse}, and {open} cannot be told apart.")
+}
+
+/// A text of [`crate::analysis`], in which settings stand between backticks, with each piece as `plain` or `code` shows it.
+fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&str) -> String) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    // A backtick too many: nobody knows which is which.
+    if pieces.len().is_multiple_of(2) {
+        return plain(text);
+    }
+    pieces.iter().enumerate().map(|(at, piece)| if at % 2 == 0 { plain(piece) } else { code(piece) }).collect()
+}
+
+/// The comparisons of fused search that matter most: those whose better side ranks highest.
+fn hybrid_leaders<'r>(view: &View<'r>, count: usize) -> Vec<&'r HybridVerdict> {
+    let Some(verdict) = &view.report.verdict else { return Vec::new() };
+    let place = |id: &str| view.ranked.iter().position(|cell| cell.id == id).unwrap_or(usize::MAX);
+    let mut verdicts: Vec<_> = verdict.hybrid.iter().collect();
+    verdicts.sort_by_cached_key(|verdict| place(&verdict.hybrid).min(place(&verdict.half)));
+    verdicts.truncate(count);
+    verdicts
+}

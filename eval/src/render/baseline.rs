@@ -1,0 +1,65 @@
+//! A report beside an earlier one: what both page and Markdown say of the change.
+
+use chunkmill::error::Result;
+
+use super::view::View;
+use crate::analysis::direction;
+use crate::change::{Change, Changes, changes};
+use crate::report::{Cell, Report};
+
+/// An earlier report, and what changed since by the metric that decides now.
+#[derive(Debug)]
+pub struct Baseline<'r> {
+    pub(super) report: &'r Report,
+    pub(super) changes: Changes,
+}
+
+impl<'r> Baseline<'r> {
+    /// Compares a report with an earlier one.
+    ///
+    /// # Errors
+    /// [`chunkmill::error::Error::Setting`] if the two cannot be compared; see [`changes`].
+    pub fn new(baseline: &'r Report, report: &Report) -> Result<Self> {
+        let changes = changes(baseline, report, std::slice::from_ref(&report.scoring.primary))?;
+        Ok(Self { report: baseline, changes })
+    }
+
+    /// Cells for which both runs have values: those that really changed before those that may not have, and the
+    /// largest change first.
+    pub(super) fn largest<'v>(&self, view: &View<'v>, count: usize) -> Vec<(&'v Cell, &Change)> {
+        let moved = self.changes.changes.iter().filter(|change| change.better + change.worse > 0);
+        let mut moved: Vec<_> = moved.filter_map(|change| Some((view.report.cell(&change.cell)?, change))).collect();
+        moved.sort_by(|(_, a), (_, b)| {
+            let size = |change: &Change| change.comparison.difference.abs();
+            b.comparison.separable.cmp(&a.comparison.separable).then(size(b).total_cmp(&size(a)))
+        });
+        moved.truncate(count);
+        moved
+    }
+
+    /// The whole in one sentence.
+    pub(super) fn sentence(&self, view: &View) -> String {
+        let all = self.changes.changes.len();
+        if all == 0 {
+            return "The two runs have no setting in common.".to_owned();
+        }
+        let direction = direction(view.report, view.primary());
+        let count = |sign: f64| {
+            let real = |c: &&Change| c.comparison.separable && c.comparison.difference * direction * sign > 0.0;
+            self.changes.changes.iter().filter(real).count()
+        };
+        let (up, down) = (count(1.0), count(-1.0));
+        let title = view.primary_title();
+        if up + down == 0 {
+            return format!("By {title} none of the {all} settings in both runs changed by more than chance explains.");
+        }
+        format!(
+            "By {title}, of {all} settings in both runs {up} got better and {down} worse by more than chance explains."
+        )
+    }
+}
+
+/// Whether a change is more than chance, in words.
+pub(super) fn sure(change: &Change) -> &'static str {
+    if change.comparison.separable { "real" } else { "could be chance" }
+}

@@ -1,0 +1,155 @@
+//! `report.html`: one page that needs nothing but itself.
+//!
+//! All of it can be read without JavaScript, which only sorts, filters, copies and names the points of a plot. The
+//! page's own policy forbids it every connection. Text from outside reaches the page through [`Text`] alone.
+
+mod budgets;
+mod change;
+mod cost;
+mod evidence;
+mod heat;
+mod leaderboard;
+mod method;
+mod modes;
+mod plot;
+mod scale;
+mod summary;
+mod worst;
+
+use std::fmt::{self, Display, Formatter, Write};
+
+use super::baseline::Baseline;
+use super::view::View;
+use crate::report::{Cell, Report};
+
+const STYLE: &str = include_str!("html/style.css");
+const SCRIPT: &str = include_str!("html/script.js");
+
+/// Nothing is fetched, sent or embedded, whatever a document holds.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
+                      base-uri 'none'; form-action 'none'";
+
+/// A part of the page with its own heading.
+struct Section {
+    /// For links to it.
+    id: &'static str,
+    title: &'static str,
+    /// What is seen here and how to read it, as HTML.
+    lead: String,
+    body: String,
+}
+
+/// The page. With a baseline it also says what changed.
+#[must_use]
+pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
+    let view = View::new(report);
+    let sections: Vec<Section> = [
+        plot::section(&view),
+        Some(leaderboard::section(&view)),
+        budgets::section(&view),
+        heat::section(&view),
+        modes::section(&view),
+        evidence::section(&view),
+        evidence::truncation(&view),
+        cost::section(&view),
+        worst::section(&view),
+        baseline.map(|baseline| change::section(&view, baseline)),
+        Some(method::section(&view)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let links = each(&sections, |s| format!("<li><a href=\"#{}\">{}</a></li>", s.id, s.title));
+    let body = each(&sections, Section::html);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>Chunk settings for {name}</title>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n{header}\n<div class=\"frame\">\n\
+         <nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n<main>\n{body}</main>\n</div>\n\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        name = Text(&report.labels.name),
+        header = summary::header(&view),
+    )
+}
+
+impl Section {
+    fn html(&self) -> String {
+        let Self { id, title, lead, body } = self;
+        format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{title}</h2>\n<p class=\"lead\">{lead}</p>\n{body}</section>\n"
+        )
+    }
+}
+
+/// Text from outside, as HTML has it in elements and in quoted attributes.
+struct Text<'a>(&'a str);
+
+impl Display for Text<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                // A parser would report it; and a reader should see that something is there.
+                '\0' => f.write_char('\u{fffd}')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text in which settings are code.
+fn sentence(text: &str) -> String {
+    super::prose(text, |plain| Text(plain).to_string(), |code| format!("<code>{}</code>", Text(code)))
+}
+
+/// The HTML of one thing after another.
+fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> String {
+    let mut all = String::new();
+    for thing in things {
+        all.push_str(&html(thing));
+    }
+    all
+}
+
+/// A table that scrolls in its own box where it is wider than the page. `name` says what it lists.
+fn table(name: &str, head: &[&str], rows: &[String]) -> String {
+    let columns = each(head.iter().enumerate(), |(at, title)| {
+        let class = if at == 0 { "" } else { " class=\"n\"" };
+        format!("<th scope=\"col\"{class}>{title}</th>")
+    });
+    format!(
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{name}\" tabindex=\"0\"><table><thead><tr>{columns}</tr>\
+         </thead><tbody>{}</tbody></table></div>\n",
+        rows.concat()
+    )
+}
+
+/// A row of [`table`]: its heading as HTML, then its numbers.
+fn row(heading: &str, numbers: &[String]) -> String {
+    let cells = each(numbers, |number| format!("<td class=\"n\">{number}</td>"));
+    format!("<tr><th scope=\"row\">{heading}</th>{cells}</tr>")
+}
+
+/// A cell's name in a table: its chunk settings, and below them the rest.
+fn name(view: &View, cell: &Cell) -> String {
+    format!("<span class=\"spec\">{}</span> <small>{}</small>", Text(&cell.spec_text), Text(&view.detail(cell)))
+}
+
+/// A cell's name where only its dataset matters.
+fn build_name(view: &View, cell: &Cell) -> String {
+    let model = if view.one_model { String::new() } else { format!(" <small>{}</small>", Text(&cell.model)) };
+    format!("<span class=\"spec\">{}</span>{model}", Text(&cell.spec_text))
+}
+
+/// Something that opens.
+fn details(summary: &str, body: &str) -> String {
+    format!("<details><summary>{summary}</summary>{body}</details>\n")
+}

@@ -1,0 +1,119 @@
+//! What it costs: to index, to keep, to ask, and to read.
+
+use super::{Section, build_name, name, row, table};
+use crate::render::view::{View, bytes, count, percent, significant, whole};
+use crate::report::{Cell, Spread};
+
+pub(super) fn section(view: &View) -> Option<Section> {
+    let cells = view.choice();
+    if cells.is_empty() {
+        return None;
+    }
+    let builds = View::builds(&cells);
+    let timed = builds.iter().any(|cell| cell.cost.index.is_some());
+    let body = format!(
+        "<h3>Time of a question</h3>{}{}<h3>Size of a dataset</h3>{}{}",
+        questions(view, &cells),
+        reader(view),
+        datasets(view, &builds),
+        if timed { indexing(view, &builds) } else { "<p>The sweep did not time indexing.</p>".to_owned() }
+    );
+    Some(Section {
+        id: "cost",
+        title: "What it costs",
+        lead:
+            "For the best setting, the smallest that is as good, and the best of each strategy and each way to search. \
+               All settings are in report.csv."
+                .to_owned(),
+        body,
+    })
+}
+
+fn questions(view: &View, cells: &[&Cell]) -> String {
+    let rows: Vec<String> = cells
+        .iter()
+        .map(|cell| {
+            let (all, search) = (cell.cost.query_ms, cell.cost.search_ms);
+            let times = [all.p50, all.p95, all.p99, search.p50, search.p95].map(significant);
+            let tokens = cell.metrics.get("retrieved_tokens").map(|summary| count(summary.mean));
+            row(&name(view, cell), &[&times[..], &[tokens.unwrap_or_else(|| "–".to_owned())]].concat())
+        })
+        .collect();
+    let head = ["Setting", "p50, ms", "p95, ms", "p99, ms", "search alone p50", "search alone p95", "tokens to read"];
+    table("Time of a question", &head, &rows)
+}
+
+/// Chunks instead of whole documents: what that saves.
+fn reader(view: &View) -> String {
+    let mean = |cell: &Cell, name: &str| cell.metrics.get(name).map(|summary| summary.mean);
+    let Some(best) = view.best() else { return String::new() };
+    match (mean(best, "retrieved_tokens"), mean(best, "whole_document_tokens")) {
+        (Some(chunks), Some(documents)) if documents > 0.0 => format!(
+            "<p>The best setting hands {} tokens to the reader of an answer. The whole documents would have been {}: \
+             {} of that is saved.</p>",
+            count(chunks),
+            count(documents),
+            percent(1.0 - chunks / documents)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn datasets(view: &View, builds: &[&Cell]) -> String {
+    let rows: Vec<String> = builds
+        .iter()
+        .map(|cell| {
+            let cost = &cell.cost;
+            let peak = |stage: &str| cost.peak_rss.get(stage).map_or_else(|| "–".to_owned(), |peak| bytes(*peak));
+            let reused = format!("{} of {}", whole(cost.texts_reused), whole(cost.texts));
+            let numbers = [
+                whole(cell.chunks),
+                whole(cost.tokens),
+                bytes(cost.bytes),
+                bytes(cost.vector_bytes),
+                whole(cost.quarantined),
+                reused,
+                peak("index"),
+                peak("search"),
+            ];
+            row(&build_name(view, cell), &numbers)
+        })
+        .collect();
+    let head = [
+        "Chunks made by",
+        "chunks",
+        "tokens",
+        "on disk",
+        "vectors alone",
+        "documents refused",
+        "vectors reused",
+        "peak memory, indexing",
+        "searching",
+    ];
+    table("Size of a dataset", &head, &rows)
+}
+
+fn indexing(view: &View, builds: &[&Cell]) -> String {
+    let spread =
+        |s: Spread| format!("{} <small>{}–{}</small>", significant(s.median), significant(s.min), significant(s.max));
+    let rows: Vec<String> = builds
+        .iter()
+        .filter_map(|cell| {
+            let index = cell.cost.index.as_ref()?;
+            let stage = |name: &str| index.stages.get(name).map_or_else(|| "–".to_owned(), |s| spread(*s));
+            let share = percent(index.chunking_share.median);
+            let numbers = [
+                index.repeats.to_string(),
+                spread(index.seconds),
+                stage("chunk"),
+                stage("embed"),
+                stage("write"),
+                share,
+            ];
+            Some(row(&build_name(view, cell), &numbers))
+        })
+        .collect();
+    let head = ["Chunks made by", "runs", "seconds", "chunk", "embed", "write", "chunking’s share"];
+    let note = "<p>Median and range of repeated runs without the cache, in seconds. The stages overlap in time.</p>";
+    format!("<h3>Time to index</h3>{note}{}", table("Time to index", &head, &rows))
+}

@@ -1,0 +1,74 @@
+//! From a value to a place on an axis, and the round numbers beside it.
+
+/// An axis over finite values.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+/// How many times the smallest value the largest must be for an axis to be logarithmic.
+const WIDE: f64 = 20.0;
+
+impl Scale {
+    /// A linear axis that holds all values with a little room. Equal values, or none, get room around them.
+    pub(super) fn linear(values: impl Iterator<Item = f64>) -> Self {
+        Self::of(values, false)
+    }
+
+    /// The same for costs: logarithmic where they differ by more than [`WIDE`].
+    pub(super) fn cost(values: impl Iterator<Item = f64>) -> Self {
+        Self::of(values, true)
+    }
+
+    fn of(values: impl Iterator<Item = f64>, may_be_log: bool) -> Self {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
+        if may_be_log && low > 0.0 && high / low > WIDE {
+            return Self { low: low.log10() - 0.06, high: high.log10() + 0.06, log: true };
+        }
+        let room = if high > low { (high - low) * 0.06 } else { high.abs().max(1.0) * 0.05 };
+        Self { low: low - room, high: high + room, log: false }
+    }
+
+    /// The place of a value: 0 at the lower end, 100 at the upper.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let value = if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
+        ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
+    }
+
+    /// Some five round numbers within.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        if self.log { self.log_ticks() } else { self.linear_ticks() }
+    }
+
+    fn linear_ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / 5.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0].map(|n| n * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
+        let mut ticks = Vec::new();
+        let mut at = (self.low / step).ceil();
+        // Costs are never negative, and an axis with room around a small one should not say so.
+        while at * step <= self.high && ticks.len() < 10 {
+            if at >= 0.0 || self.low + (self.high - self.low) * 0.06 < 0.0 {
+                ticks.push(at * step + 0.0);
+            }
+            at += 1.0;
+        }
+        ticks
+    }
+
+    fn log_ticks(&self) -> Vec<f64> {
+        let steps: &[f64] = if self.high - self.low > 2.5 { &[1.0] } else { &[1.0, 3.0] };
+        let mut ticks = Vec::new();
+        let mut power = self.low.floor();
+        while power <= self.high && ticks.len() < 12 {
+            ticks.extend(steps.iter().map(|step| step * 10f64.powf(power)));
+            power += 1.0;
+        }
+        ticks.retain(|tick| (self.low..=self.high).contains(&tick.log10()));
+        ticks
+    }
+}

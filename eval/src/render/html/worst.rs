@@ -1,0 +1,78 @@
+//! The questions that the best setting answers worst: what was asked, what would have answered it, what came.
+
+use std::fmt::Write;
+
+use super::{Section, Text, each, name};
+use crate::render::view::{View, significant};
+use crate::report::{EvidenceText, RetrievedText, WorstQuery};
+
+pub(super) fn section(view: &View) -> Option<Section> {
+    let worst = &view.report.worst;
+    if worst.is_empty() {
+        return None;
+    }
+    let best = view.best().map_or_else(String::new, |cell| format!(" ({})", name(view, cell)));
+    Some(Section {
+        id: "worst",
+        title: "Worst questions",
+        lead: format!(
+            "What the best setting{best} answers worst by {}. Evidence is <mark>marked</mark> in what was retrieved.",
+            Text(view.primary_title())
+        ),
+        body: each(worst.iter().enumerate(), |(at, query)| question(view, query, at == 0)),
+    })
+}
+
+fn question(view: &View, worst: &WorstQuery, open: bool) -> String {
+    let query = view.report.queries.get(worst.query);
+    let (id, text) = query.map_or(("?", ""), |query| (query.id.as_str(), query.text.as_str()));
+    let evidence = each(&worst.evidence, evidence);
+    let retrieved = each(&worst.retrieved, retrieved);
+    let retrieved = if retrieved.is_empty() { "<p>Nothing was retrieved.</p>".to_owned() } else { retrieved };
+    let open = if open { " open" } else { "" };
+    format!(
+        "<details class=\"question\"{open}><summary><span class=\"asked\">{}</span> <small>{} · {}</small></summary>\
+         <div class=\"sides\"><div><h3>Evidence</h3>{evidence}</div><div><h3>Retrieved</h3>{retrieved}</div></div></details>\n",
+        Text(text),
+        Text(id),
+        view.value(worst.value)
+    )
+}
+
+fn evidence(evidence: &EvidenceText) -> String {
+    let state = match evidence.state.as_str() {
+        "missed" => "not retrieved",
+        other => other,
+    };
+    let rank =
+        evidence.rank.map_or_else(|| "in none of the results looked at".to_owned(), |r| format!("first at rank {r}"));
+    let text = evidence.text.as_deref().map_or_else(|| "<p>The whole document.</p>".to_owned(), passage);
+    format!(
+        "<article><p class=\"where\"><code>{}:{}</code> <span>{}, {rank}</span></p>{text}</article>",
+        Text(&evidence.doc_id),
+        evidence.line,
+        Text(state)
+    )
+}
+
+fn passage(text: &str) -> String {
+    format!("<blockquote>{}</blockquote>", Text(text))
+}
+
+fn retrieved(chunk: &RetrievedText) -> String {
+    let mut text = String::new();
+    for piece in &chunk.pieces {
+        let _ = if piece.evidence {
+            write!(text, "<mark>{}</mark>", Text(&piece.text))
+        } else {
+            write!(text, "{}", Text(&piece.text))
+        };
+    }
+    format!(
+        "<article><p class=\"where\"><b>{}</b> <code>{}</code> <span>score {}</span></p><blockquote>{text}</blockquote>\
+         </article>",
+        chunk.rank,
+        Text(&chunk.citation),
+        significant(chunk.score)
+    )
+}

@@ -1,0 +1,154 @@
+//! `report.md`: what a reviewer wants to see in a pull request, in GitHub's Markdown.
+
+use std::fmt::Write;
+
+use super::baseline::{Baseline, sure};
+use super::view::{View, bytes, count, difference};
+use crate::report::{Cell, Report};
+
+/// How many cells are listed.
+const TOP: usize = 10;
+
+/// Verdict, the best ten settings, fused search beside its halves, and the change against a baseline.
+#[must_use]
+pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
+    let view = View::new(report);
+    let mut text = format!("## Chunk settings for {}\n\n", escape(&report.labels.name));
+    verdict(&view, &mut text);
+    leaders(&view, &mut text);
+    hybrid(&view, &mut text);
+    if let Some(baseline) = baseline {
+        change(&view, baseline, &mut text);
+    }
+    let labels = &report.labels;
+    let _ = writeln!(
+        text,
+        "<sub>{} settings, {} questions, {} documents · labels {} · corpus {} · chunkmill-eval {} · {}</sub>",
+        report.cells.len(),
+        labels.scored,
+        labels.documents,
+        escape(&labels.queries_hash),
+        escape(&labels.corpus_hash),
+        escape(&report.tool_version),
+        escape(&report.created)
+    );
+    text
+}
+
+fn verdict(view: &View, text: &mut String) {
+    let Some(verdict) = &view.report.verdict else {
+        text.push_str("No question could be scored, so there is no verdict.\n\n");
+        return;
+    };
+    let _ = writeln!(text, "{}\n", sentence(&verdict.text));
+    let fence = fence(&verdict.toml);
+    let _ = writeln!(text, "{fence}toml\n{}\n{fence}\n", verdict.toml.trim_end());
+}
+
+fn leaders(view: &View, text: &mut String) {
+    let _ = writeln!(text, "| # | setting | {} | against the best | tokens | size |", escape(view.primary_title()));
+    text.push_str("| --: | --- | --- | --- | --: | --: |\n");
+    for (at, cell) in view.ranked.iter().take(TOP).enumerate() {
+        let quality = view.summary(cell).map_or_else(
+            || "–".to_owned(),
+            |s| format!("**{}** ({} to {})", view.value(s.mean), view.value(s.lo), view.value(s.hi)),
+        );
+        let (place, name, against) = (at + 1, escape(&cell.id), against(view, cell));
+        let tokens = cell.metrics.get("retrieved_tokens").map_or_else(|| "–".to_owned(), |s| count(s.mean));
+        let size = bytes(cell.cost.bytes);
+        let _ = writeln!(text, "| {place} | {name} | {quality} | {against} | {tokens} | {size} |");
+    }
+    let more = view.ranked.len().saturating_sub(TOP);
+    if more > 0 {
+        let _ = write!(text, "\n{more} more settings are in report.html.\n");
+    }
+    text.push('\n');
+}
+
+fn against(view: &View, cell: &Cell) -> String {
+    match cell.comparison {
+        None => "best".to_owned(),
+        Some(comparison) if view.ties(cell) => format!("{} (tie)", difference(comparison.difference)),
+        Some(comparison) => difference(comparison.difference),
+    }
+}
+
+fn hybrid(view: &View, text: &mut String) {
+    let Some(verdicts) = view.report.verdict.as_ref().map(|verdict| &verdict.hybrid).filter(|all| !all.is_empty())
+    else {
+        return;
+    };
+    let _ =
+        writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(view.report, verdicts));
+    for verdict in super::hybrid_leaders(view, 3) {
+        let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), sentence(&verdict.text));
+    }
+    text.push('\n');
+}
+
+fn change(view: &View, baseline: &Baseline, text: &mut String) {
+    let changes = &baseline.changes;
+    let _ = writeln!(text, "### Change against the baseline\n\n{}\n", escape(&baseline.sentence(view)));
+    for note in &changes.notes {
+        let _ = writeln!(text, "> {}\n", escape(note));
+    }
+    let largest = baseline.largest(view, TOP);
+    if !largest.is_empty() {
+        text.push_str("| setting | before | now | change | | questions better / worse |\n");
+        text.push_str("| --- | --: | --: | --: | --- | --: |\n");
+    }
+    for (cell, change) in largest {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} / {} |",
+            escape(&cell.id),
+            view.value(change.before),
+            view.value(change.after),
+            difference(change.comparison.difference),
+            sure(change),
+            change.better,
+            change.worse
+        );
+    }
+    for (what, ids) in [("Only in this run", &changes.added), ("Only in the baseline", &changes.missing)] {
+        if !ids.is_empty() {
+            let _ = writeln!(text, "\n{what}: {} settings.", ids.len());
+        }
+    }
+    text.push('\n');
+}
+
+/// A text in which settings are code.
+fn sentence(text: &str) -> String {
+    super::prose(text, escape, |code| format!("`{}`", code.replace(|c: char| c.is_control(), " ")))
+}
+
+/// Text that Markdown and the HTML in it show as it is, on one line.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '|' | '[' | ']' | '~' | '#' | '@' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A fence that the text cannot close.
+fn fence(text: &str) -> String {
+    let mut longest = 0;
+    let mut ticks = 0;
+    for c in text.chars() {
+        ticks = if c == '`' { ticks + 1 } else { 0 };
+        longest = longest.max(ticks);
+    }
+    "`".repeat(3.max(longest + 1))
+}

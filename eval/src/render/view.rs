@@ -1,0 +1,190 @@
+//! What every form shows in the same way: the order of the cells, a choice of them, and numbers as text.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::analysis::{direction, ranked};
+use crate::report::{Cell, Metric, Report, Summary};
+
+/// How many cells a choice of them has at most.
+const CHOICE: usize = 12;
+
+/// A report with the order in which its cells are shown.
+pub(super) struct View<'r> {
+    pub(super) report: &'r Report,
+    /// Best first by the primary metric; cells without it last.
+    pub(super) ranked: Vec<&'r Cell>,
+    /// Whether all cells have the same model, which then need not be said of each.
+    pub(super) one_model: bool,
+}
+
+impl<'r> View<'r> {
+    pub(super) fn new(report: &'r Report) -> Self {
+        let mut order = ranked(report);
+        order.extend(
+            (0..report.cells.len()).filter(|at| !report.cells[*at].metrics.contains_key(&report.scoring.primary)),
+        );
+        let one_model = report.cells.windows(2).all(|pair| pair[0].model == pair[1].model);
+        Self { report, ranked: order.into_iter().map(|at| &report.cells[at]).collect(), one_model }
+    }
+
+    /// The metric that decides, and its name for people.
+    pub(super) fn primary(&self) -> &'r str {
+        &self.report.scoring.primary
+    }
+
+    pub(super) fn primary_title(&self) -> &'r str {
+        self.title(self.primary())
+    }
+
+    pub(super) fn higher_is_better(&self) -> bool {
+        direction(self.report, self.primary()) > 0.0
+    }
+
+    /// A metric's name for people.
+    pub(super) fn title(&self, name: &'r str) -> &'r str {
+        self.report.metric(name).map_or(name, |metric| metric.title.as_str())
+    }
+
+    pub(super) fn summary(&self, cell: &Cell) -> Option<Summary> {
+        let finite = |s: &Summary| [s.mean, s.lo, s.hi].iter().all(|value| value.is_finite());
+        cell.metrics.get(self.primary()).copied().filter(finite)
+    }
+
+    /// Mean of the metric that decides.
+    pub(super) fn quality(&self, cell: &Cell) -> Option<f64> {
+        self.summary(cell).map(|summary| summary.mean)
+    }
+
+    /// A mean of the metric that decides, as text.
+    pub(super) fn value(&self, value: f64) -> String {
+        number(self.report.metric(self.primary()), value)
+    }
+
+    /// The best cell, if anything could be scored.
+    pub(super) fn best(&self) -> Option<&'r Cell> {
+        let named = self.report.verdict.as_ref().and_then(|verdict| self.report.cell(&verdict.best));
+        named.or_else(|| self.ranked.first().copied().filter(|cell| self.quality(cell).is_some()))
+    }
+
+    /// Whether the questions cannot tell a cell from the best.
+    pub(super) fn ties(&self, cell: &Cell) -> bool {
+        self.report.verdict.as_ref().is_some_and(|verdict| verdict.not_separable.contains(&cell.id))
+    }
+
+    /// A few cells that stand for all: the best, the cheapest that is as good, and the best of each strategy and
+    /// of each retrieval. Best first.
+    pub(super) fn choice(&self) -> Vec<&'r Cell> {
+        let cheapest = self.report.verdict.as_ref().map(|verdict| verdict.cheapest.as_str());
+        let mut seen = BTreeSet::new();
+        let mut chosen = |cell: &Cell| {
+            let strategy = seen.insert((0, setting(cell, "strategy")));
+            let retrieval = seen.insert((1, cell.retrieval.clone()));
+            strategy || retrieval || Some(cell.id.as_str()) == cheapest
+        };
+        self.ranked.iter().copied().filter(|cell| chosen(cell)).take(CHOICE).collect()
+    }
+
+    /// Of these cells the first of each dataset.
+    pub(super) fn builds(cells: &[&'r Cell]) -> Vec<&'r Cell> {
+        let mut seen = BTreeSet::new();
+        cells.iter().copied().filter(|cell| seen.insert(cell.build.as_str())).collect()
+    }
+
+    /// A cell in one line without what is the same for all: the model, if there is but one.
+    pub(super) fn detail(&self, cell: &Cell) -> String {
+        let model = if self.one_model { String::new() } else { format!(" · {}", cell.model) };
+        format!("{} · k={}{model}", cell.retrieval, cell.k)
+    }
+
+    /// The budgets at which recall was measured, with the name of the metric.
+    pub(super) fn budgets(&self) -> Vec<(usize, String)> {
+        let named = self.report.scoring.budgets.iter().map(|&budget| (budget, format!("recall_in_{budget}_tokens")));
+        named.filter(|(_, name)| self.report.cells.iter().any(|cell| cell.metrics.contains_key(name))).collect()
+    }
+}
+
+/// One of a cell's chunk settings as text; empty if the strategy does not have it.
+pub(super) fn setting(cell: &Cell, key: &str) -> String {
+    match cell.spec.get(key) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// A mean of a metric: shares with three decimals, counts whole.
+pub(super) fn number(metric: Option<&Metric>, value: f64) -> String {
+    if metric.is_none_or(|metric| metric.higher_is_better) { share(value) } else { count(value) }
+}
+
+/// `0.812`.
+pub(super) fn share(value: f64) -> String {
+    decimals(value, 3)
+}
+
+/// `+0.012` or `−0.012`.
+pub(super) fn difference(value: f64) -> String {
+    if value.is_finite() { minus(format!("{value:+.3}")) } else { NONE.to_owned() }
+}
+
+/// `81 %`, of a share.
+pub(super) fn percent(value: f64) -> String {
+    let digits = usize::from(value > 0.0 && value < 0.1);
+    format!("{:.digits$} %", value * 100.0)
+}
+
+/// `12,400`; with a decimal below 10 that is not whole.
+pub(super) fn count(value: f64) -> String {
+    if value.abs() < 10.0 && value.fract() != 0.0 || !value.is_finite() {
+        return decimals(value, 1);
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("−{text}") } else { text }
+}
+
+/// A whole number as [`count`] has it.
+#[expect(clippy::cast_precision_loss, reason = "it is shown with fewer digits than it keeps")]
+pub(super) fn whole(value: u64) -> String {
+    count(value as f64)
+}
+
+/// Some three significant digits: `0.041`, `0.41`, `4.12`, `41.2`, `412`.
+pub(super) fn significant(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 100.0 => return count(value),
+        v if v >= 10.0 => 1,
+        v if v >= 0.1 || v == 0.0 => 2,
+        v if v >= 0.01 => 3,
+        _ => 4,
+    };
+    decimals(value, digits)
+}
+
+/// Bytes in units of a thousand: `4.12 MB`.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(super) fn bytes(value: u64) -> String {
+    let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let found = scales.iter().find(|(scale, _)| value as f64 >= *scale);
+    found.map_or_else(|| format!("{value} B"), |(scale, unit)| format!("{} {unit}", significant(value as f64 / scale)))
+}
+
+/// What stands for a number that there is not.
+const NONE: &str = "–";
+
+fn decimals(value: f64, digits: usize) -> String {
+    if value.is_finite() { minus(format!("{value:.digits$}")) } else { NONE.to_owned() }
+}
+
+/// A sign that is as wide as the plus.
+fn minus(text: String) -> String {
+    if text.starts_with('-') { text.replacen('-', "−", 1) } else { text }
+}

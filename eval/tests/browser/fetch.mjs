@@ -1,0 +1,36 @@
+// Fetches the Chromium that the npm package @sparticuz/chromium carries, checks it against its pin, and unpacks it.
+//
+//     node fetch.mjs FOLDER
+//
+// The package has the program and its libraries each compressed with brotli, which Node can undo by itself. Its own
+// code is not run: it unpacks for machines that it takes for Amazon's alone.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliDecompress } from 'node:zlib';
+
+const PACKAGE = '@sparticuz/chromium@153.0.0';
+const SHA512 = 'jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA==';
+
+const folder = process.argv[2];
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const quiet = { stdio: ['ignore', 'pipe', 'inherit'] };
+const [{ filename }] = JSON.parse(execFileSync('npm', ['pack', PACKAGE, '--json', '--pack-destination', folder], quiet));
+const archive = join(folder, filename);
+if (createHash('sha512').update(readFileSync(archive)).digest('base64') !== SHA512) throw new Error(`${PACKAGE} is not what was pinned`);
+const tar = (file) => execFileSync('tar', ['-xf', file, '-C', folder], quiet);
+tar(archive);
+const expand = (name, mode, to) =>
+  pipeline(createReadStream(join(folder, 'package/bin', name)), createBrotliDecompress(), createWriteStream(to, { mode }));
+await expand('chromium.br', 0o755, join(folder, 'chromium'));
+for (const name of ['al2023', 'swiftshader', 'fonts']) {
+  const file = join(folder, `${name}.tar`);
+  await expand(`${name}.tar.br`, 0o644, file);
+  tar(file);
+  rmSync(file);
+}
+rmSync(archive);
+rmSync(join(folder, 'package'), { recursive: true });

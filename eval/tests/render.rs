@@ -1,0 +1,318 @@
+//! Every form of a report: complete, readable by others, and harmless whatever the documents hold.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use chunkmill_eval::render::{self, Baseline};
+use chunkmill_eval::report::Report;
+use chunkmill_eval::trec;
+use tempfile::TempDir;
+
+use crate::common::{arg, eval};
+use crate::example;
+use crate::python::environment;
+
+const SECTIONS: [&str; 11] = [
+    "pareto",
+    "leaderboard",
+    "budgets",
+    "heat",
+    "modes",
+    "evidence",
+    "truncation",
+    "cost",
+    "worst",
+    "change",
+    "method",
+];
+
+const HOSTILE: &str = "</script></style><script>alert('x')</script><img src=x onerror=\"alert(1)\"> & ' \" `|*_ \u{1}";
+
+fn changed() -> Report {
+    let mut baseline = example::report(2, 60);
+    baseline.cells.truncate(55);
+    baseline.cells[3].id = "gone".to_owned();
+    baseline
+}
+
+/// The page beside a baseline.
+pub fn page(report: &Report, baseline: &Report) -> String {
+    render::html::html(report, Some(&Baseline::new(baseline, report).unwrap()))
+}
+
+#[test]
+fn the_page_has_every_section_once_and_links_to_it() {
+    let page = page(&example::report(1, 60), &changed());
+    for id in SECTIONS {
+        assert_eq!(page.matches(&format!("<section id=\"{id}\"")).count(), 1, "{id}");
+        assert_eq!(page.matches(&format!("href=\"#{id}\"")).count(), 1, "{id}");
+    }
+}
+
+#[test]
+fn the_page_of_540_cells_is_below_two_megabytes() {
+    let page = render::html::html(&example::report(1, 540), None);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert_eq!(page.matches("<tr id=\"c").count(), 540);
+}
+
+#[test]
+fn the_leaderboard_is_best_first() {
+    let report = example::report(3, 90);
+    let page = render::html::html(&report, None);
+    let mut means: Vec<(f64, &str)> =
+        report.cells.iter().map(|cell| (cell.metrics["span_recall"].mean, cell.id.as_str())).collect();
+    means.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let rows: Vec<&str> = page.split("<tr id=\"c").skip(1).collect();
+    for (row, (mean, id)) in rows.iter().zip(&means) {
+        let spec = id.split(" · ").next().unwrap();
+        assert!(row.contains(&format!("<span class=\"spec\">{spec}</span>")), "{id}");
+        assert!(row.contains(&format!("<b>{mean:.3}</b>")), "{id}");
+    }
+}
+
+/// Every string of a report replaced, wherever it is; names that other parts refer to stay consistent.
+pub fn hostile() -> Report {
+    let mut report = example::report(4, 90);
+    let bad = || HOSTILE.to_owned();
+    for cell in &mut report.cells {
+        cell.id.push_str(HOSTILE);
+        cell.build.push_str(HOSTILE);
+        cell.spec_text.push_str(HOSTILE);
+        cell.retrieval.push_str(HOSTILE);
+        cell.spec.insert("strategy".to_owned(), HOSTILE.into());
+        cell.spec.insert("unit".to_owned(), HOSTILE.into());
+        (cell.model, cell.engine, cell.snapshot) = (bad(), bad(), bad());
+        cell.pareto.push(bad());
+    }
+    let verdict = report.verdict.as_mut().unwrap();
+    verdict.best.push_str(HOSTILE);
+    verdict.cheapest.push_str(HOSTILE);
+    verdict.not_separable.iter_mut().for_each(|id| id.push_str(HOSTILE));
+    (verdict.text, verdict.toml) = (bad(), bad());
+    for hybrid in &mut verdict.hybrid {
+        hybrid.hybrid.push_str(HOSTILE);
+        hybrid.half.push_str(HOSTILE);
+        hybrid.text = bad();
+    }
+    for metric in &mut report.metrics {
+        (metric.title, metric.meaning) = (bad(), bad());
+    }
+    for query in &mut report.queries {
+        (query.id, query.text, query.tags) = (bad(), bad(), vec![bad()]);
+    }
+    for worst in &mut report.worst {
+        for evidence in &mut worst.evidence {
+            (evidence.doc_id, evidence.state, evidence.text) = (bad(), bad(), Some(bad()));
+        }
+        for chunk in &mut worst.retrieved {
+            chunk.citation = bad();
+            chunk.pieces.iter_mut().for_each(|piece| piece.text = bad());
+        }
+    }
+    for left in &mut report.left_out {
+        (left.id, left.reason) = (bad(), bad());
+    }
+    report.labels.states.insert(bad(), 1);
+    let labels = &mut report.labels;
+    (labels.name, labels.queries_hash, labels.corpus_hash) = (bad(), bad(), bad());
+    let machine = &mut report.environment;
+    (machine.os, machine.arch, machine.cpu) = (bad(), bad(), Some(bad()));
+    (report.command, report.tool_version, report.created) = (vec![bad()], bad(), bad());
+    report.scoring.coverage = bad();
+    report
+}
+
+#[test]
+fn text_from_outside_is_text_on_the_page() {
+    let report = hostile();
+    let page = page(&report, &report);
+    assert_eq!(page.matches("<script").count(), 1, "only the page's own");
+    assert_eq!(page.matches("</script").count(), 1);
+    assert_eq!(page.matches("</style").count(), 1);
+    assert!(!page.contains("<img"));
+    assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
+    // An attribute that ended early would leave the rest of the text outside of quotes.
+    assert!(!page.contains("onerror=\""));
+    assert!(!page.contains("http://") && !page.contains("https://"));
+}
+
+#[test]
+fn text_from_outside_is_text_in_markdown() {
+    let report = hostile();
+    let text = render::markdown::markdown(&report, Some(&Baseline::new(&report, &report).unwrap()));
+    let fenced: Vec<&str> = text.split("```").collect();
+    assert_eq!(fenced.len(), 3, "the TOML has a fence that its text does not close");
+    for prose in [fenced[0], fenced[2]] {
+        assert!(!prose.contains("<script") && !prose.contains("<img"), "{prose}");
+    }
+    let cells = |line: &&str| line.replace("\\|", "").matches('|').count();
+    let table: Vec<&str> = fenced[2].lines().filter(|line| line.starts_with('|')).collect();
+    assert!(table.len() > 12);
+    assert!(table[..12].iter().all(|line| cells(line) == 7), "{table:?}");
+}
+
+#[test]
+fn what_is_missing_breaks_nothing() {
+    let full = || example::report(5, 12);
+    let mut untimed = full();
+    for cell in &mut untimed.cells {
+        cell.cost = Default::default();
+        cell.pareto.clear();
+        cell.evidence = Default::default();
+    }
+    let mut one = example::report(5, 1);
+    one.verdict = None;
+    let mut unscored = full();
+    unscored.cells.iter_mut().for_each(|cell| {
+        cell.metrics.clear();
+        cell.values.clear();
+        cell.comparison = None;
+    });
+    (unscored.verdict, unscored.worst, unscored.queries) = (None, Vec::new(), Vec::new());
+    let mut unknown = full();
+    unknown.metrics.clear();
+    unknown.scoring.budgets.clear();
+    unknown.worst[0].query = 10_000;
+    let mut odd = full();
+    odd.cells[0].metrics.get_mut("span_recall").unwrap().mean = f64::NAN;
+    odd.cells[1].cost.query_ms.p50 = f64::INFINITY;
+    odd.created = "é".to_owned();
+    odd.verdict.as_mut().unwrap().best = "none such".to_owned();
+    let empty = example::report(5, 0);
+    for (name, report) in [
+        ("untimed", untimed),
+        ("one", one),
+        ("unscored", unscored),
+        ("unknown", unknown),
+        ("odd", odd),
+        ("empty", empty),
+    ] {
+        let baseline = full();
+        let baseline = Baseline::new(&baseline, &report).ok();
+        assert_eq!(baseline.is_some(), name != "unscored", "{name}");
+        let page = render::html::html(&report, baseline.as_ref());
+        assert!(page.contains("<section id=\"method\""), "{name}");
+        let shown = page.split("<script>").next().unwrap();
+        assert!(!shown.contains("NaN") && !shown.contains("inf%") && !shown.contains("inf<"), "{name}");
+        assert!(render::markdown::markdown(&report, baseline.as_ref()).contains("Chunk settings for larder"), "{name}");
+        assert_eq!(rows(&render::csv::csv(&report).unwrap()).len(), report.cells.len(), "{name}");
+        let cases = render::junit::junit(&report, &[]).matches("<testcase").count();
+        assert_eq!(cases, report.cells.len(), "{name}");
+    }
+}
+
+fn rows(csv: &str) -> Vec<Vec<(String, String)>> {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let head: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let row = |record: csv::StringRecord| head.iter().cloned().zip(record.iter().map(str::to_owned)).collect();
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[test]
+fn the_csv_gives_back_every_digit() {
+    let report = example::report(6, 40);
+    let rows = rows(&render::csv::csv(&report).unwrap());
+    assert_eq!(rows.len(), 40);
+    for row in rows {
+        let value = |name: &str| row.iter().find(|(column, _)| column == name).unwrap().1.clone();
+        let cell = report.cell(&value("id")).unwrap();
+        assert_eq!(value("k"), cell.k.to_string());
+        assert_eq!(value("bytes"), cell.cost.bytes.to_string());
+        for (name, summary) in &cell.metrics {
+            assert_eq!(value(name).parse::<f64>().unwrap(), summary.mean);
+            assert_eq!(value(&format!("{name}_lo")).parse::<f64>().unwrap(), summary.lo);
+        }
+    }
+}
+
+#[test]
+fn junit_is_xml_with_a_case_per_cell_and_a_failure_per_failed_check() {
+    let report = hostile();
+    let checks = [("span_recall".to_owned(), None), (HOSTILE.to_owned(), Some(HOSTILE.to_owned()))];
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("junit.xml");
+    fs::write(&file, render::junit::junit(&report, &checks)).unwrap();
+    let program = "import sys, xml.etree.ElementTree as tree\n\
+                   root = tree.parse(sys.argv[1]).getroot()\n\
+                   suites = [(s.get('name'), int(s.get('tests')), len(s.findall('testcase')), int(s.get('failures')), \
+                   len(s.findall('.//failure'))) for s in root]\n\
+                   print(suites, root.get('tests'), \"alert('x')\" in root[1][1].get('name'))";
+    let output = Command::new("python3").args(["-c", program]).arg(&file).output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "[('sweep', 90, 90, 0, 0), ('gate', 2, 2, 1, 1)] 92 True",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_report_fits_its_schema_and_a_broken_one_does_not() {
+    let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema/requirements.txt");
+    let Some(python) = environment(&[requirements]) else { return };
+    let folder = TempDir::new().unwrap();
+    let (code, schema, _) = eval(&["schema"]);
+    assert_eq!(code, 0);
+    fs::write(folder.path().join("schema.json"), schema).unwrap();
+    let report = example::report(7, 18);
+    render::write(&report, None, folder.path()).unwrap();
+    // Not the values themselves: the reader of JSON may be off by a number's last bit.
+    let read = Report::read(folder.path()).unwrap();
+    assert!(render::html::html(&read, None) == render::html::html(&report, None), "what is written is what is read");
+    let program = "import json, sys, jsonschema\n\
+                   schema, report = (json.load(open(f'{sys.argv[1]}/{n}.json')) for n in ('schema', 'report'))\n\
+                   jsonschema.Draft202012Validator.check_schema(schema)\n\
+                   valid = jsonschema.Draft202012Validator(schema).is_valid\n\
+                   print(valid(report))\n\
+                   print(valid({**report, 'cells': [{**report['cells'][0], 'k': 'five'}]}))\n\
+                   print(valid({k: v for k, v in report.items() if k != 'scoring'}))\n\
+                   print(valid({**report, 'verdict': None, 'more': 1}))";
+    let output = Command::new(python).args(["-c", program]).arg(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+    assert_eq!(said.trim(), "True False False True", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_program_renders_a_run_beside_it_or_elsewhere() {
+    let (run, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    render::write(&example::report(8, 12), None, run.path()).unwrap();
+    let names = ["report.html", "report.json", "report.md", "report.csv", "junit.xml"];
+    names[..1].iter().chain(&names[2..]).for_each(|name| fs::remove_file(run.path().join(name)).unwrap());
+    let (code, said, _) = eval(&["report", arg(run.path())]);
+    assert_eq!((code, said.lines().count()), (0, 5));
+    let out = other.path().join("deep/er");
+    let file = run.path().join("report.json");
+    assert_eq!(eval(&["report", arg(&file), "-o", arg(&out), "--baseline", arg(run.path())]).0, 0);
+    for folder in [run.path(), &out] {
+        let mut found: Vec<String> =
+            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        found.sort();
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        assert_eq!(found, names, "and no unfinished file");
+    }
+    assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("<section id=\"change\""));
+    let (code, _, problem) = eval(&["report", arg(other.path())]);
+    assert_eq!(code, 5);
+    assert!(problem.contains("report.json"), "{problem}");
+}
+
+#[test]
+fn a_run_file_keeps_our_order_for_readers_that_sort_by_score_in_32_bits() {
+    let scores = [0.9, 0.9, 0.9 - 1e-12, 0.5, f64::NAN, f64::NEG_INFINITY, -7.0];
+    let docs = ["a", "z", "m m", "b\t%", "n", "i", "c"];
+    let rows = scores.iter().zip(docs).enumerate().map(|(at, (score, doc))| ("q 1", doc, at + 1, *score));
+    let again = [("q2", "x", 1, 0.95)];
+    let text = trec::run(rows.chain(again), "my run");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    assert!(lines.iter().all(|words| words.len() == 6 && words[1] == "Q0" && words[5] == "my%20run"));
+    let read: Vec<f32> = lines[..7].iter().map(|words| words[4].parse().unwrap()).collect();
+    assert!(read.windows(2).all(|pair| pair[0] > pair[1]), "{read:?}");
+    assert!((read[0] - 0.9).abs() < 1e-6 && (read[3] - 0.5).abs() < 1e-6, "true where they can be");
+    assert_eq!(lines[2][2], "m%20m");
+    assert_eq!(lines[3][2], "b%09%25");
+    assert_eq!(lines[7][..5], ["q2", "Q0", "x", "1", "0.95"]);
+    assert_eq!(trec::qrels([("q 1", "m m", 2.0), ("q2", "é", 0.0)]), "q%201 0 m%20m 2\nq2 0 é 0\n");
+}
