@@ -1,5 +1,6 @@
 //! The command line of `chunkmill-eval`.
 
+mod agree;
 mod diff;
 mod gate;
 mod import;
@@ -43,6 +44,8 @@ enum Command {
     Gate(gate::Args),
     /// Two runs side by side
     Diff(diff::Args),
+    /// Say whether two sets of labels rank the settings of a sweep alike
+    Agree(agree::Args),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
@@ -58,6 +61,7 @@ pub fn main() -> u8 {
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Agree(args) => agree::run(&args),
     };
     result.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "error: {error:#}");

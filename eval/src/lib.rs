@@ -21,6 +21,7 @@
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
 //! | [`assemble`] | How do a run's records become its report? |
 //! | [`change`] | What differs between two runs, question by question? |
+//! | [`agreement`] | Do two sets of questions rank settings alike? |
 //! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
 //! | [`cli`] | How is it said on a command line? |
@@ -59,6 +60,7 @@ pub mod stats;
 pub mod analysis;
 pub mod assemble;
 
+pub mod agreement;
 pub mod change;
 pub mod gate;
 

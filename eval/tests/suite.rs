@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod agreement;
 mod analysis;
 mod browser;
 mod chroma;

@@ -1,0 +1,68 @@
+//! Do two sets of questions rank settings alike?
+//!
+//! Two measures, because each alone misleads. Kendall's tau-b looks at all pairs of settings, most of
+//! which nobody would choose between. The regret looks at the one that matters: how much is lost on the
+//! second set by who takes the setting that is best on the first.
+
+use std::collections::HashMap;
+
+use chunkmill::error::{Error, Result};
+use serde::Serialize;
+
+use crate::analysis::direction;
+use crate::report::{Cell, Report};
+use crate::stats::kendall_tau_b;
+
+/// How two runs rank the settings that both have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The metric by which they are ranked.
+    pub metric: String,
+    /// Settings that both have.
+    pub cells: usize,
+    /// Kendall's tau-b of the means; `None` if all settings are equal in one of the runs.
+    pub tau: Option<f64>,
+    /// The setting that is best in the first run, and its mean in the second.
+    pub pick: (String, f64),
+    /// The setting that is best in the second run, and its mean there.
+    pub best: (String, f64),
+    /// How much worse the first is than the second, in the second run; 0 is best.
+    pub regret: f64,
+    /// The regret of a setting taken at random.
+    pub random_regret: f64,
+}
+
+/// Compares the rankings of settings, matched by id, in the order of the metrics.
+///
+/// # Errors
+/// [`Error::Setting`] if fewer than two settings of both have the metric.
+pub fn agreement(a: &Report, b: &Report, metric: &str) -> Result<Agreement> {
+    let sign = direction(a, metric);
+    let mean = |cell: &Cell| cell.metrics.get(metric).map(|summary| summary.mean);
+    let of_b: HashMap<&str, f64> = b.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?))).collect();
+    let both: Vec<(&str, f64, f64)> =
+        a.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?, *of_b.get(cell.id.as_str())?))).collect();
+    // Of equal ones the first of the run stands, as in a report.
+    let best = |value: fn(&(&str, f64, f64)) -> f64| {
+        both.iter().copied().reduce(|best, next| if sign * value(&next) > sign * value(&best) { next } else { best })
+    };
+    let (Some(pick), Some(best), true) = (best(|cell| cell.1), best(|cell| cell.2), both.len() > 1) else {
+        return Err(Error::Setting {
+            origin: "the two runs".to_owned(),
+            problem: format!("have fewer than two settings with `{metric}` in common"),
+            help: "run both with the same sweep file".to_owned(),
+        });
+    };
+    let (ours, theirs): (Vec<f64>, Vec<f64>) = both.iter().map(|&(_, a, b)| (a, b)).unzip();
+    #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 settings")]
+    let average = theirs.iter().sum::<f64>() / both.len() as f64;
+    Ok(Agreement {
+        metric: metric.to_owned(),
+        cells: both.len(),
+        tau: kendall_tau_b(&ours, &theirs),
+        pick: (pick.0.to_owned(), pick.2),
+        best: (best.0.to_owned(), best.2),
+        regret: sign * (best.2 - pick.2),
+        random_regret: sign * (best.2 - average),
+    })
+}

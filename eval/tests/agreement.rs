@@ -1,0 +1,66 @@
+//! Whether two sets of questions rank settings alike.
+
+use chunkmill_eval::agreement::agreement;
+use chunkmill_eval::report::{Report, Summary};
+
+use crate::common::{METRIC, arg, eval, report_of};
+
+/// A report whose settings have these means.
+fn report(means: &[(&str, f64)]) -> Report {
+    let cells: Vec<(&str, Vec<Option<f64>>)> = means.iter().map(|&(id, mean)| (id, vec![Some(mean); 4])).collect();
+    let mut report = report_of(&cells);
+    for (cell, (_, mean)) in report.cells.iter_mut().zip(means) {
+        cell.metrics.insert(METRIC.to_owned(), Summary { mean: *mean, ..Summary::default() });
+    }
+    report
+}
+
+#[test]
+fn the_choice_of_one_is_judged_by_the_other() {
+    let a = report(&[("x", 0.9), ("y", 0.8), ("z", 0.1), ("only a", 1.0)]);
+    let b = report(&[("z", 0.2), ("y", 0.6), ("only b", 1.0), ("x", 0.5)]);
+    let found = agreement(&a, &b, METRIC).unwrap();
+    // Of three pairs, x and y change places.
+    assert!((found.tau.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    assert_eq!((found.cells, found.pick, found.best), (3, ("x".to_owned(), 0.5), ("y".to_owned(), 0.6)));
+    assert!((found.regret - 0.1).abs() < 1e-12);
+    assert!((found.random_regret - (0.6 - 1.3 / 3.0)).abs() < 1e-12);
+    let itself = agreement(&a, &a, METRIC).unwrap();
+    assert_eq!((itself.tau, itself.regret), (Some(1.0), 0.0));
+}
+
+#[test]
+fn a_metric_of_which_less_is_better_is_turned_round() {
+    let (mut a, mut b) = (report(&[("x", 1.0), ("y", 2.0)]), report(&[("x", 5.0), ("y", 3.0)]));
+    for report in [&mut a, &mut b] {
+        report.metrics.iter_mut().for_each(|metric| metric.higher_is_better = false);
+    }
+    let found = agreement(&a, &b, METRIC).unwrap();
+    assert_eq!((found.tau, found.pick.0.as_str(), found.regret), (Some(-1.0), "x", 2.0));
+}
+
+#[test]
+fn runs_without_settings_in_common_are_refused() {
+    let (a, b) = (report(&[("x", 1.0), ("y", 2.0)]), report(&[("x", 1.0), ("z", 2.0)]));
+    let error = agreement(&a, &b, METRIC).unwrap_err().to_string();
+    assert!(error.contains("fewer than two settings") && error.contains("same sweep file"), "{error}");
+}
+
+#[test]
+fn the_program_says_it() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = |name: &str, report: &Report| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, serde_json::to_string(report).unwrap()).unwrap();
+        path
+    };
+    let a = file("a.json", &report(&[("x", 0.9), ("y", 0.8)]));
+    let b = file("b.json", &report(&[("x", 0.5), ("y", 0.6)]));
+    let (code, said, _) = eval(&["agree", arg(&a), arg(&b)]);
+    assert_eq!(code, 0);
+    assert!(said.contains("tau-b over 2 settings is -1.000") && said.contains("0.100 is lost"), "{said}");
+    let (code, said, _) = eval(&["agree", arg(&a), arg(&b), "--json", "--metric", METRIC]);
+    assert_eq!(code, 0);
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["tau"], -1.0);
+}
