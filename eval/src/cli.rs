@@ -1,6 +1,7 @@
 //! The command line of `chunkmill-eval`.
 
 mod import;
+mod synth;
 mod verify;
 
 use std::io::{self, Write};
@@ -22,6 +23,8 @@ enum Command {
     /// Make a set of labels from another project's
     #[command(subcommand)]
     Import(import::Format),
+    /// Make up questions from documents that have none
+    Synth(synth::Args),
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
 }
@@ -32,6 +35,7 @@ pub fn main() -> u8 {
     let Cli { command } = Cli::parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
+        Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
     };
     result.unwrap_or_else(|error| {

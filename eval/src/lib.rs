@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
 //! | [`import`] | How do the labels of other projects become ours? |
+//! | [`synth`] | What could be asked of documents that have no labels? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
 //! | [`cli`] | How is it said on a command line? |
@@ -27,6 +28,8 @@
 pub mod labels;
 
 pub mod import;
+
+pub mod synth;
 
 pub mod metrics;
 

@@ -17,3 +17,4 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod synth;
