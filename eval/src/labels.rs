@@ -30,7 +30,7 @@ pub const CORPUS: &str = "corpus";
 /// The questions, in a set's folder.
 pub const QUERIES: &str = "queries.jsonl";
 
-/// The tag of every question that [`synth`](crate::synth) made up. What is measured with such
+/// The tag of every question that `synth` made up. What is measured with such
 /// questions must say so.
 pub const SYNTHETIC: &str = "synthetic";
 
