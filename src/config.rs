@@ -10,9 +10,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{self, Endpoint};
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
@@ -44,6 +46,9 @@ pub struct Options {
     pub output: OutputOptions,
     /// How it is searched.
     pub search: SearchOptions,
+    /// Who answers questions from it. No plan of a job repeats it.
+    #[serde(skip_serializing)]
+    pub answer: AnswerOptions,
     /// Worker threads.
     pub threads: Option<NonZeroUsize>,
 }
@@ -136,6 +141,23 @@ options! {
     }
 }
 
+options! {
+    /// The `[answer]` table. A key is no setting: it is read from the environment alone.
+    pub struct AnswerOptions {
+        /// Base URL of an OpenAI-compatible service.
+        pub endpoint: Endpoint,
+        /// Name of the model there.
+        #[serde(rename = "model")]
+        pub answer_model: String,
+        /// Most tokens of an answer.
+        #[serde(rename = "max_tokens")]
+        pub answer_max_tokens: NonZeroUsize,
+        /// How long to wait for one, in seconds.
+        #[serde(rename = "timeout")]
+        pub answer_timeout: NonZeroUsize,
+    }
+}
+
 /// Where something is kept for other runs. Written `auto`, `off` or as a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -218,6 +240,8 @@ pub struct Config {
     pub ranking: Ranking,
     /// Folder for keyword indexes, if they are to be kept.
     pub keyword_cache: Option<PathBuf>,
+    /// Who answers questions.
+    pub answer: answer::Settings,
     /// Worker threads; `None` means one per core.
     pub threads: Option<usize>,
 }
@@ -236,6 +260,7 @@ impl Options {
             embedding: self.embedding.or(lower.embedding),
             output: self.output.or(lower.output),
             search: self.search.or(lower.search),
+            answer: self.answer.or(lower.answer),
             threads: self.threads.or(lower.threads),
         }
     }
@@ -267,12 +292,13 @@ impl Options {
     /// [`Error::Setting`] that names the variable, for a wrong value.
     pub fn from_env() -> Result<Self> {
         let mut options = Self { threads: variable("THREADS")?, ..Self::default() };
-        let Self { corpus, chunking, embedding, output, search, .. } = &mut options;
+        let Self { corpus, chunking, embedding, output, search, answer, .. } = &mut options;
         read_variables(CorpusOptions::KEYS, |key, value| corpus.set(key, value))?;
         read_variables(Settings::KEYS, |key, value| chunking.set(key, value))?;
         read_variables(EmbeddingOptions::KEYS, |key, value| embedding.set(key, value))?;
         read_variables(OutputOptions::KEYS, |key, value| output.set(key, value))?;
         read_variables(SearchOptions::KEYS, |key, value| search.set(key, value))?;
+        read_variables(AnswerOptions::KEYS, |key, value| answer.set(key, value))?;
         Ok(options)
     }
 
@@ -286,7 +312,7 @@ impl Options {
             Error::Setting {
                 origin: format!("{name}:{line}"),
                 problem: error.message().to_owned(),
-                help: "the tables are [corpus], [chunking], [embedding], [output], [search]; see the README's settings"
+                help: "the tables are [corpus], [chunking], [embedding], [output], [search], [answer]; see the README's settings"
                     .to_owned(),
             }
         })
@@ -361,6 +387,7 @@ impl Options {
             mode: self.search.mode.unwrap_or_default(),
             ranking: self.search.ranking(),
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
+            answer: self.answer.settings(),
             threads: self.threads.map(NonZeroUsize::get),
         })
     }
@@ -393,6 +420,18 @@ impl Config {
             cache: self.cache.and_then(open),
             fresh,
             disk: Arc::new(FileSystem),
+        }
+    }
+}
+
+impl AnswerOptions {
+    fn settings(self) -> answer::Settings {
+        let seconds = |seconds: NonZeroUsize| Duration::from_secs(seconds.get() as u64);
+        answer::Settings {
+            endpoint: self.endpoint,
+            model: self.answer_model,
+            max_tokens: self.answer_max_tokens.map_or(answer::DEFAULT_MAX_TOKENS, NonZeroUsize::get),
+            timeout: self.answer_timeout.map_or(answer::DEFAULT_TIMEOUT, seconds),
         }
     }
 }

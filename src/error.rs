@@ -111,6 +111,16 @@ pub enum Error {
         /// What to do about it.
         help: String,
     },
+    /// A language model could not be asked, or did not answer. The endpoint is without credentials.
+    #[error("endpoint {endpoint}: {problem}\n  help: {help}")]
+    Answer {
+        /// Base URL of the service.
+        endpoint: String,
+        /// What went wrong.
+        problem: String,
+        /// What to do about it.
+        help: String,
+    },
     /// Another process writes to the dataset.
     #[error("dataset {}: is being written by {holder}\n  help: wait until it has ended, or name another folder", path.display())]
     Locked {
@@ -155,7 +165,8 @@ impl Error {
             | Self::Model { .. }
             | Self::Embed { .. }
             | Self::Truncated { .. }
-            | Self::Dataset { .. } => exit::FAILED,
+            | Self::Dataset { .. }
+            | Self::Answer { .. } => exit::FAILED,
             Self::Locked { .. } => exit::LOCKED,
             Self::Interrupted => exit::INTERRUPTED,
         }

@@ -22,6 +22,7 @@
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`index`] | How do these work together as one job? |
 //! | [`search`] | What in a dataset answers a question, and what of it fits a budget? → `Searcher` |
+//! | [`answer`] | What does a language model say to it, from these passages alone? Asked only if configured |
 //! | [`config`] | What did the user ask for, in flags, environment and files? |
 //! | [`cli`] | How is it said on a command line? |
 //!
@@ -74,6 +75,8 @@ pub mod store;
 
 pub mod index;
 pub mod search;
+
+pub mod answer;
 
 pub mod config;
 

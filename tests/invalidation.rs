@@ -44,7 +44,7 @@ fn known() -> BTreeSet<String> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 48] = [
+const CHANGES: [(&str, &str, &str); 52] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -92,6 +92,10 @@ const CHANGES: [(&str, &str, &str); 48] = [
     ("[search] tags_weight", "", "7"),
     ("[search] aliases_weight", "", "7"),
     ("[search] keyword_cache", "", "'elsewhere'"),
+    ("[answer] endpoint", "", "'http://localhost:1/v1'"),
+    ("[answer] model", "", "'other'"),
+    ("[answer] max_tokens", "", "7"),
+    ("[answer] timeout", "", "7"),
     ("threads", "", "1"),
 ];
 

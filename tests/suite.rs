@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, and say on standard error what they skip"
 )]
 
+mod answer;
 mod architecture;
 mod cache;
 mod chunking;

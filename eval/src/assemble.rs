@@ -11,7 +11,7 @@ use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::analysis::analyse;
-use crate::labels::{Query, SYNTHETIC};
+use crate::labels::Query;
 use crate::metrics::Evidence;
 use crate::record::{Answer, Record};
 use crate::report::{
@@ -149,7 +149,7 @@ fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
         queries: labels.queries.len(),
         scored: judge.queries().count(),
         states,
-        synthetic: labels.queries.iter().any(|query| query.tags.iter().any(|tag| tag == SYNTHETIC)),
+        synthetic: labels.queries.iter().any(Query::is_synthetic),
     }
 }
 

@@ -6,6 +6,7 @@ mod gate;
 mod import;
 mod report;
 mod sweep;
+mod synth;
 mod verify;
 
 use std::io::{self, Write};
@@ -38,6 +39,8 @@ enum Command {
     /// One measured step of a sweep, in a process of its own
     #[command(hide = true)]
     Work,
+    /// Make up questions from documents that have none
+    Synth(synth::Args),
     /// Check that every label still fits its document; exit code 1 if one has drifted
     Verify(verify::Args),
     /// Compare a run with a baseline; exit code 1 if it is worse by more than allowed and than chance explains
@@ -58,6 +61,7 @@ pub fn main() -> u8 {
         Command::Report(args) => report::run(&args),
         Command::Schema => report::schema(),
         Command::Work => work::serve().map(|()| exit::DONE),
+        Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Diff(args) => diff::run(&args),

@@ -30,7 +30,8 @@ pub const CORPUS: &str = "corpus";
 /// The questions, in a set's folder.
 pub const QUERIES: &str = "queries.jsonl";
 
-/// The tag of questions that were made up from the corpus.
+/// The tag of every question that `synth` made up. What is measured with such
+/// questions must say so.
 pub const SYNTHETIC: &str = "synthetic";
 
 /// A question and its evidence.
@@ -109,6 +110,12 @@ pub struct Scored<'a> {
 }
 
 impl Query {
+    /// Whether it was made up from the corpus.
+    #[must_use]
+    pub fn is_synthetic(&self) -> bool {
+        self.tags.iter().any(|tag| tag == SYNTHETIC)
+    }
+
     /// How much one of its references matters: above 0.
     #[must_use]
     pub fn grade_of(&self, reference: &Reference) -> f64 {

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
 //! | [`import`] | How do the labels of other projects become ours? |
+//! | [`synth`] | What could be asked of documents that have no labels? |
 //! | [`metrics`] | How well does what was retrieved hold the answers? Numbers only, no files |
 //! | [`trec`] | How are runs and judgements written for other programs? |
 //! | [`report`] | What did a sweep find out? → `report.json`: all that is shown or compared |
@@ -40,6 +41,8 @@
 pub mod labels;
 
 pub mod import;
+
+pub mod synth;
 
 pub mod metrics;
 

@@ -27,3 +27,4 @@ mod render;
 mod score;
 mod stats;
 mod sweep;
+mod synth;

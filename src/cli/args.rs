@@ -5,8 +5,11 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
+use crate::answer::Endpoint;
 use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
-use crate::config::{CacheFolder, CorpusOptions, EmbeddingOptions, Options, OutputOptions, SearchOptions};
+use crate::config::{
+    AnswerOptions, CacheFolder, CorpusOptions, EmbeddingOptions, Options, OutputOptions, SearchOptions,
+};
 use crate::corpus::Root;
 use crate::document::SecurityProfile;
 use crate::embed::{Device, Engine, Isa, PrecisionSetting};
@@ -293,6 +296,32 @@ impl SearchArgs {
             aliases_weight,
             keyword_cache,
         }
+    }
+}
+
+/// Who answers.
+#[derive(Args)]
+#[command(next_help_heading = "Answering")]
+pub(super) struct AnswerArgs {
+    /// Base URL of an OpenAI-compatible service, which gets the question and the passages; its key is in the variable
+    /// `CHUNKMILL_ANSWER_API_KEY` [default: none]
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<Endpoint>,
+    /// Name of the model there [default: none]
+    #[arg(long, value_name = "NAME")]
+    answer_model: Option<String>,
+    /// Most tokens of the answer [default: 1024]
+    #[arg(long, value_name = "N")]
+    answer_max_tokens: Option<NonZeroUsize>,
+    /// How long to wait for it [default: 120]
+    #[arg(long, value_name = "SECONDS")]
+    answer_timeout: Option<NonZeroUsize>,
+}
+
+impl AnswerArgs {
+    pub(super) fn options(self) -> AnswerOptions {
+        let Self { endpoint, answer_model, answer_max_tokens, answer_timeout } = self;
+        AnswerOptions { endpoint, answer_model, answer_max_tokens, answer_timeout }
     }
 }
 

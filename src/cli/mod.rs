@@ -3,6 +3,7 @@
 //! A subcommand is one file with its arguments and a `run`. Results go to standard output, all else
 //! to standard error.
 
+mod answer;
 mod args;
 mod chunk;
 mod compare;
@@ -76,6 +77,8 @@ enum Command {
     Search(search::Args),
     /// Pack passages that answer a question into a token budget, with their places
     Context(context::Args),
+    /// Answer a question in words from such passages, with citations, by a language model that was configured
+    Answer(answer::Args),
     /// Count what is in a dataset
     Stats(stats::Args),
     /// Check that a dataset is what it says it is; exit code 1 if not
@@ -106,6 +109,7 @@ pub fn main() -> u8 {
         Command::Explain(args) => explain::run(args),
         Command::Search(args) => search::run(args),
         Command::Context(args) => context::run(args),
+        Command::Answer(args) => answer::run(args),
         Command::Stats(args) => stats::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gc(args) => gc::run(&args),

@@ -31,6 +31,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         *states.entry(checked.state.name()).or_default() += 1;
     }
     let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
+    let synthetic = labels.queries.iter().filter(|query| query.is_synthetic()).count();
     let notable: Vec<&Checked> = checked.iter().filter(|checked| checked.state != State::Valid).collect();
     let mut out = io::stdout().lock();
     if args.json {
@@ -38,6 +39,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         let summary = json!({
             "documents": corpus.documents,
             "queries": labels.queries.len(),
+            "synthetic": synthetic,
             "references": checked.len(),
             "states": states,
             "drifted": drifted,
@@ -51,6 +53,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             let (name, problem) = (checked.state.name(), checked.state.describe());
             let line = format!("{name} {}: {}{}: {problem}", query.id, reference.doc_id, place.unwrap_or_default());
             writeln!(out, "{line}").context("cannot write to standard output")?;
+        }
+        if synthetic > 0 {
+            writeln!(out, "{synthetic} of the queries are synthetic: `chunkmill-eval synth` made them from the text")
+                .context("cannot write to standard output")?;
         }
         let counts: Vec<String> =
             STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();

@@ -1,0 +1,67 @@
+//! `chunkmill-eval synth`: questions made up from documents, as a set.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use chunkmill::error::exit;
+
+use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folders or files of documents; NAME=PATH puts one below NAME/ in the set
+    #[arg(required = true)]
+    corpus: Vec<Root>,
+    /// Folder to write: new, empty, or a set of synthetic questions, which is then replaced
+    #[arg(short, long, value_name = "SET")]
+    output: PathBuf,
+    /// Most questions
+    #[arg(long, value_name = "N", default_value = "200")]
+    queries: NonZeroUsize,
+    /// Decides which questions are chosen
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// How questions are made, with commas between
+    #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "heading,sentence,title")]
+    kinds: Vec<Kind>,
+    /// Only files that match this glob; repeated: one of them [default: markdown and plain text]
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// No files that match this glob
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    refuse_real_labels(&args.output)?;
+    let filter = Filter::new(&args.include, &args.exclude, true, DEFAULT_MAX_BYTES)?;
+    let settings = Settings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };
+    let made = synth(&args.corpus, &filter, &settings)?;
+    made.set.write(&args.output)?;
+    warn(&made, settings.queries);
+    let Synthesis { set, kinds, asked, .. } = &made;
+    let kinds: Vec<String> = kinds.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let line = format!(
+        "{}: {} synthetic questions ({}) about {asked} of {} documents",
+        args.output.display(),
+        set.queries.len(),
+        kinds.join(", "),
+        set.documents.len()
+    );
+    writeln!(io::stdout().lock(), "{line}").context("cannot write to standard output")?;
+    Ok(exit::DONE)
+}
+
+fn warn(made: &Synthesis, wanted: usize) {
+    let mut err = io::stderr().lock();
+    for document in &made.unreadable {
+        let _ = writeln!(err, "warning: {} is not in the set: it {}", document.doc_id, document.reason);
+    }
+    let questions = made.set.queries.len();
+    if questions < wanted {
+        let _ = writeln!(err, "warning: {questions} questions, not {wanted}: the documents give no more");
+    }
+}

@@ -1,0 +1,77 @@
+//! A heading asks for what stands below it.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use chunkmill::document::{BlockKind, Document};
+
+use super::texts::{Text, Texts};
+use super::words::{has_letter, trimmed, words_of};
+use super::{Candidate, Kind, SIZE};
+
+/// Sections whose heading, with as many of the headings above it as it takes, says enough. A heading
+/// that several sections have always takes some of them along. The evidence is the section's own
+/// text without the heading line.
+pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for section in texts.documents.iter().flat_map(|text| &text.document.sections) {
+        *known.entry(normal(&section.title)).or_default() += 1;
+    }
+    let of_document = |(at, Text { document, .. }): (usize, &Text)| {
+        let asked = (0..document.sections.len()).filter_map(|section| {
+            let evidence = body(document, section).filter(|body| !texts.repeats(document, body))?;
+            let alone = known[&normal(&document.sections[section].title)] == 1;
+            let text = question(texts, document, section, alone)?;
+            Some(Candidate { kind: Kind::Heading, document: at, text, evidence: vec![evidence] })
+        });
+        asked.collect::<Vec<_>>()
+    };
+    texts.documents.iter().enumerate().flat_map(of_document).collect()
+}
+
+/// The text of a section below its heading, if it is a passage to ask for: neither tiny nor huge,
+/// and not code alone.
+fn body(document: &Document, section: usize) -> Option<Range<usize>> {
+    let whole = &document.sections[section].range;
+    let mut blocks = document.blocks_in(whole).iter();
+    let heading = blocks.find(|block| matches!(block.kind, BlockKind::Heading(_)))?;
+    let said = |kind| matches!(kind, BlockKind::Paragraph | BlockKind::ListItem | BlockKind::Table);
+    blocks.find(|block| said(block.kind))?;
+    let body = trimmed(&document.text, heading.range.end..whole.end);
+    SIZE.contains(&document.text[body.clone()].chars().count()).then_some(body)
+}
+
+fn question(texts: &Texts, document: &Document, section: usize, alone: bool) -> Option<String> {
+    if document.sections[section].level == 0 {
+        return None;
+    }
+    let mut path = document.heading_path(section);
+    if let Some(title) = document.title.as_ref().filter(|title| path.iter().all(|heading| heading != *title)) {
+        path.insert(0, title.clone());
+    }
+    let own = path.last_mut()?;
+    *own = own.trim_start_matches(numbering(own)).to_owned();
+    // A date or a version number is no question.
+    let (numbers, others): (Vec<String>, _) =
+        words_of(own).into_iter().partition(|word| word.starts_with(|c: char| c.is_numeric()));
+    if others.len() < numbers.len().max(1) {
+        return None;
+    }
+    let least = if alone { 1 } else { 2 };
+    (least..=path.len())
+        .map(|headings| path[path.len() - headings..].join(": "))
+        .find(|question| texts.bits_of(words_of(question)) >= texts.enough())
+}
+
+/// `3. ` of a heading, or nothing.
+fn numbering(title: &str) -> &str {
+    let number = title.trim_start_matches(|c: char| c.is_numeric() || c == '.');
+    let before = &title[..title.len() - number.len()];
+    let after = number.trim_start_matches([')', ':', ' ']);
+    if before.ends_with('.') || number.starts_with([')', ':']) { &title[..title.len() - after.len()] } else { "" }
+}
+
+/// A heading without its number and signs.
+fn normal(title: &str) -> String {
+    words_of(title).into_iter().filter(|word| has_letter(word)).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,285 @@
+//! One request to `ENDPOINT/chat/completions`, and what can go wrong with it. Neither the key nor
+//! credentials in the endpoint's URL are in any message.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io::Read;
+use std::str::FromStr;
+
+use reqwest::blocking::{self, Response};
+use reqwest::redirect;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::Settings;
+use crate::error::{Error, Result};
+
+/// Most bytes of a response that are read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Most characters of what an endpoint says went wrong that are shown.
+const MOST_SHOWN: usize = 400;
+
+/// Base URL of an OpenAI-compatible service: `http://localhost:11434/v1`. Shown without credentials,
+/// query and fragment.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Endpoint(Url);
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let url = Url::parse(s).map_err(|error| format!("is not a URL: {error}"))?;
+        let web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        if web { Ok(Self(url)) } else { Err("is not the URL of a web service: http://HOST/v1".to_owned()) }
+    }
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Endpoint> for String {
+    fn from(endpoint: Endpoint) -> Self {
+        endpoint.to_string()
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = without_credentials(self.0.clone());
+        shown.set_query(None);
+        shown.set_fragment(None);
+        f.write_str(shown.as_str().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+/// The key that an endpoint asks for. It is sent to it, and shown nowhere.
+#[derive(Clone)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// `None` if the text is blank.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        Some(Self(text.trim().to_owned())).filter(|key| !key.0.is_empty())
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(…)")
+    }
+}
+
+/// A service that can be asked.
+#[derive(Debug)]
+pub struct Client {
+    http: blocking::Client,
+    endpoint: Endpoint,
+    model: String,
+    max_tokens: usize,
+    key: Option<ApiKey>,
+}
+
+/// What the service said.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Said {
+    pub(super) text: String,
+    pub(super) cut: bool,
+    pub(super) model: Option<String>,
+    pub(super) usage: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Completion {
+    choices: Vec<Choice>,
+    model: Option<String>,
+    usage: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<String>,
+}
+
+impl Client {
+    /// Prepares to ask. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if no endpoint or no model was configured, [`Error::Answer`] if the system's
+    /// certificates cannot be read.
+    pub fn new(settings: &Settings, key: Option<ApiKey>) -> Result<Self> {
+        let missing = |origin: &str, problem: &str, help: &str| Error::Setting {
+            origin: origin.to_owned(),
+            problem: problem.to_owned(),
+            help: help.to_owned(),
+        };
+        let endpoint = settings.endpoint.clone().ok_or_else(|| {
+            let help = "name an OpenAI-compatible one: --endpoint http://localhost:11434/v1, or `endpoint` in [answer]; \
+                        `chunkmill context` shows the passages without asking anyone";
+            missing("endpoint", "none is configured, so nobody can be asked", help)
+        })?;
+        let model = settings.model.clone().filter(|model| !model.trim().is_empty()).ok_or_else(|| {
+            missing("answer-model", "no model is named", "name one that the endpoint has: --answer-model NAME")
+        })?;
+        let http = blocking::Client::builder()
+            .timeout(settings.timeout)
+            // Passages and key go where they were meant to go, or nowhere.
+            .redirect(redirect::Policy::none())
+            .user_agent(concat!("chunkmill/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let http = http.map_err(|error| Error::Answer {
+            endpoint: endpoint.to_string(),
+            problem: format!("the client cannot be made: {}", reason(error)),
+            help: "check the system's certificates".to_owned(),
+        })?;
+        Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key })
+    }
+
+    /// Sends messages and reads the answer.
+    pub(super) fn complete(&self, messages: &Value) -> Result<Said> {
+        let body = json!({
+            "model": self.model,
+            "messages": messages,
+            "temperature": 0,
+            "max_tokens": self.max_tokens,
+            "stream": false,
+        });
+        let request = self.http.post(self.url()).header("content-type", "application/json").body(body.to_string());
+        let request = match &self.key {
+            Some(key) => request.bearer_auth(&key.0),
+            None => request,
+        };
+        let response = request.send().map_err(|error| self.unreachable(error))?;
+        let status = response.status();
+        let body = self.body(response)?;
+        if !status.is_success() {
+            let help = match status.as_u16() {
+                401 | 403 => "set CHUNKMILL_ANSWER_API_KEY to a key that the endpoint takes",
+                404 => "check the endpoint's path, often /v1, and the name of the model",
+                429 => "wait, or ask for less: --budget",
+                300..=399 => "name the address that it leads to; redirects are not followed",
+                _ => "see what the endpoint says",
+            };
+            return Err(self.error(format!("answers {status}: {}", self.shown(&message(&body))), help));
+        }
+        self.read(&body)
+    }
+
+    /// The endpoint's path with `chat/completions` after it. A key goes before credentials in the URL.
+    fn url(&self) -> Url {
+        let mut url = self.endpoint.0.clone();
+        if self.key.is_some() {
+            url = without_credentials(url);
+        }
+        url.set_fragment(None);
+        let path = format!("{}/chat/completions", url.path().trim_end_matches('/'));
+        url.set_path(&path);
+        url
+    }
+
+    fn body(&self, response: Response) -> Result<String> {
+        let mut bytes = Vec::new();
+        let read = response.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(|error| {
+            let timeout = error
+                .get_ref()
+                .and_then(|e| e.downcast_ref::<reqwest::Error>())
+                .is_some_and(reqwest::Error::is_timeout);
+            if timeout { self.too_slow() } else { self.error(format!("its answer breaks off: {error}"), "try again") }
+        })?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(self
+                .error(format!("its answer is over {MOST_BYTES} bytes"), "check that it is an endpoint of this kind"));
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn read(&self, body: &str) -> Result<Said> {
+        let help = "it must answer as OpenAI's chat completions do; check the endpoint's path, often /v1";
+        let malformed = |problem: &str| self.error(format!("{problem}: {}", self.shown(body)), help);
+        let completion: Completion = serde_json::from_str(body)
+            .map_err(|error| malformed(&format!("its answer is not understood ({error})")))?;
+        let Completion { choices, model, usage } = completion;
+        let choice = choices.into_iter().next().ok_or_else(|| malformed("its answer holds no choice"))?;
+        let text = choice.message.content.map(|text| printable(&text)).filter(|text| !text.trim().is_empty());
+        let text = text.ok_or_else(|| malformed("its answer holds no text"))?;
+        Ok(Said { text, cut: choice.finish_reason.as_deref() == Some("length"), model, usage })
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> Error {
+        if error.is_timeout() {
+            return self.too_slow();
+        }
+        self.error(format!("cannot be asked: {}", reason(error)), "check that the endpoint is up, and its address")
+    }
+
+    fn too_slow(&self) -> Error {
+        self.error(
+            "no answer in time".to_owned(),
+            "raise --answer-timeout, or ask for less: --budget, --answer-max-tokens",
+        )
+    }
+
+    fn error(&self, problem: String, help: &str) -> Error {
+        Error::Answer { endpoint: self.endpoint.to_string(), problem, help: help.to_owned() }
+    }
+
+    /// What an endpoint said, in one short line. Some repeat the key that they refuse.
+    fn shown(&self, text: &str) -> String {
+        let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(&key.0, "…"));
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        printable(&line).chars().take(MOST_SHOWN).collect()
+    }
+}
+
+fn without_credentials(mut url: Url) -> Url {
+    // Both refuse only URLs without a host, which an endpoint has.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+/// The message in `{"error": {"message"}}` or `{"error"}`, else all of it.
+fn message(body: &str) -> String {
+    let parsed: Option<Value> = serde_json::from_str(body).ok();
+    let error = parsed.as_ref().and_then(|value| value.get("error"));
+    let said = error.and_then(|error| error.get("message").unwrap_or(error).as_str());
+    said.unwrap_or(body).to_owned()
+}
+
+/// Every cause of a failure, without the URL, which may hold credentials.
+fn reason(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut reason = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        reason = format!("{reason}: {inner}");
+        cause = inner.source();
+    }
+    reason
+}
+
+/// Without control characters, which could move a terminal's cursor.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}

@@ -1,0 +1,68 @@
+//! `chunkmill answer`: an answer in words, from passages, by a language model that was configured.
+
+use std::num::NonZeroUsize;
+
+use super::args::{AnswerArgs, merge};
+use super::print;
+use super::retrieval::RetrievalArgs;
+use crate::answer::{Answer, ApiKey, Citation, Client, answer};
+use crate::config::{Options, variable};
+use crate::error::exit;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    retrieval: RetrievalArgs,
+    /// Most tokens (cl100k) of the passages that are sent
+    #[arg(long, value_name = "N", default_value = "2000")]
+    budget: NonZeroUsize,
+    /// How many of the best chunks are considered
+    #[arg(short, value_name = "N", default_value_t = 50)]
+    k: usize,
+    #[command(flatten)]
+    answer: AnswerArgs,
+    /// Print one JSON object: the answer, the passages it cites, tokens
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    // Whom to ask is settled before anything is searched.
+    let config = merge(Options { answer: args.answer.options(), ..Options::default() })?;
+    let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
+    let client = Client::new(&config.answer, key)?;
+    let budget = args.budget.get();
+    let (question, context) = args.retrieval.ask(args.k, |searcher, query| {
+        Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget)?))
+    })?;
+    let answer = answer(&client, &question, &context)?;
+    warn(&answer);
+    if args.json {
+        print(serde_json::to_string(&answer)?)?;
+    } else if let Some(text) = &answer.answer {
+        print(in_words(text, &answer.citations))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn warn(answer: &Answer) {
+    if answer.answer.is_none() {
+        tracing::warn!("no passage was found, or none fits --budget, so nobody was asked");
+    } else if answer.citations.is_empty() {
+        tracing::warn!("the answer cites no passage");
+    }
+    for number in &answer.unknown_citations {
+        tracing::warn!("the answer cites [{number}], but only {} passages were sent", answer.passages);
+    }
+    if answer.cut {
+        tracing::warn!("the answer was cut off; raise --answer-max-tokens");
+    }
+}
+
+fn in_words(text: &str, citations: &[Citation]) -> String {
+    let place = |Citation { number, citation, header_path, .. }: &Citation| {
+        format!("\n[{number}] {citation}  {header_path}").trim_end().to_owned()
+    };
+    let places: String = citations.iter().map(place).collect();
+    format!("{}{}{places}", text.trim(), if places.is_empty() { "" } else { "\n" })
+}
