@@ -7,6 +7,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use chunkmill_eval::render;
 use serde_json::Value;
@@ -52,6 +53,9 @@ fn fetched() -> Option<Browser> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return None;
     }
+    // Two tests may want it at once, so one fetches it and the other waits.
+    static FETCHING: Mutex<()> = Mutex::new(());
+    let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium-153.0.0");
     let complete = folder.join("complete");
     if !complete.exists() {
@@ -69,7 +73,7 @@ fn drive(browser: &Browser, page: &Path, folder: &Path) -> Value {
     let profile = TempDir::new().unwrap();
     command.args([browser.program.as_path(), profile.path(), page, folder]);
     if let Some(own) = &browser.own {
-        command.env("LD_LIBRARY_PATH", own.join("lib")).env("FONTCONFIG_PATH", own);
+        command.env("LD_LIBRARY_PATH", own.join("lib")).env("FONTCONFIG_FILE", own.join("fonts.conf"));
     }
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -107,7 +107,8 @@ impl Display for Text<'_> {
 
 /// A text in which settings are code.
 fn sentence(text: &str) -> String {
-    super::prose(text, |plain| Text(plain).to_string(), |code| format!("<code>{}</code>", Text(code)))
+    let plain = |plain: &str| Text(&plain.replace(" %", "\u{a0}%")).to_string();
+    super::prose(text, plain, |code| format!("<code>{}</code>", Text(code)))
 }
 
 /// The HTML of one thing after another.
