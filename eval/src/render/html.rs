@@ -1,7 +1,7 @@
 //! `report.html`: one page that needs nothing but itself.
 //!
 //! All of it can be read without JavaScript, which only sorts, filters, copies and names the points of a plot. The
-//! page's own policy forbids it every connection. Text from outside reaches the page through [`Text`] alone.
+//! page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
 
 mod budgets;
 mod change;

@@ -103,7 +103,6 @@ const put = (id, value) => `(() => { const it = document.getElementById('${id}')
 const tick = (id) => `document.getElementById('${id}').click()`;
 const reading = {
   wide: 'document.documentElement.scrollWidth',
-  inner: 'innerWidth',
   rows: `${rows}.length`,
   sections: `[...document.querySelectorAll('main > section')].filter((it) => it.getClientRects().length).map((it) => it.id)`,
   answer: `document.querySelector('.answer').textContent`,
