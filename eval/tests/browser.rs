@@ -93,7 +93,7 @@ fn reads(name: &str, seen: &Value, cells: usize) {
     assert_eq!(seen["problems"], Value::Array(Vec::new()), "{name}: nothing fails or is refused");
     // Not against `innerWidth`: a phone zooms out until a page that is too wide fits.
     let screen: u64 = name.split('-').next().unwrap().parse().unwrap();
-    assert!(seen["wide"].as_u64() <= Some(screen), "{name}: the page is {} wide", seen["wide"]);
+    assert!(seen["wide"].as_u64() <= Some(screen), "{name}: {} wide by {}", seen["wide"], seen["beyond"]);
     assert_eq!(seen["sections"].as_array().unwrap().len(), 11, "{name}");
     assert_eq!(seen["rows"], cells, "{name}: every setting is in the table");
     assert_eq!(
