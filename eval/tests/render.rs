@@ -281,7 +281,7 @@ fn the_program_renders_a_run_beside_it_or_elsewhere() {
     let names = ["report.html", "report.json", "report.md", "report.csv", "junit.xml"];
     names[..1].iter().chain(&names[2..]).for_each(|name| fs::remove_file(run.path().join(name)).unwrap());
     let (code, said, _) = eval(&["report", arg(run.path())]);
-    assert_eq!((code, said.lines().count()), (0, 5));
+    assert_eq!((code, said.lines().filter(|line| Path::new(line).is_file()).count()), (0, 5), "{said}");
     let out = other.path().join("deep/er");
     let file = run.path().join("report.json");
     assert_eq!(eval(&["report", arg(&file), "-o", arg(&out), "--baseline", arg(run.path())]).0, 0);

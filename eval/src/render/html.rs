@@ -1,7 +1,7 @@
 //! `report.html`: one page that needs nothing but itself.
 //!
 //! All of it can be read without JavaScript, which only sorts, filters, copies and names the points of a plot. The
-//! page's own policy forbids it every connection. Text from outside reaches the page through [`Text`] alone.
+//! page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
 
 mod budgets;
 mod change;
@@ -107,7 +107,8 @@ impl Display for Text<'_> {
 
 /// A text in which settings are code.
 fn sentence(text: &str) -> String {
-    super::prose(text, |plain| Text(plain).to_string(), |code| format!("<code>{}</code>", Text(code)))
+    let plain = |plain: &str| Text(&plain.replace(" %", "\u{a0}%")).to_string();
+    super::prose(text, plain, |code| format!("<code>{}</code>", Text(code)))
 }
 
 /// The HTML of one thing after another.

@@ -129,10 +129,10 @@ pub(super) fn difference(value: f64) -> String {
     if value.is_finite() { minus(format!("{value:+.3}")) } else { NONE.to_owned() }
 }
 
-/// `81 %`, of a share.
+/// `81 %`, of a share; the two stay on one line.
 pub(super) fn percent(value: f64) -> String {
     let digits = usize::from(value > 0.0 && value < 0.1);
-    format!("{:.digits$} %", value * 100.0)
+    format!("{:.digits$}\u{a0}%", value * 100.0)
 }
 
 /// `12,400`; with a decimal below 10 that is not whole.
@@ -186,5 +186,9 @@ fn decimals(value: f64, digits: usize) -> String {
 
 /// A sign that is as wide as the plus.
 fn minus(text: String) -> String {
-    if text.starts_with('-') { text.replacen('-', "−", 1) } else { text }
+    match text.strip_prefix('-') {
+        None => text,
+        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.to_owned(),
+        Some(digits) => format!("−{digits}"),
+    }
 }

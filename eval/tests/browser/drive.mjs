@@ -103,7 +103,9 @@ const put = (id, value) => `(() => { const it = document.getElementById('${id}')
 const tick = (id) => `document.getElementById('${id}').click()`;
 const reading = {
   wide: 'document.documentElement.scrollWidth',
-  inner: 'innerWidth',
+  // What makes it so: what ends to the right of the screen and is in no box that scrolls by itself.
+  beyond: `[...document.querySelectorAll('body *')].filter((it) => it.getBoundingClientRect().right > screen.width + 1
+    && !it.closest('.scroll, pre, .heat, blockquote')).slice(0, 5).map((it) => it.outerHTML.slice(0, 80))`,
   rows: `${rows}.length`,
   sections: `[...document.querySelectorAll('main > section')].filter((it) => it.getClientRects().length).map((it) => it.id)`,
   answer: `document.querySelector('.answer').textContent`,

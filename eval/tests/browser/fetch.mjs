@@ -6,7 +6,7 @@
 // code is not run: it unpacks for machines that it takes for Amazon's alone.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { createReadStream, createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
@@ -32,5 +32,8 @@ for (const name of ['al2023', 'swiftshader', 'fonts']) {
   tar(file);
   rmSync(file);
 }
+// The package's own list of fonts names folders of Amazon's machines; without any font this browser dies.
+writeFileSync(join(folder, 'fonts.conf'), `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
+<dir>${folder}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${folder}/fonts-cache</cachedir></fontconfig>\n`);
 rmSync(archive);
 rmSync(join(folder, 'package'), { recursive: true });

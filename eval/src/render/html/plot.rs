@@ -89,7 +89,7 @@ fn plot(view: &View, axis: &Axis) -> Option<String> {
     let mut front: Vec<&Point> = points.iter().filter(|p| p.cell.pareto.iter().any(|n| n == axis.name)).collect();
     front.sort_by(|a, b| a.x.total_cmp(&b.x));
     let best = view.best().map(|cell| cell.id.as_str());
-    let mut drawing = grid(view, &x, &y);
+    let mut drawing = grid(&x, &y);
     step_line(&front, &x, &y, &mut drawing);
     // What matters is drawn last, on top.
     let (others, marked): (Vec<&Point>, Vec<&Point>) =
@@ -107,9 +107,10 @@ fn plot(view: &View, axis: &Axis) -> Option<String> {
     }
     let summary = format!("{} against {}: {} settings", view.primary_title(), axis.title.to_lowercase(), points.len());
     Some(format!(
-        "<figure class=\"plot\"><figcaption>{}</figcaption><div class=\"canvas\"><svg role=\"img\" aria-label=\"{}\" \
+        "<figure class=\"plot\"><figcaption>{}</figcaption><p class=\"axis-name\">{}</p><div class=\"canvas\"><svg role=\"img\" aria-label=\"{}\" \
          width=\"100%\" height=\"{HEIGHT}\">{drawing}</svg></div><p class=\"tip\" aria-live=\"polite\"></p>{}</figure>\n",
         Text(axis.title),
+        Text(view.primary_title()),
         Text(&summary),
         list(view, axis, &front)
     ))
@@ -120,7 +121,7 @@ fn height(scale: &Scale, value: f64) -> f64 {
     HEIGHT - scale.place(value) * HEIGHT / 100.0
 }
 
-fn grid(view: &View, x: &Scale, y: &Scale) -> String {
+fn grid(x: &Scale, y: &Scale) -> String {
     let mut lines = String::new();
     for tick in y.ticks() {
         let (at, label) = (height(y, tick), tick_text(tick));
@@ -137,7 +138,6 @@ fn grid(view: &View, x: &Scale, y: &Scale) -> String {
         let _ = write!(lines, "<text x=\"{at:.1}%\" y=\"{}\" text-anchor=\"middle\">{label}</text>", HEIGHT + 19.0);
     }
     let _ = write!(lines, "<line class=\"axis\" x1=\"0\" x2=\"100%\" y1=\"{HEIGHT}\" y2=\"{HEIGHT}\"/>");
-    let _ = write!(lines, "<text class=\"axis-name\" x=\"0\" y=\"-10\">{}</text>", Text(view.primary_title()));
     lines
 }
 

@@ -29,7 +29,21 @@ fn none() -> &'static str {
 }
 
 fn body(view: &View, verdict: &Verdict) -> String {
-    format!("<p class=\"answer\">{}</p>{}{}", sentence(&verdict.text), settings(verdict), tiles(view, verdict))
+    let (answer, rest) = first_sentence(&verdict.text);
+    format!(
+        "<p class=\"answer\">{}</p>{}<p class=\"more\">{}</p>{}",
+        sentence(answer),
+        settings(verdict),
+        sentence(rest),
+        tiles(view, verdict)
+    )
+}
+
+/// A text's first sentence, and what follows. Names of settings, which may hold anything, do not end it.
+fn first_sentence(text: &str) -> (&str, &str) {
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let end = ends.into_iter().find(|end| text[..*end].matches('`').count().is_multiple_of(2));
+    text.split_at(end.unwrap_or(text.len()))
 }
 
 fn settings(verdict: &Verdict) -> String {
