@@ -10,11 +10,14 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test crash bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test eval eval-full baseline crash bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
+	@echo "eval     the five designs and two baselines over our labelled questions: a report, and a gate (a minute)"
+	@echo "eval-full  every min, max and overlap, and synthetic questions beside real ones; SETS='folders of labels' (an hour)"
+	@echo "baseline  what eval is compared with, made again: after a change that is meant to change retrieval"
 	@echo "check    the quick part of test: format and lints"
 	@echo "crash    kills the program at 120 random moments and at each operation on files, and prints what it lost"
 	@echo "bench    criterion benchmarks of parse, count, chunk, embed and search"
@@ -64,6 +67,34 @@ smoke:
 	$(CHUNKMILL) search $(TARGET)/smoke/one "how long are backups kept by default?" -k 3
 	$(CHUNKMILL) stats $(TARGET)/smoke/one --json
 	$(EVAL) verify datasets/larder
+	$(MAKE) eval
+
+# What eval and eval-full make; a run that was stopped goes on where it was.
+RUNS = $(TARGET)/eval
+BASELINE = eval/baseline.json
+
+# Without the records of an earlier program: what is measured is the program as it is now.
+eval: model
+	rm -rf $(RUNS)/presets
+	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/presets.toml -o $(RUNS)/presets --baseline $(BASELINE)
+	$(EVAL) gate $(RUNS)/presets --baseline $(BASELINE) --junit $(RUNS)/presets/junit.xml
+	@echo "which settings, and how sure: $(abspath $(RUNS))/presets/report.html"
+
+baseline: model
+	rm -rf $(RUNS)/presets
+	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/presets.toml -o $(RUNS)/presets
+	$(EVAL) baseline $(RUNS)/presets -o $(BASELINE)
+
+# Sets of labels; others are made by `chunkmill-eval import`.
+SETS ?= datasets/larder
+eval-full: model
+	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/cube.toml -o $(RUNS)/cube
+	for set in $(SETS); do name=$(RUNS)/$$(basename $$set) && \
+	  $(EVAL) synth $$set/corpus -o $$name-synthetic && \
+	  $(EVAL) sweep --labels $$set --sweep eval/sweeps/corpora.toml -o $$name && \
+	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/corpora.toml -o $$name-by-synthetic && \
+	  $(EVAL) agree $$name-by-synthetic $$name || exit 1; done
+	@echo "reports: $(abspath $(RUNS))/*/report.html"
 
 # The long version of what test does with a few kills.
 crash:

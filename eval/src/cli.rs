@@ -1,6 +1,7 @@
 //! The command line of `chunkmill-eval`.
 
 mod agree;
+mod baseline;
 mod diff;
 mod gate;
 mod import;
@@ -47,6 +48,8 @@ enum Command {
     Gate(gate::Args),
     /// Two runs side by side
     Diff(diff::Args),
+    /// Write of a run what later ones are compared with
+    Baseline(baseline::Args),
     /// Say whether two sets of labels rank the settings of a sweep alike
     Agree(agree::Args),
 }
@@ -64,6 +67,7 @@ pub fn main() -> u8 {
         Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),
+        Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Agree(args) => agree::run(&args),
     };

@@ -21,8 +21,8 @@
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
 //! | [`assemble`] | How do a run's records become its report? |
-//! | [`change`] | What differs between two runs, question by question? |
 //! | [`agreement`] | Do two sets of questions rank settings alike? |
+//! | [`change`] | What differs between two runs, question by question? |
 //! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
 //! | [`cli`] | How is it said on a command line? |

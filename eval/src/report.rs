@@ -426,6 +426,18 @@ impl Report {
         serde_json::from_value(value).map_err(|e| wrong(e.to_string(), sweep_again))
     }
 
+    /// What a later run is compared with, and nothing else: the values of these metrics. It is a report like any
+    /// other, small enough to be kept with the code.
+    #[must_use]
+    pub fn baseline(&self, metrics: &[String]) -> Self {
+        let mut kept = self.clone();
+        kept.worst.clear();
+        for cell in &mut kept.cells {
+            cell.values.retain(|name, _| metrics.contains(name));
+        }
+        kept
+    }
+
     /// A cell by its id.
     #[must_use]
     pub fn cell(&self, id: &str) -> Option<&Cell> {

@@ -23,6 +23,7 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod regression;
 mod render;
 mod score;
 mod stats;

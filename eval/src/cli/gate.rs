@@ -8,6 +8,8 @@ use chunkmill::error::exit;
 
 use super::diff::moved;
 use crate::gate::{Check, Outcome, State, Thresholds, gate};
+use crate::record::replace;
+use crate::render::junit::junit;
 use crate::report::Report;
 
 #[derive(clap::Args)]
@@ -34,6 +36,9 @@ pub(super) struct Args {
     /// How many times as large a dataset may be [default: 1.1]
     #[arg(long, value_name = "RATIO")]
     max_larger: Option<f64>,
+    /// Also write the run and what failed as XML for CI
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -51,7 +56,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     thresholds.max_slower = args.max_slower.unwrap_or(thresholds.max_slower);
     thresholds.max_larger = args.max_larger.unwrap_or(thresholds.max_larger);
     thresholds.check("the command line")?;
-    let outcome = gate(&Report::read(&args.run)?, &Report::read(&args.baseline)?, &thresholds)?;
+    let run = Report::read(&args.run)?;
+    let outcome = gate(&run, &Report::read(&args.baseline)?, &thresholds)?;
+    if let Some(file) = &args.junit {
+        replace(file, junit(&run, &outcome.named()).as_bytes())?;
+    }
     let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { describe(&outcome) };
     io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output")?;
     Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })

@@ -74,7 +74,7 @@ impl Thresholds {
     ///
     /// # Errors
     /// [`Error::Setting`] if a metric is named that the baseline does not have.
-    pub(super) fn drops(&self, baseline: &Report) -> Result<Vec<(String, f64)>> {
+    pub fn drops(&self, baseline: &Report) -> Result<Vec<(String, f64)>> {
         let has = |name: &str| baseline.cells.iter().any(|cell| cell.values.contains_key(name));
         let primary = baseline.scoring.primary.as_str();
         if let Some(unknown) = self.max_drop.keys().find(|name| !has(name)) {

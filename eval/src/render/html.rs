@@ -139,15 +139,24 @@ fn row(heading: &str, numbers: &[String]) -> String {
     format!("<tr><th scope=\"row\">{heading}</th>{cells}</tr>")
 }
 
-/// A cell's name in a table: its chunk settings, and below them the rest.
+/// A cell's name in a table: its dataset's, and below it how that is searched and what the name stands for.
 fn name(view: &View, cell: &Cell) -> String {
-    format!("<span class=\"spec\">{}</span> <small>{}</small>", Text(&cell.spec_text), Text(&view.detail(cell)))
+    format!(
+        "<span class=\"spec\">{}</span> <small>{}</small><small class=\"full\">{}</small>",
+        Text(&cell.build),
+        Text(&view.detail(cell)),
+        Text(&cell.spec_text)
+    )
 }
 
 /// A cell's name where only its dataset matters.
 fn build_name(view: &View, cell: &Cell) -> String {
     let model = if view.one_model { String::new() } else { format!(" <small>{}</small>", Text(&cell.model)) };
-    format!("<span class=\"spec\">{}</span>{model}", Text(&cell.spec_text))
+    format!(
+        "<span class=\"spec\">{}</span>{model}<small class=\"full\">{}</small>",
+        Text(&cell.build),
+        Text(&cell.spec_text)
+    )
 }
 
 /// Something that opens.

@@ -95,7 +95,12 @@ impl<'r> View<'r> {
     /// A cell in one line without what is the same for all: the model, if there is but one.
     pub(super) fn detail(&self, cell: &Cell) -> String {
         let model = if self.one_model { String::new() } else { format!(" · {}", cell.model) };
-        format!("{} · k={}{model}", cell.retrieval, cell.k)
+        // What the id says beside the dataset: a search may have more to it than its mode.
+        let search = cell.id.strip_prefix(&cell.build).map(|rest| rest.trim_start_matches([',', ' ', '·']));
+        let search = search
+            .filter(|search| !search.is_empty())
+            .map_or_else(|| format!("{} · k={}", cell.retrieval, cell.k), |search| search.replace(", ", " · "));
+        format!("{search}{model}")
     }
 
     /// The budgets at which recall was measured, with the name of the metric.

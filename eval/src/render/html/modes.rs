@@ -49,7 +49,7 @@ fn modes<'r>(view: &View<'r>) -> Vec<&'r str> {
 fn said(view: &View) -> String {
     let item = |verdict: &HybridVerdict| {
         let name = view.report.cell(&verdict.hybrid).map_or_else(String::new, |cell| {
-            format!("<span class=\"spec\">{}</span> <small>k={}</small><br>", Text(&cell.spec_text), cell.k)
+            format!("<span class=\"spec\">{}</span> <small>k={}</small><br>", Text(&cell.build), cell.k)
         });
         format!("<li>{name}{}</li>", sentence(&verdict.text))
     };

@@ -1,0 +1,32 @@
+//! `chunkmill-eval baseline`: what later runs are compared with, small enough to be kept with the code.
+
+use std::path::PathBuf;
+
+use chunkmill::error::exit;
+
+use crate::gate::Thresholds;
+use crate::record::replace;
+use crate::report::Report;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of a run, or its report.json
+    run: PathBuf,
+    /// The file to write
+    #[arg(short, long = "output", value_name = "FILE")]
+    out: PathBuf,
+    /// Metric whose values are kept; may be repeated [default: those that a gate checks by default]
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let report = Report::read(&args.run)?;
+    let metrics = if args.metric.is_empty() {
+        Thresholds::default().drops(&report)?.into_iter().map(|(name, _)| name).collect()
+    } else {
+        args.metric.clone()
+    };
+    replace(&args.out, &serde_json::to_vec(&report.baseline(&metrics))?)?;
+    Ok(exit::DONE)
+}
