@@ -320,10 +320,26 @@ impl Options {
 
     /// Adds the project's and the user's settings files below this source.
     ///
+    /// Where questions and passages are sent, and with which key, is not for a project to say: its file may have
+    /// come with somebody's documents. An endpoint in it does not count.
+    ///
     /// # Errors
     /// Those of [`Options::read`].
-    pub fn with_files(self) -> Result<Self> {
-        [project_file(), user_file()].into_iter().flatten().try_fold(self, |high, file| Ok(high.or(Self::read(&file)?)))
+    pub fn with_files(mut self) -> Result<Self> {
+        if let Some(file) = project_file() {
+            let mut project = Self::read(&file)?;
+            if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
+                tracing::warn!(
+                    "the endpoint in {} does not count; name it with --endpoint, CHUNKMILL_ENDPOINT or in your own settings",
+                    file.display()
+                );
+            }
+            self = self.or(project);
+        }
+        match user_file() {
+            Some(file) => Ok(self.or(Self::read(&file)?)),
+            None => Ok(self),
+        }
     }
 
     /// Checks everything and fills in the defaults.

@@ -1,6 +1,7 @@
 //! Answers from a language model: what is sent to it, what becomes of what it says, and that nothing is
 //! sent that nobody asked for. The service is a server of our own.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -227,16 +228,30 @@ fn what_is_not_configured_is_not_sent() {
     assert_eq!(run(home.path(), &["context", "out", "backups", "--mode", "keyword"]).0, 0);
     assert_eq!(run(home.path(), &["search", "out", "backups", "--mode", "keyword"]).0, 0);
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--allow-blocked"]).0, 0);
-    let (code, out, err) = run(home.path(), &["answer", "out", "xylophone", "--mode", "keyword"]);
+    let answer_xylophone = |more: &[&str]| {
+        let args = ["answer", "out", "xylophone", "--mode", "keyword", "--endpoint", &service.endpoint];
+        run(home.path(), &[&args, more].concat())
+    };
+    let (code, out, err) = answer_xylophone(&[]);
     assert_eq!((code, out.as_str()), (0, ""));
     assert!(err.contains("nobody was asked"), "{err}");
-    let (_, out, _) = run(home.path(), &["answer", "out", "xylophone", "--mode", "keyword", "--json"]);
+    let (_, out, _) = answer_xylophone(&["--json"]);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["answer"], Value::Null);
     assert_eq!(service.requests().len(), 0);
-    // With the file alone it is on.
-    let mut command = program(home.path());
-    command.args(["answer", "out", "backups", "--mode", "keyword"]).env("NO_PROXY", "127.0.0.1");
-    assert_eq!(finish(command.output().unwrap()).0, 0);
+    // A project's file says nothing about where questions go.
+    let asked = || {
+        let mut command = program(home.path());
+        command.args(["answer", "out", "backups", "--mode", "keyword"]).env("NO_PROXY", "127.0.0.1");
+        command.env("XDG_CONFIG_HOME", home.path().join("config"));
+        finish(command.output().unwrap())
+    };
+    let (code, _, err) = asked();
+    assert_eq!((code, service.requests().len()), (2, 0));
+    assert!(err.contains("does not count") && err.contains("chunkmill.toml"), "{err}");
+    // With the user's own file alone it is on.
+    fs::create_dir_all(home.path().join("config/chunkmill")).unwrap();
+    fs::rename(home.path().join("chunkmill.toml"), home.path().join("config/chunkmill/config.toml")).unwrap();
+    assert_eq!(asked().0, 0);
     assert_eq!((service.requests().len(), &service.requests()[0].body["model"]), (1, &json!("m")));
 }
 
