@@ -72,6 +72,11 @@ pub fn main() -> u8 {
         Command::Agree(args) => agree::run(&args),
     };
     result.unwrap_or_else(|error| {
+        // A reader that has had enough, like `head`, is not a failure.
+        let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+        if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_closed) {
+            return exit::DONE;
+        }
         let _ = writeln!(io::stderr(), "error: {error:#}");
         error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
     })

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use chunkmill::error::{Error, Result};
 
 use crate::analysis::direction;
-use crate::report::{FILE, HybridVerdict, Report};
+use crate::report::{FILE, HybridVerdict, Report, Verdict};
 pub use baseline::Baseline;
 use view::View;
 
@@ -55,20 +55,19 @@ fn replace(path: &Path, text: &str) -> Result<PathBuf> {
     placed.map(|()| path.to_owned())
 }
 
-/// What all comparisons of fused search say together.
-fn hybrid_sentence(report: &Report, verdicts: &[HybridVerdict]) -> String {
+/// What all comparisons of fused search say together, and how many say what alone.
+fn hybrid_sentence(report: &Report, verdict: &Verdict) -> String {
     let gain = |verdict: &HybridVerdict| verdict.comparison.difference * direction(report, &report.scoring.primary);
-    let count = |sign: f64| verdicts.iter().filter(|v| v.comparison.separable && gain(v) * sign > 0.0).count();
+    let all = &verdict.hybrid;
+    let count = |sign: f64| all.iter().filter(|v| v.comparison.separable && gain(v) * sign > 0.0).count();
     let (better, worse) = (count(1.0), count(-1.0));
-    let open = verdicts.len() - better - worse;
-    let all = verdicts.len();
-    let lead = match (better, worse) {
-        (0, 0) => "These questions cannot tell hybrid search from its better half.",
-        (0, _) => "Hybrid search is worse than its better half.",
-        (_, 0) => "Hybrid search is better than both of its halves.",
-        _ => "Whether hybrid search helps depends on the chunks.",
-    };
-    format!("{lead} Of {all} comparisons it wins {better}, loses {worse}, and {open} cannot be told apart.")
+    let open = all.len() - better - worse;
+    let each = format!(
+        "Of {} comparisons of one dataset each it wins {better}, loses {worse}, and {open} cannot be told apart, corrected for \
+         their number.",
+        all.len()
+    );
+    verdict.hybrid_overall.as_ref().map_or(each.clone(), |overall| format!("{} {each}", overall.text))
 }
 
 /// A text of [`crate::analysis`], in which settings stand between backticks, with each piece as `plain` or `code` shows it.

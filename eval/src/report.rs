@@ -311,6 +311,22 @@ pub struct Verdict {
     pub minimum_detectable_effect: f64,
     /// Fused retrieval beside its halves.
     pub hybrid: Vec<HybridVerdict>,
+    /// The same over all datasets together; `None` if there is none of which both halves were tried.
+    #[serde(default)]
+    pub hybrid_overall: Option<HybridOverall>,
+}
+
+/// Fused retrieval beside the better of its halves, each question averaged over all datasets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HybridOverall {
+    /// The half that is better over all: `vector` or `keyword`.
+    pub half: String,
+    /// How many hybrid cells were taken together.
+    pub datasets: usize,
+    /// Hybrid less half by the primary metric; one comparison, so nothing is corrected.
+    pub comparison: Comparison,
+    /// What that means, in a sentence.
+    pub text: String,
 }
 
 /// Fused retrieval beside the better of its halves, over the same dataset and k.
@@ -426,14 +442,18 @@ impl Report {
         serde_json::from_value(value).map_err(|e| wrong(e.to_string(), sweep_again))
     }
 
-    /// What a later run is compared with, and nothing else: the values of these metrics. It is a report like any
+    /// What a later run is compared with, and nothing else: these metrics, without the command line. It is a report like any
     /// other, small enough to be kept with the code.
     #[must_use]
     pub fn baseline(&self, metrics: &[String]) -> Self {
         let mut kept = self.clone();
         kept.worst.clear();
+        // It may hold paths of the machine.
+        kept.command.clear();
+        kept.metrics.retain(|metric| metrics.contains(&metric.name));
         for cell in &mut kept.cells {
             cell.values.retain(|name, _| metrics.contains(name));
+            cell.metrics.retain(|name, _| metrics.contains(name));
         }
         kept
     }

@@ -162,6 +162,39 @@ fn hybrid_search_is_judged_beside_its_better_half() {
 }
 
 #[test]
+fn what_single_comparisons_do_not_show_all_of_them_may() {
+    // Each dataset has its own few questions on which hybrid search is better, too few for any to tell.
+    let base = found(200, 0.5);
+    let better = |dataset: usize| {
+        let mut values = base.clone();
+        let missed = (0..200).filter(|at| base[*at] == Some(0.0)).skip(4 * dataset).take(4);
+        missed.for_each(|at| values[at] = Some(1.0));
+        values
+    };
+    let mut cells = Vec::new();
+    let names: Vec<[String; 3]> =
+        (0..10).map(|at| ["vector", "keyword", "hybrid"].map(|mode| format!("d{at} · {mode}"))).collect();
+    for (at, [vector, keyword, hybrid]) in names.iter().enumerate() {
+        cells.extend([(vector.as_str(), base.clone()), (keyword, found(200, 0.3)), (hybrid, better(at))]);
+    }
+    // A half is missing: it does not count.
+    cells.extend([("e · vector", base.clone()), ("e · hybrid", found(200, 0.0))]);
+    let report = analysed(&cells);
+    let verdict = verdict(&report);
+    assert!(verdict.hybrid.iter().filter(|verdict| verdict.hybrid != "e · hybrid").all(|v| !v.comparison.separable));
+    let overall = verdict.hybrid_overall.as_ref().unwrap();
+    assert_eq!((overall.half.as_str(), overall.datasets), ("vector", 10));
+    assert!((overall.comparison.difference - 0.02).abs() < 1e-9 && overall.comparison.separable, "{overall:?}");
+    assert!(overall.comparison.lo > 0.0);
+    assert!(
+        overall.text.starts_with("Over all 10 datasets together, hybrid search is better than vector search"),
+        "{}",
+        overall.text
+    );
+    assert!(analysed(&[("x · vector", base.clone()), ("x · hybrid", base)]).verdict.unwrap().hybrid_overall.is_none());
+}
+
+#[test]
 fn made_up_and_few_questions_are_said() {
     let mut report = report_of(&[("a", found(20, 0.5))]);
     report.labels.synthetic = true;

@@ -316,3 +316,17 @@ fn a_run_file_keeps_our_order_for_readers_that_sort_by_score_in_32_bits() {
     assert_eq!(lines[7][..5], ["q2", "Q0", "x", "1", "0.95"]);
     assert_eq!(trec::qrels([("q 1", "m m", 2.0), ("q2", "é", 0.0)]), "q%201 0 m%20m 2\nq2 0 é 0\n");
 }
+
+/// Where the target is the maximum, as it is if only that was written, maps span minimum and maximum all the same.
+#[test]
+fn a_target_that_follows_the_maximum_parts_no_map() {
+    let mut report = example::report(8, 540);
+    let tables = |report: &Report| render::html::html(report, None).matches("min ╲ max").count();
+    let before = tables(&report);
+    assert!(before > 0);
+    for cell in &mut report.cells {
+        let max = cell.spec["max"].clone();
+        cell.spec.insert("target".to_owned(), max);
+    }
+    assert_eq!(tables(&report), before);
+}

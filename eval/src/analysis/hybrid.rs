@@ -2,7 +2,8 @@
 
 use super::verdict::{figure, signed};
 use super::{compare, direction, paired};
-use crate::report::{Cell, Comparison, HybridVerdict, Report};
+use crate::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
+use crate::stats::mean;
 
 const HALVES: [&str; 2] = ["vector", "keyword"];
 
@@ -36,6 +37,56 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize]) -> Vec<HybridVerdict> 
         text: text(report, pair, &comparison, pairs.len()),
     };
     pairs.iter().zip(compare(&differences, &report.scoring)).map(verdict).collect()
+}
+
+/// All hybrid cells of which both halves were tried, taken together: for each question the mean over the datasets.
+/// Single comparisons are many and small, so none of them may show what all of them say. The half is the one that is
+/// better over all of them, not that of each, which would be chosen by the same questions.
+pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
+    let primary = report.scoring.primary.as_str();
+    let of = |hybrid: &Cell, mode: &str| {
+        let same = |cell: &&Cell| cell.build == hybrid.build && cell.k == hybrid.k && cell.retrieval == mode;
+        report.cells.iter().find(same)?.values.get(primary)
+    };
+    let tried: Vec<[&Vec<Option<f64>>; 3]> = report
+        .cells
+        .iter()
+        .filter(|cell| cell.retrieval == "hybrid")
+        .filter_map(|cell| Some([cell.values.get(primary)?, of(cell, HALVES[0])?, of(cell, HALVES[1])?]))
+        .collect();
+    // A question counts if every cell has a value for it.
+    let average = |which: usize, question: usize| {
+        let values: Option<Vec<f64>> = tried.iter().map(|values| values[which][question]).collect();
+        values.map(|values| mean(&values))
+    };
+    let questions = 0..tried.first()?[0].len();
+    let averages: Vec<[f64; 3]> = questions
+        .filter_map(|question| Some([average(0, question)?, average(1, question)?, average(2, question)?]))
+        .collect();
+    let total = |which: usize| averages.iter().map(|values| values[which]).sum::<f64>();
+    let better = if (total(2) - total(1)) * direction(report, primary) > 0.0 { 2 } else { 1 };
+    let differences = averages.iter().map(|values| values[0] - values[better]).collect();
+    let comparison = compare(&[differences], &report.scoring).pop()?;
+    let (half, datasets) = (HALVES[better - 1], tried.len());
+    let percent = report.scoring.confidence * 100.0;
+    let interval = format!("{percent} % interval {} to {}", signed(comparison.lo), signed(comparison.hi));
+    let gain = comparison.difference * direction(report, primary);
+    let over =
+        if datasets == 1 { "Over this dataset".to_owned() } else { format!("Over all {datasets} datasets together") };
+    let text = if comparison.separable {
+        let word = if gain > 0.0 { "better" } else { "worse" };
+        let advice = if gain > 0.0 { String::new() } else { format!(": use {half} search alone") };
+        format!(
+            "{over}, hybrid search is {word} than {half} search, the better of its halves, by {} ({interval}){advice}.",
+            figure(comparison.difference.abs())
+        )
+    } else {
+        format!(
+            "{over}, hybrid search cannot be told apart from {half} search, the better of its halves: difference {} ({interval}).",
+            signed(comparison.difference)
+        )
+    };
+    Some(HybridOverall { half: half.to_owned(), datasets, comparison, text })
 }
 
 fn text(report: &Report, pair: &Pair, comparison: &Comparison, pairs: usize) -> String {

@@ -60,6 +60,7 @@ pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) ->
         toml: best.toml.clone(),
         minimum_detectable_effect: effect,
         hybrid: hybrid::verdicts(report, ranked),
+        hybrid_overall: hybrid::overall(report),
     }
 }
 

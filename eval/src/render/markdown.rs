@@ -74,12 +74,8 @@ fn against(view: &View, cell: &Cell) -> String {
 }
 
 fn hybrid(view: &View, text: &mut String) {
-    let Some(verdicts) = view.report.verdict.as_ref().map(|verdict| &verdict.hybrid).filter(|all| !all.is_empty())
-    else {
-        return;
-    };
-    let _ =
-        writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(view.report, verdicts));
+    let Some(verdict) = view.report.verdict.as_ref().filter(|verdict| !verdict.hybrid.is_empty()) else { return };
+    let _ = writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(view.report, verdict));
     for verdict in super::hybrid_leaders(view, 3) {
         let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), sentence(&verdict.text));
     }

@@ -56,14 +56,15 @@ fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
         let rest: Vec<String> = cell
             .spec
             .keys()
-            .filter(|key| !SPAN.contains(&key.as_str()))
+            .filter(|key| !(SPAN.contains(&key.as_str()) || *key == "target" && follows(cell)))
             .map(|key| format!("{key}={}", setting(cell, key)))
             .chain([view.detail(cell), cell.model.clone()])
             .collect();
         let at = *places.entry(rest).or_insert_with(|| {
             let unit = setting(cell, "unit");
             let target = setting(cell, "target");
-            let target = if target.is_empty() { target } else { format!("target {target} · ") };
+            let target =
+                if target.is_empty() || follows(cell) { String::new() } else { format!("target {target} · ") };
             let shared = format!("{target}{}", view.detail(cell));
             let shared = if unit.is_empty() { shared } else { format!("{unit} · {shared}") };
             groups.push(Group { strategy: setting(cell, "strategy"), shared, cells: Vec::new() });
@@ -72,6 +73,11 @@ fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
         groups[at].cells.push(cell);
     }
     groups
+}
+
+/// Whether a cell's target is its maximum: it then is no setting of its own.
+fn follows(cell: &Cell) -> bool {
+    setting(cell, "target") == setting(cell, "max")
 }
 
 /// The settings of rows, columns and maps, where two at least vary: min × max per overlap, or else overlap × max,

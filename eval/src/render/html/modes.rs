@@ -19,13 +19,13 @@ pub(super) fn section(view: &View) -> Option<Section> {
     if modes.len() < 2 {
         return None;
     }
-    let verdicts = view.report.verdict.as_ref().map_or(&[][..], |verdict| &verdict.hybrid);
+    let verdict = view.report.verdict.as_ref().filter(|verdict| !verdict.hybrid.is_empty());
     let mut body = String::new();
-    if !verdicts.is_empty() {
-        let _ = write!(body, "<p class=\"plain\">{}</p>", Text(&hybrid_sentence(view.report, verdicts)));
+    if let Some(verdict) = verdict {
+        let _ = write!(body, "<p class=\"plain\">{}</p>", Text(&hybrid_sentence(view.report, verdict)));
         body.push_str(&said(view));
     }
-    body.push_str(&table(view, &modes, verdicts));
+    body.push_str(&table(view, &modes, verdict.map_or(&[][..], |verdict| &verdict.hybrid)));
     Some(Section {
         id: "modes",
         title: "Vector, keyword and hybrid",
