@@ -18,6 +18,8 @@ use crate::stats::kendall_tau_b;
 pub struct Agreement {
     /// The metric by which they are ranked.
     pub metric: String,
+    /// The way to search they have in common; `None` if all were compared.
+    pub retrieval: Option<String>,
     /// Settings that both have.
     pub cells: usize,
     /// Kendall's tau-b of the means; `None` if all settings are equal in one of the runs.
@@ -32,11 +34,11 @@ pub struct Agreement {
     pub random_regret: f64,
 }
 
-/// Compares the rankings of settings, matched by id, in the order of the metrics.
+/// Compares the rankings of settings, matched by id: all, or those of one way to search.
 ///
 /// # Errors
 /// [`Error::Setting`] if fewer than two settings of both have the metric.
-pub fn agreement(a: &Report, b: &Report, metric: &str) -> Result<Agreement> {
+pub fn agreement(a: &Report, b: &Report, metric: &str, retrieval: Option<&str>) -> Result<Agreement> {
     let sign = direction(a, metric);
     let mean = |cell: &Cell| cell.metrics.get(metric).map(|summary| summary.mean);
     let of_b: HashMap<&str, f64> = b.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?))).collect();
@@ -58,6 +60,7 @@ pub fn agreement(a: &Report, b: &Report, metric: &str) -> Result<Agreement> {
     let average = theirs.iter().sum::<f64>() / both.len() as f64;
     Ok(Agreement {
         metric: metric.to_owned(),
+        retrieval: retrieval.map(str::to_owned),
         cells: both.len(),
         tau: kendall_tau_b(&ours, &theirs),
         pick: (pick.0.to_owned(), pick.2),

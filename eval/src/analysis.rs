@@ -47,7 +47,15 @@ pub fn analyse(report: &mut Report) {
     for (&other, comparison) in others.iter().zip(comparisons) {
         report.cells[other].comparison = Some(comparison);
     }
-    report.verdict = Some(verdict::of(report, &ranked, &differences));
+    let fair = ranked.iter().take_while(|&&at| !is_favoured(report, &report.cells[at])).count().max(1);
+    report.verdict = Some(verdict::of(report, &ranked[..fair], &differences[..fair - 1]));
+}
+
+/// Whether the questions favour a cell so much that it cannot be compared with the others: synthetic questions share
+/// words with the text, which is all that keyword search looks at.
+fn is_favoured(report: &Report, cell: &Cell) -> bool {
+    let is_keyword = |cell: &Cell| cell.retrieval == "keyword";
+    report.labels.synthetic && is_keyword(cell) && !report.cells.iter().all(is_keyword)
 }
 
 /// How intervals of this run are made.
@@ -81,7 +89,8 @@ pub fn direction(report: &Report, metric: &str) -> f64 {
     if report.metric(metric).is_none_or(|metric| metric.higher_is_better) { 1.0 } else { -1.0 }
 }
 
-/// Positions of the cells that have the primary metric, best first.
+/// Positions of the cells that have the primary metric, best first; those by keyword search last where the questions
+/// are synthetic, because they share words with the text.
 #[must_use]
 pub fn ranked(report: &Report) -> Vec<usize> {
     let direction = direction(report, &report.scoring.primary);
@@ -91,7 +100,8 @@ pub fn ranked(report: &Report) -> Vec<usize> {
         report.cells.iter().enumerate().filter_map(|(at, cell)| Some((quality(cell)?, at))).collect();
     cells.sort_by(|(a_quality, a), (b_quality, b)| {
         let (a, b) = (&report.cells[*a], &report.cells[*b]);
-        b_quality.total_cmp(a_quality).then(a.cost.bytes.cmp(&b.cost.bytes)).then(a.id.cmp(&b.id))
+        let favoured = is_favoured(report, a).cmp(&is_favoured(report, b));
+        favoured.then(b_quality.total_cmp(a_quality)).then(a.cost.bytes.cmp(&b.cost.bytes)).then(a.id.cmp(&b.id))
     });
     cells.into_iter().map(|(_, at)| at).collect()
 }

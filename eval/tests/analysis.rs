@@ -1,7 +1,7 @@
 //! What follows from a report: the best cell, what cannot be told from it, the fronts, the hybrid verdict, and
 //! words that agree with the figures.
 
-use chunkmill_eval::analysis::{analyse, figure};
+use chunkmill_eval::analysis::{analyse, figure, ranked};
 use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
 use proptest::prelude::*;
 
@@ -203,6 +203,23 @@ fn made_up_and_few_questions_are_said() {
     assert!(text.contains("`synth`") && text.contains("fewer than 50"), "{text}");
     assert!(text.starts_with("The only setting tried is `a`"), "{text}");
     assert!(verdict(&report).minimum_detectable_effect > 0.1, "{text}");
+}
+
+#[test]
+fn synthetic_questions_do_not_choose_keyword_search() {
+    let cells = [("x · keyword", found(100, 0.9)), ("x · vector", found(100, 0.6)), ("x · hybrid", found(100, 0.7))];
+    let mut report = analysed(&cells);
+    assert_eq!((verdict(&report).best.as_str(), verdict(&report).hybrid.len()), ("x · keyword", 1));
+    report.labels.synthetic = true;
+    analyse(&mut report);
+    let said = verdict(&report);
+    assert_eq!((said.best.as_str(), said.hybrid.len(), &said.hybrid_overall), ("x · hybrid", 0, &None));
+    assert!(said.not_separable.iter().all(|id| !id.contains("keyword")), "{said:?}");
+    // It is shown all the same, and where nothing else was tried it is what there is.
+    assert_eq!(ranked(&report).len(), 3);
+    report.cells.truncate(1);
+    analyse(&mut report);
+    assert_eq!(verdict(&report).best, "x · keyword");
 }
 
 #[test]

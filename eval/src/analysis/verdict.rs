@@ -42,6 +42,7 @@ pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) ->
     let cheapest =
         alike.iter().copied().fold(best, |least, cell| if cell.cost.bytes < least.cost.bytes { cell } else { least });
     let effect = effect(report, best, differences);
+    let synthetic = report.labels.synthetic;
     let mut text = vec![headline(report, best, ranked.len())];
     if let Some(others) = beside(&others, &alike) {
         text.push(others);
@@ -59,8 +60,8 @@ pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) ->
         cheapest: cheapest.id.clone(),
         toml: best.toml.clone(),
         minimum_detectable_effect: effect,
-        hybrid: hybrid::verdicts(report, ranked),
-        hybrid_overall: hybrid::overall(report),
+        hybrid: if synthetic { Vec::new() } else { hybrid::verdicts(report, ranked) },
+        hybrid_overall: if synthetic { None } else { hybrid::overall(report) },
     }
 }
 
@@ -147,8 +148,10 @@ fn warnings(report: &Report, best: &Cell) -> Vec<String> {
         warnings.push(format!("With fewer than {FEW} questions the intervals are somewhat too narrow."));
     }
     if report.labels.synthetic {
-        let text =
-            "The questions were made up from the documents (`synth`): real questions may rank the settings otherwise.";
+        let text = "The questions were made up from the documents (`synth`) and share their words, so keyword search \
+                    alone is left out of the choice, and hybrid search is not judged beside it. Real questions may \
+                    rank the settings otherwise: over the three sets that chunkmill was measured with, Kendall's tau \
+                    between the two rankings was 0.57 to 0.86 by vector and 0.27 to 0.74 by hybrid search (eval/records).";
         warnings.push(text.to_owned());
     }
     warnings
