@@ -42,9 +42,13 @@ pub fn agreement(a: &Report, b: &Report, metric: &str, retrieval: Option<&str>) 
     let sign = direction(a, metric);
     let mean = |cell: &Cell| cell.metrics.get(metric).map(|summary| summary.mean);
     let of_b: HashMap<&str, f64> = b.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?))).collect();
+    let mut cells: Vec<&Cell> =
+        a.cells.iter().filter(|cell| retrieval.is_none_or(|retrieval| cell.retrieval == retrieval)).collect();
+    // Of equal ones that with the smaller dataset stands, then that with the earlier id: as in a report.
+    cells.sort_by(|a, b| a.cost.bytes.cmp(&b.cost.bytes).then_with(|| a.id.cmp(&b.id)));
+    let value = |cell: &&'_ Cell| mean(cell).zip(of_b.get(cell.id.as_str()).copied());
     let both: Vec<(&str, f64, f64)> =
-        a.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?, *of_b.get(cell.id.as_str())?))).collect();
-    // Of equal ones the first of the run stands, as in a report.
+        cells.iter().filter_map(|cell| value(cell).map(|(a, b)| (cell.id.as_str(), a, b))).collect();
     let best = |value: fn(&(&str, f64, f64)) -> f64| {
         both.iter().copied().reduce(|best, next| if sign * value(&next) > sign * value(&best) { next } else { best })
     };

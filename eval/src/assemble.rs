@@ -6,8 +6,9 @@ mod trec;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use chunkmill::config::{EmbeddingOptions, Options};
+use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
+use chunkmill::search::Mode;
 use rayon::prelude::*;
 
 use crate::analysis::analyse;
@@ -96,8 +97,8 @@ impl Measured {
             created: run.started.clone(),
             command: run.command.clone(),
             environment: run.environment.clone(),
-            labels: labels(labelled, judge),
-            scoring: scoring(&run.scoring, run),
+            labels: LabelsRecord { not_indexed: self.not_indexed(), ..labels(labelled, judge) },
+            scoring: scoring(&run.scoring, run, judge),
             metrics: run.scoring.metrics(),
             queries: judge.queries().map(query).collect(),
             cells,
@@ -112,6 +113,13 @@ impl Measured {
             report.worst = self.found(best).worst(&report, best);
         }
         report
+    }
+
+    /// References that can be scored and are in documents which a dataset lacks: not among the files that are taken,
+    /// or in quarantine. The most of any dataset.
+    fn not_indexed(&self) -> usize {
+        let lacking = |record: &Record| self.judge.references_outside(&record.documents);
+        self.records.iter().map(lacking).max().unwrap_or_default()
     }
 
     /// What a cell found.
@@ -129,7 +137,8 @@ impl Measured {
 
 /// To six digits after the point: enough for any comparison, and a third of the bytes.
 fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
+    // Of nothing, the sum is -0.
+    (value * 1e6).round() / 1e6 + 0.0
 }
 
 fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
@@ -149,13 +158,14 @@ fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
         queries: labels.queries.len(),
         scored: judge.queries().count(),
         states,
+        not_indexed: 0,
         synthetic: labels.queries.iter().any(Query::is_synthetic),
     }
 }
 
-fn scoring(options: &ScoringOptions, run: &Run) -> Scoring {
+fn scoring(options: &ScoringOptions, run: &Run, judge: &Judge) -> Scoring {
     Scoring {
-        primary: options.primary(),
+        primary: options.primary_for(judge),
         coverage: options.describe_coverage(),
         budgets: options.budgets.clone(),
         depth: options.depth(run.cells.iter().map(|cell| cell.k)),
@@ -184,6 +194,7 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
         engine: dataset.engine.clone(),
         retrieval: found.mode.clone(),
         k: cell.k,
+        halves: halves(run, cell),
         snapshot: dataset.snapshot.clone(),
         chunks: dataset.chunks,
         metrics: BTreeMap::new(),
@@ -209,16 +220,42 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
     }
 }
 
+/// Ids of the cells by vector and by keyword search that a fused one is made of.
+fn halves(run: &Run, cell: &RunCell) -> Vec<String> {
+    let search = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].1.clone();
+    let fields = |o: &SearchOptions| (o.content_weight, o.headings_weight, o.tags_weight, o.aliases_weight);
+    let own = search(cell);
+    if !matches!(own.mode, Some(Mode::Hybrid | Mode::Graph)) {
+        return Vec::new();
+    }
+    let is_half = |other: &&RunCell| {
+        let search = search(other);
+        (other.build, other.k) == (cell.build, cell.k)
+            && match search.mode {
+                Some(Mode::Vector) => true,
+                Some(Mode::Keyword) => fields(&search) == fields(&own),
+                _ => false,
+            }
+    };
+    run.cells.iter().filter(is_half).map(|half| half.id.clone()).collect()
+}
+
 /// The settings of a cell, as `chunkmill.toml` takes them.
 fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
     let build = &run.builds[cell.build];
     let chunking = serde_json::from_value(serde_json::Value::Object(record.dataset.spec.clone())).unwrap_or_default();
-    let options = Options {
-        chunking,
-        embedding: EmbeddingOptions { model: build.model.clone(), ..EmbeddingOptions::default() },
-        search: build.variants[cell.variant].1.clone(),
-        ..Options::default()
+    let Options { corpus, embedding, output, .. } = build.options.clone();
+    // What changes no result is the machine's business.
+    let embedding = EmbeddingOptions {
+        device: None,
+        cpu_isa: None,
+        batch_tokens: None,
+        embedding_cache: None,
+        embedding_cache_size: None,
+        ..embedding
     };
+    let search = build.variants[cell.variant].1.clone();
+    let options = Options { corpus, chunking, embedding, output, search, threads: None, ..Options::default() };
     let text = toml::to_string(&options).unwrap_or_default();
     // A table without a line says nothing.
     let mut tables: Vec<&str> = text.split("\n\n").collect();

@@ -149,7 +149,8 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
         known: HashSet::new(),
     };
     for (at, table) in (1..).zip(&file.grid) {
-        planner.add(&Grid::new(table, &format!("{name}: grid {at}"))?)?;
+        let mode_is_given = planner.base.search.mode.is_some();
+        planner.add(&Grid::new(table, mode_is_given, &format!("{name}: grid {at}"))?)?;
     }
     let plan = planner.plan;
     if plan.cells.is_empty() {
@@ -192,7 +193,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn new(table: &toml::Table, origin: &str) -> Result<Self> {
+    fn new(table: &toml::Table, mode_is_given: bool, origin: &str) -> Result<Self> {
         let wrong = |problem: &str, help: &str| setting(origin, problem, help);
         let mut grid = Self { name: None, axes: Vec::new(), ks: vec![5] };
         for (key, value) in table {
@@ -225,7 +226,7 @@ impl Grid {
         // What decides most comes first in names and in the order of cells.
         let order = |axis: &Axis| ORDER.iter().position(|key| axis.key == *key).unwrap_or(ORDER.len());
         grid.axes.sort_by_key(order);
-        if !grid.axes.iter().any(|axis| axis.key == "mode") {
+        if !mode_is_given && !grid.axes.iter().any(|axis| axis.key == "mode") {
             let values = [Mode::Vector, Mode::Keyword, Mode::Hybrid].map(|mode| mode.name().to_owned()).into();
             grid.axes.push(Axis { scope: Scope::Search, key: "mode".to_owned(), values, is_list: false });
         }
@@ -312,7 +313,12 @@ impl Planner<'_> {
         if name.is_empty() {
             "default".clone_into(&mut name);
         }
-        Ok((name, options.or(self.base.clone())))
+        let base = self.base.clone();
+        // A preset of the grid stands for its own sizes; a strategy takes those of the defaults.
+        let sizes =
+            if options.chunking.preset.is_some() { base.chunking.clone().switches() } else { base.chunking.clone() };
+        let options = Options { chunking: options.chunking.clone().or(sizes), ..options };
+        Ok((name, options.or(Options { chunking: Settings::default(), ..base })))
     }
 
     /// The ways to search, each with the halves of fused ones before it.
@@ -320,16 +326,10 @@ impl Planner<'_> {
         let mut variants: Vec<Variant> = Vec::new();
         for values in combinations {
             let mut options = SearchOptions::default();
-            let (mut name, mut rest) = (String::new(), String::new());
             for &(axis, value) in values {
                 options
                     .set(&axis.key, value)
                     .map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "mend the list"))?;
-                if axis.key == "mode" {
-                    value.clone_into(&mut name);
-                } else if axis.is_list {
-                    push(&mut rest, &axis.key, value, false);
-                }
             }
             let options = options.or(self.base.search.clone());
             let mode = options.mode.unwrap_or_default();
@@ -343,8 +343,8 @@ impl Planner<'_> {
                 let ranking = as_read(mode, config.ranking);
                 if !variants.iter().any(|other| other.mode == mode && other.ranking == ranking) {
                     let mut name = mode.name().to_owned();
-                    if variants.iter().any(|other| other.name == name) {
-                        let _ = write!(name, " {rest}");
+                    for &(axis, value) in values.iter().filter(|(axis, _)| axis.is_list && reads(mode, &axis.key)) {
+                        push(&mut name, &axis.key, value, false);
                     }
                     variants.push(Variant { name, mode, ranking, options });
                 }
@@ -436,6 +436,19 @@ fn push(name: &mut String, key: &str, value: &str, bare: bool) {
     let _ = if bare { write!(name, "{value}") } else { write!(name, "{key}={value}") };
 }
 
+/// Whether a mode reads a setting of searches, its own name aside: see [`as_read`].
+fn reads(mode: Mode, key: &str) -> bool {
+    let is_field = ["content_weight", "headings_weight", "tags_weight", "aliases_weight"].contains(&key);
+    let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
+    match mode {
+        _ if key == "mode" => false,
+        Mode::Vector => false,
+        Mode::Keyword => is_field,
+        Mode::Hybrid => !is_graph,
+        Mode::Graph => true,
+    }
+}
+
 /// What a mode reads of a ranking; the rest as by default, so that searches that find the same are equal.
 fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
     let default = Ranking::default();
@@ -450,13 +463,9 @@ fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
 /// What decides a dataset: equal keys give equal bytes.
 fn key(options: &Options, config: &Config) -> String {
     // Both caches, and how fast the job is, change no byte.
-    let embedding = EmbeddingOptions {
-        embedding_cache: None,
-        embedding_cache_size: None,
-        batch_tokens: None,
-        ..options.embedding.clone()
-    };
-    format!("{} {:?} {:?} {embedding:?}", config.spec.fingerprint(), config.output, options.corpus)
+    let model = config.model.clone().unwrap_or_default();
+    let corpus = &options.corpus;
+    format!("{} {:?} {corpus:?} {model:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
 }
 
 impl Build {

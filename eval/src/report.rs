@@ -86,6 +86,10 @@ pub struct LabelsRecord {
     pub scored: usize,
     /// Its references by state: valid, moved, split, ambiguous, gone, `no_document`.
     pub states: BTreeMap<String, usize>,
+    /// References that could be scored, in documents that were not indexed: files that the job does not take, or
+    /// that are in quarantine. They count as not found.
+    #[serde(default)]
+    pub not_indexed: usize,
     /// Whether questions were made up from the corpus by `synth`.
     pub synthetic: bool,
 }
@@ -154,7 +158,10 @@ pub struct Cell {
     pub retrieval: String,
     /// How many of the best chunks are taken.
     pub k: usize,
-    /// Identity of the dataset's snapshot: the same job gives the same anywhere.
+    /// Of fused retrieval, the ids of the cells by vector and by keyword search that it is made of.
+    #[serde(default)]
+    pub halves: Vec<String>,
+    /// Identity of the dataset's snapshot: the same job over files with the same times gives the same anywhere.
     pub snapshot: String,
     /// Chunks in the dataset.
     pub chunks: u64,
@@ -321,7 +328,7 @@ pub struct Verdict {
 pub struct HybridOverall {
     /// The half that is better over all: `vector` or `keyword`.
     pub half: String,
-    /// How many hybrid cells were taken together.
+    /// Over how many datasets.
     pub datasets: usize,
     /// Hybrid less half by the primary metric; one comparison, so nothing is corrected.
     pub comparison: Comparison,
@@ -448,10 +455,14 @@ impl Report {
     pub fn baseline(&self, metrics: &[String]) -> Self {
         let mut kept = self.clone();
         kept.worst.clear();
-        // It may hold paths of the machine.
+        // They may hold paths of the machine.
         kept.command.clear();
+        if let Some(verdict) = &mut kept.verdict {
+            verdict.toml.clear();
+        }
         kept.metrics.retain(|metric| metrics.contains(&metric.name));
         for cell in &mut kept.cells {
+            cell.toml.clear();
             cell.values.retain(|name, _| metrics.contains(name));
             cell.metrics.retain(|name, _| metrics.contains(name));
         }

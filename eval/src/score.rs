@@ -131,6 +131,13 @@ impl ScoringOptions {
         self.primary.clone().or(by_budget).unwrap_or_else(|| "ndcg_at_10".to_owned())
     }
 
+    /// The metric that decides for these labels: where they name no places, only documents can be found.
+    #[must_use]
+    pub fn primary_for(&self, judge: &Judge) -> String {
+        let has_places = judge.questions.iter().any(|question| !question.targets.is_empty());
+        if self.primary.is_none() && !has_places { "doc_ndcg_at_10".to_owned() } else { self.primary() }
+    }
+
     /// How many chunks are to be retrieved for cells with these k.
     #[must_use]
     pub fn depth(&self, ks: impl Iterator<Item = usize>) -> usize {
@@ -323,6 +330,10 @@ impl Judge {
                     Span::new(doc, characters[doc].before(range.start)..characters[doc].before(range.end))
                 };
                 let text: Cover = solid(&corpus.texts[&documents[doc]], range.clone()).iter().map(chars).collect();
+                // White space alone is nothing that could be found.
+                if text.size() == 0 {
+                    continue;
+                }
                 question.targets.push(Target { text, grade: reference.grade });
                 question.wanted.push(chars(range));
                 question.bytes.push((doc, range.clone()));
@@ -336,6 +347,19 @@ impl Judge {
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens.iter().sum()
+    }
+
+    /// How many references that can be scored are in none of these documents.
+    #[must_use]
+    pub fn references_outside(&self, documents: &[String]) -> usize {
+        let known: BTreeSet<&str> = documents.iter().map(String::as_str).collect();
+        let is_outside = |doc: &usize| !known.contains(self.documents[*doc].as_str());
+        let outside = |question: &Question| {
+            let places = question.bytes.iter().filter(|(doc, _)| is_outside(doc)).count();
+            let whole = question.judged.keys().filter(|doc| !question.bytes.iter().any(|(of, _)| of == *doc));
+            places + whole.filter(|doc| is_outside(doc)).count()
+        };
+        self.questions.iter().map(outside).sum()
     }
 
     /// The documents that answer the `at`-th question that can be scored, with their grades, by id.

@@ -7,7 +7,7 @@
 //!   run.json        what is run: labels, plan, machine
 //!   records/        a file per dataset, when it has been asked
 //!   datasets/       the datasets, if they are to be kept
-//!   work/           what is being made; empty when nothing runs
+//!   .chunkmill-work/  what is being made; gone when nothing runs
 //!   report.*        what came of it
 //! ```
 //!
@@ -33,6 +33,12 @@ use crate::work::{Asked, Chunked, Indexed, Request, delegate};
 
 /// What is run, in a run's folder.
 const FILE: &str = "run.json";
+
+/// What is being made.
+const WORK: &str = ".chunkmill-work";
+
+/// Held while a sweep writes.
+const LOCK: &str = ".lock";
 
 /// A run's plan as it is kept: what a report needs beside the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,8 +72,8 @@ pub struct RunBuild {
     pub name: String,
     /// The key of its record.
     pub key: String,
-    /// Its model, if one was named.
-    pub model: Option<String>,
+    /// Its settings, those of searches left out.
+    pub options: Options,
     /// Names and settings of the ways to search it.
     pub variants: Vec<(String, SearchOptions)>,
 }
@@ -119,23 +125,24 @@ impl Labelled {
 }
 
 impl Run {
-    /// A run of a plan over labels.
+    /// A run of a plan over labels; `models` says of each build what decides its vectors.
     #[must_use]
-    pub fn new(plan: &Plan, labelled: &Labelled, command: Vec<String>, started: String) -> Self {
+    pub fn new(plan: &Plan, labelled: &Labelled, models: &[String], command: Vec<String>, started: String) -> Self {
         let depth = plan.scoring.depth(plan.cells.iter().map(|cell| cell.k));
-        let build = |build: &Build| {
+        let program = program();
+        let build = |(build, model): (&Build, &String)| {
             let variants: Vec<(String, SearchOptions)> =
                 build.variants.iter().map(|variant| (variant.name.clone(), variant.options.clone())).collect();
             let made_from = format!(
-                "{FORMAT_VERSION} {} {} {:?} {depth} {:?} {:?}",
-                env!("CARGO_PKG_VERSION"),
+                "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?}",
                 build.key(),
-                variants,
                 labelled.hashes,
-                plan.timing
+                plan.timing,
+                // Threads change no result, but times.
+                (plan.timing.repeats > 0).then_some((build.options.threads, build.options.embedding.batch_tokens)),
             );
             let key = blake3::hash(made_from.as_bytes()).to_hex()[..32].to_owned();
-            RunBuild { name: build.name.clone(), key, model: build.options.embedding.model.clone(), variants }
+            RunBuild { name: build.name.clone(), key, options: build.options.clone(), variants }
         };
         let cell = |PlannedCell { id, build, variant, k }: &PlannedCell| RunCell {
             id: id.clone(),
@@ -152,7 +159,7 @@ impl Run {
             labels: fs::canonicalize(labels).unwrap_or_else(|_| labels.clone()),
             hashes: labelled.hashes.clone(),
             scoring: plan.scoring.clone(),
-            builds: plan.builds.iter().map(build).collect(),
+            builds: plan.builds.iter().zip(models).map(build).collect(),
             cells: plan.cells.iter().map(cell).collect(),
             left_out: plan.left_out.clone(),
         }
@@ -216,20 +223,24 @@ pub fn sweep(
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<()> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    refuse_foreign(folder)?;
     let _lock = lock(folder)?;
+    // What an earlier plan came to must not be taken for this one's.
+    remove_file(&folder.join(crate::report::FILE))?;
     replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
-    let work = folder.join("work");
+    let work = folder.join(WORK);
     clear(&work)?;
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
-        if Record::find(folder, &build.name, &run_build.key).is_some() {
+        let kept = folder.join("datasets").join(record::file_name(&build.name));
+        let is_kept = !settings.keep_datasets || kept.exists();
+        if is_kept && Record::find(folder, &build.name, &run_build.key).is_some() {
             watch(Event::Kept);
             continue;
         }
         let step = Step { plan, build, run_build, labelled, work: &work };
         let (record, dataset) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         if settings.keep_datasets {
-            let kept = folder.join("datasets").join(record::file_name(&build.name));
             clear(&kept)?;
             fs::create_dir_all(folder.join("datasets")).map_err(Error::io("create", &kept))?;
             fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
@@ -239,6 +250,29 @@ pub fn sweep(
         watch(Event::Done(&record));
     }
     Ok(())
+}
+
+/// A folder with something else in it is not made ours.
+fn refuse_foreign(folder: &Path) -> Result<()> {
+    if Run::is_in(folder) {
+        return Ok(());
+    }
+    let mut entries = fs::read_dir(folder).map_err(Error::io("read", folder))?;
+    if entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK)) {
+        return Err(Error::Setting {
+            origin: folder.display().to_string(),
+            problem: "holds something that is no run of a sweep".to_owned(),
+            help: "name an empty folder, or one that is not there, with -o".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a folder, if it is there.
@@ -251,7 +285,7 @@ fn clear(folder: &Path) -> Result<()> {
 
 /// One sweep writes to a folder at a time. The system forgets the lock with the process.
 fn lock(folder: &Path) -> Result<fs::File> {
-    let path = folder.join(".lock");
+    let path = folder.join(LOCK);
     let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -353,6 +387,12 @@ impl Step<'_> {
         };
         Ok(((repeats > 0).then_some(cost), peak))
     }
+}
+
+/// Identifies the program: what another one measured is measured again.
+fn program() -> String {
+    let bytes = std::env::current_exe().and_then(fs::read);
+    bytes.map_or_else(|_| env!("CARGO_PKG_VERSION").to_owned(), |bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 /// This machine, as far as the system says.

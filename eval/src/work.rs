@@ -279,6 +279,11 @@ fn ask(
     let mut asked = Vec::new();
     for (name, mode, ranking) in ways {
         let mut found = VariantRecord { name, mode: mode.name().to_owned(), ..VariantRecord::default() };
+        // The first search finds nothing in any cache of the processor; it does not count.
+        if let Some(text) = queries.first() {
+            let vector = vectors.first().map(Vec::as_slice);
+            searcher.search(&Query { mode, text, vector, k: depth, ranking, ..Query::default() })?;
+        }
         for (at, text) in queries.iter().enumerate() {
             let vector = vectors.get(at).map(Vec::as_slice);
             let query = Query { mode, text, vector, k: depth, ranking, ..Query::default() };
@@ -317,8 +322,8 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32
     Ok(timed.into_iter().unzip())
 }
 
-/// The best documents by their best chunks, as [`Searcher::documents`] ranks them: a list of one kind is read as
-/// deep as that takes, a fused one as deep as its parts are.
+/// The best documents by their best chunks, as [`Searcher::documents`] ranks them: a list is read as deep as that
+/// takes, and a fused one has an end.
 fn ranked_documents<'s>(
     searcher: &'s Searcher,
     query: &Query<'_>,
@@ -329,11 +334,10 @@ fn ranked_documents<'s>(
         let ids = hits.iter().map(|hit| searcher.place(hit.row).document.doc_id.as_str());
         ids.filter(|id| seen.insert(*id)).take(DOCUMENTS).collect::<Vec<_>>()
     };
-    let fused = matches!(query.mode, Mode::Hybrid | Mode::Graph);
     let mut documents = ids(hits);
     let mut k = query.k;
     let mut found = hits.len();
-    while !fused && documents.len() < DOCUMENTS && found == k && k < searcher.len() {
+    while documents.len() < DOCUMENTS && found == k && k < searcher.len() {
         k = k.saturating_mul(8);
         let deeper = searcher.search(&Query { k, ..query.clone() })?;
         documents = ids(&deeper);

@@ -30,6 +30,22 @@ fn the_choice_of_one_is_judged_by_the_other() {
 }
 
 #[test]
+fn one_way_to_search_is_compared_alone() {
+    let of = |means: [f64; 4]| {
+        let ids = ["x · vector", "y · vector", "x · keyword", "y · keyword"];
+        report(&ids.into_iter().zip(means).collect::<Vec<_>>())
+    };
+    let (a, b) = (of([0.1, 0.2, 0.8, 0.9]), of([0.8, 0.9, 0.1, 0.2]));
+    assert_eq!(agreement(&a, &b, METRIC, None).unwrap().tau, Some(-1.0 / 3.0));
+    for mode in ["vector", "keyword"] {
+        let found = agreement(&a, &b, METRIC, Some(mode)).unwrap();
+        assert_eq!((found.cells, found.tau, found.regret, found.retrieval.as_deref()), (2, Some(1.0), 0.0, Some(mode)));
+        assert_eq!(found.pick.0, format!("y · {mode}"));
+    }
+    assert!(agreement(&a, &b, METRIC, Some("hybrid")).is_err());
+}
+
+#[test]
 fn a_metric_of_which_less_is_better_is_turned_round() {
     let (mut a, mut b) = (report(&[("x", 1.0), ("y", 2.0)]), report(&[("x", 5.0), ("y", 3.0)]));
     for report in [&mut a, &mut b] {

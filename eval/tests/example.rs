@@ -166,6 +166,7 @@ fn frame() -> Report {
             memory_bytes: Some(25_769_803_776),
         },
         labels: LabelsRecord {
+            not_indexed: 0,
             name: "larder".to_owned(),
             queries_hash: "b3:5f0c9d2a71e44b8e".to_owned(),
             corpus_hash: "b3:a9117c33d0256f18".to_owned(),
@@ -231,6 +232,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
     let chunks = (52_000.0 / (build.max as f64 * 0.62 - build.overlap as f64 * 0.5)).round() as u64;
     let text = build.text();
     Cell {
+        halves: Vec::new(),
         id: format!("{text} · {mode} · k={k}"),
         build: text.clone(),
         spec: build.spec(),

@@ -54,7 +54,12 @@ fn fused_search_brings_its_halves_once() {
     let plan = plan("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = [20, 60]\n");
     assert_eq!(
         ids(&plan),
-        ["ragdocs, vector, k=5", "ragdocs, keyword, k=5", "ragdocs, hybrid, k=5", "ragdocs, hybrid rrf_k=60, k=5",]
+        [
+            "ragdocs, vector, k=5",
+            "ragdocs, keyword, k=5",
+            "ragdocs, hybrid rrf_k=20, k=5",
+            "ragdocs, hybrid rrf_k=60, k=5",
+        ]
     );
 }
 
@@ -103,6 +108,42 @@ fn a_preset_of_a_grid_is_not_mixed_with_sizes_of_the_defaults() {
     let config = plan.builds[0].options.clone().resolve().unwrap();
     assert_eq!(config.spec.max(), 400);
     assert_eq!(plan.builds[0].options.chunking.heading_context, Some(true));
+}
+
+#[test]
+fn a_strategy_takes_the_sizes_of_the_defaults_and_their_mode() {
+    let plan = plan(
+        "[defaults.chunking]\nunit = 'tokens'\nmax = 77\n[defaults.search]\nmode = 'keyword'\n\
+         [[grid]]\nstrategy = ['recursive', 'windows']\n",
+    );
+    assert_eq!(ids(&plan), ["recursive, keyword, k=5", "windows, keyword, k=5"]);
+    let specs: Vec<String> =
+        plan.builds.iter().map(|build| build.options.clone().resolve().unwrap().spec.to_string()).collect();
+    assert_eq!(specs, ["recursive unit=tokens max=77 overlap=0", "windows unit=tokens max=77 overlap=0"]);
+}
+
+#[test]
+fn names_do_not_depend_on_the_order_of_lists() {
+    let plans = ["[20, 60]", "[60, 20]"].map(|list| {
+        let text = format!("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = {list}\ncontent_weight = [1, 2]\n");
+        plan(&text)
+    });
+    let named = |plan: &Plan| -> std::collections::BTreeMap<String, String> {
+        let variants = plan.builds[0].variants.iter();
+        variants.map(|variant| (variant.name.clone(), format!("{:?}", variant.ranking))).collect()
+    };
+    assert_eq!(named(&plans[0]), named(&plans[1]));
+    assert_eq!(plans[0].cells.len(), 1 + 2 + 4);
+}
+
+#[test]
+fn a_default_that_is_written_out_makes_no_other_cell() {
+    let plan = plan(
+        "[[grid]]\npreset = 'ragdocs'\nmode = 'vector'\n\
+         [[grid]]\nname = 'written'\npreset = 'ragdocs'\nmode = 'vector'\nfiles = 8\ndevice = 'cpu'\n\
+         model = 'sentence-transformers/all-MiniLM-L6-v2'\n",
+    );
+    assert_eq!((plan.builds.len(), plan.left_out.len()), (1, 1), "{:?}", plan.left_out);
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_sweep_measures_every_cell() {
     for worst in &report.worst {
         assert!(worst.value < 1.0 && !worst.evidence.is_empty() && !worst.retrieved.is_empty());
     }
-    assert!(fs::read_dir(out.join("work")).is_err(), "nothing is left of what was made");
+    assert!(fs::read_dir(out.join(".chunkmill-work")).is_err(), "nothing is left of what was made");
 }
 
 #[test]
@@ -321,5 +321,80 @@ fn trec_files_give_the_figures_of_documents() {
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     for file in said["files"].as_array().unwrap() {
         assert!(Path::new(file.as_str().unwrap()).exists(), "{file}");
+    }
+}
+
+/// A folder of the user's stays as it is.
+#[test]
+fn a_folder_that_is_no_run_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (file, out) = (file(&folder, SWEEP), folder.path().join("project"));
+    fs::create_dir_all(out.join("work")).unwrap();
+    fs::write(out.join("work/precious"), "mine").unwrap();
+    let (code, _, said) = sweep(&larder(), &file, &out, &[]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("is no run of a sweep"), "{said}");
+    assert_eq!(fs::read_to_string(out.join("work/precious")).unwrap(), "mine");
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
+}
+
+/// Labels that judge whole documents, as BEIR's do, are scored by documents.
+#[test]
+fn labels_of_whole_documents_have_a_verdict() {
+    let folder = TempDir::new().unwrap();
+    let (set, out) = (folder.path().join("set"), folder.path().join("run"));
+    fs::create_dir_all(set.join("corpus")).unwrap();
+    fs::write(set.join("corpus/a.md"), "Backups are kept for thirty days.\n").unwrap();
+    fs::write(set.join("corpus/b.md"), "The door is green.\n").unwrap();
+    fs::write(set.join("corpus/c.csv"), "not,taken\n").unwrap();
+    let line = |id: &str, doc: &str| {
+        format!(r#"{{"query_id":"{id}","query":"backups kept","references":[{{"doc_id":"{doc}"}}]}}"#)
+    };
+    fs::write(set.join("queries.jsonl"), [line("a", "a.md"), line("c", "c.csv")].join("\n")).unwrap();
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'recursive'\n";
+    let (code, _, said) = sweep(&set, &file(&folder, text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    assert_eq!((report.scoring.primary.as_str(), report.labels.not_indexed), ("doc_ndcg_at_10", 1));
+    let verdict = report.verdict.as_ref().unwrap();
+    assert!(verdict.text.contains("1 reference is in documents that were not indexed"), "{}", verdict.text);
+    let baseline = folder.path().join("baseline.json");
+    let (code, _, said) = eval(&["baseline", arg(&out), "-o", arg(&baseline), "--metric", "luck"]);
+    assert_eq!((code, baseline.exists()), (2, false), "{said}");
+    assert_eq!(eval(&["baseline", arg(&out), "-o", arg(&baseline)]).0, 0);
+    assert_eq!(eval(&["gate", arg(&out), "--baseline", arg(&baseline)]).0, 0);
+}
+
+/// A baseline that cannot be read is said before hours have passed.
+#[test]
+fn a_wrong_baseline_is_said_first() {
+    let folder = TempDir::new().unwrap();
+    let (file, out) = (file(&folder, SWEEP), folder.path().join("run"));
+    let (code, _, said) = sweep(&larder(), &file, &out, &["--baseline", "nowhere.json"]);
+    assert_ne!(code, 0);
+    assert!(said.contains("nowhere.json") && !out.exists(), "{said}");
+}
+
+/// How deep the lists are read is measured as it is searched.
+#[test]
+fn the_depth_of_fused_lists_is_what_is_searched() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text =
+        "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\ndepth = [3, 100]\n";
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();
+    let record: Record = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    let longest = |name: &str| {
+        let found = record.variants.iter().find(|variant| variant.name == name).unwrap();
+        found.answers.iter().map(|answer| answer.rows.len()).max().unwrap()
+    };
+    assert!((4..=6).contains(&longest("hybrid depth=3")), "{}", longest("hybrid depth=3"));
+    assert_eq!(longest("hybrid depth=100"), 100);
+    // Each knows its own halves, and they are the same.
+    let report = Report::read(&out).unwrap();
+    for cell in report.cells.iter().filter(|cell| cell.retrieval == "hybrid") {
+        assert_eq!(cell.halves, ["ragdocs, vector, k=5", "ragdocs, keyword, k=5"]);
     }
 }

@@ -8,7 +8,7 @@ use crate::config::{Config, Options};
 use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
 use crate::error::Error;
-use crate::search::{Filter, PathPattern, Query, Searcher};
+use crate::search::{Filter, PathPattern, Query, Ranking, Searcher};
 use crate::store::{Dataset, Manifest};
 
 #[derive(clap::Args)]
@@ -86,10 +86,16 @@ impl RetrievalArgs {
             k,
             filter,
             min_score: self.min_score,
-            ranking: config.ranking,
+            ranking: reaching(config.ranking, k),
         };
         Ok(answer(&searcher, &query)?)
     }
+}
+
+/// Lists as deep as hits are asked for, unless another depth than the default was: who asks for many wants many.
+fn reaching(ranking: Ranking, k: usize) -> Ranking {
+    let default = Ranking::default().depth;
+    if ranking.depth == default { Ranking { depth: default.max(k), ..ranking } } else { ranking }
 }
 
 /// The vector of a question, by the model that made the dataset's.

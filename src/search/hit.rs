@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::fusion::Parts;
 use super::rows::DocumentInfo;
-use super::{Found, Mode, Query, Searcher};
+use super::{Found, Query, Searcher};
 use crate::error::Result;
 
 /// Where a chunk stands.
@@ -155,12 +155,7 @@ impl Searcher {
     /// # Errors
     /// Those of [`Searcher::search`].
     pub fn documents(&self, query: &Query<'_>) -> Result<Vec<DocumentHit>> {
-        let fused = matches!(query.mode, Mode::Hybrid | Mode::Graph);
-        let depth = query.ranking.depth.max(query.k);
-        let mut all = Query { k: self.len(), ..query.clone() };
-        if fused {
-            all.k = depth;
-        }
+        let all = Query { k: self.len(), ..query.clone() };
         let mut order: Vec<Vec<Found>> = Vec::new();
         let mut places = HashMap::new();
         for found in self.search(&all)? {

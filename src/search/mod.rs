@@ -191,7 +191,6 @@ impl Searcher {
 
     fn fused(&self, query: &Query<'_>, mask: Option<&Arc<[bool]>>) -> Result<Vec<Found>> {
         let Ranking { rrf_k, vector, keyword, recency, graph, depth, graph_seeds, .. } = query.ranking;
-        let depth = depth.max(query.k);
         let by_vector = self.by_vector(query, depth, mask)?;
         let by_keyword = self.by_keyword(query, depth, mask)?;
         let fuse = |neighbours: &[Ranked]| {

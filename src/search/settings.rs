@@ -130,7 +130,8 @@ pub struct Ranking {
     pub recency: Weight,
     /// Weight of the list of neighbours.
     pub graph: Weight,
-    /// How far down the vector and keyword lists are read; at least as far as hits are asked for.
+    /// How far down the vector and keyword lists are read. What is in neither as far as that is not found, however
+    /// many hits are asked for.
     pub depth: usize,
     /// How many of the best hits are asked for their neighbours.
     pub graph_seeds: usize,

@@ -1,5 +1,7 @@
 //! Is fused search worth it? Each hybrid cell beside the better of its halves.
 
+use std::collections::HashSet;
+
 use super::verdict::{figure, signed};
 use super::{compare, direction, paired};
 use crate::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
@@ -20,9 +22,7 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize]) -> Vec<HybridVerdict> 
     let pairs: Vec<Pair> = cells()
         .filter(|cell| cell.retrieval == "hybrid")
         .filter_map(|hybrid| {
-            let is_half = |cell: &&Cell| {
-                cell.build == hybrid.build && cell.k == hybrid.k && HALVES.contains(&cell.retrieval.as_str())
-            };
+            let is_half = |cell: &&Cell| is_half(hybrid, cell);
             let half = cells().find(is_half)?;
             let both = cells().filter(is_half).any(|cell| cell.retrieval != half.retrieval);
             Some(Pair { hybrid, half, both })
@@ -39,21 +39,32 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize]) -> Vec<HybridVerdict> 
     pairs.iter().zip(compare(&differences, &report.scoring)).map(verdict).collect()
 }
 
+/// Whether a cell is one of those that a fused one is made of. Where the run does not say, those over the same
+/// dataset with the same k are.
+fn is_half(hybrid: &Cell, cell: &Cell) -> bool {
+    let is_kind = HALVES.contains(&cell.retrieval.as_str());
+    let same = cell.build == hybrid.build && cell.k == hybrid.k;
+    is_kind && if hybrid.halves.is_empty() { same } else { hybrid.halves.contains(&cell.id) }
+}
+
 /// All hybrid cells of which both halves were tried, taken together: for each question the mean over the datasets.
 /// Single comparisons are many and small, so none of them may show what all of them say. The half is the one that is
 /// better over all of them, not that of each, which would be chosen by the same questions.
 pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
     let primary = report.scoring.primary.as_str();
     let of = |hybrid: &Cell, mode: &str| {
-        let same = |cell: &&Cell| cell.build == hybrid.build && cell.k == hybrid.k && cell.retrieval == mode;
-        report.cells.iter().find(same)?.values.get(primary)
+        let half = |cell: &&Cell| cell.retrieval == mode && is_half(hybrid, cell);
+        report.cells.iter().find(half)?.values.get(primary)
     };
-    let tried: Vec<[&Vec<Option<f64>>; 3]> = report
-        .cells
-        .iter()
-        .filter(|cell| cell.retrieval == "hybrid")
-        .filter_map(|cell| Some([cell.values.get(primary)?, of(cell, HALVES[0])?, of(cell, HALVES[1])?]))
-        .collect();
+    let (mut searches, mut builds, mut tried) = (HashSet::new(), HashSet::new(), Vec::new());
+    for cell in report.cells.iter().filter(|cell| cell.retrieval == "hybrid") {
+        let Some(values) = cell.values.get(primary).zip(of(cell, HALVES[0]).zip(of(cell, HALVES[1]))) else { continue };
+        // The same search with another k is no other piece of evidence.
+        if searches.insert(cell.id.rsplit_once("k=").map_or(cell.id.as_str(), |(search, _)| search)) {
+            builds.insert(cell.build.as_str());
+            tried.push([values.0, values.1.0, values.1.1]);
+        }
+    }
     // A question counts if every cell has a value for it.
     let average = |which: usize, question: usize| {
         let values: Option<Vec<f64>> = tried.iter().map(|values| values[which][question]).collect();
@@ -67,7 +78,7 @@ pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
     let better = if (total(2) - total(1)) * direction(report, primary) > 0.0 { 2 } else { 1 };
     let differences = averages.iter().map(|values| values[0] - values[better]).collect();
     let comparison = compare(&[differences], &report.scoring).pop()?;
-    let (half, datasets) = (HALVES[better - 1], tried.len());
+    let (half, datasets) = (HALVES[better - 1], builds.len());
     let percent = report.scoring.confidence * 100.0;
     let interval = format!("{percent} % interval {} to {}", signed(comparison.lo), signed(comparison.hi));
     let gain = comparison.difference * direction(report, primary);

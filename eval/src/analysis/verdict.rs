@@ -48,10 +48,11 @@ pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) ->
         text.push(others);
     }
     text.extend(smallest(best, cheapest, &alike));
-    text.push(format!(
+    // Where nothing differs, nothing can be said of that.
+    text.extend((effect > 0.0).then(|| format!(
         "A setting would have to differ from the best by about {} for these questions to show it in four of five cases.",
         figure(effect)
-    ));
+    )));
     text.extend(warnings(report, best));
     Verdict {
         text: text.join(" "),
@@ -146,6 +147,16 @@ fn warnings(report: &Report, best: &Cell) -> Vec<String> {
     let mut warnings = Vec::new();
     if questions(report, best) < FEW {
         warnings.push(format!("With fewer than {FEW} questions the intervals are somewhat too narrow."));
+    }
+    let lost = report.labels.not_indexed;
+    if lost > 0 {
+        warnings.push(format!(
+            "{} {} in documents that were not indexed, because the job does not take such files or they are in \
+             quarantine, and {} as not found.",
+            count(lost, "reference"),
+            if lost == 1 { "is" } else { "are" },
+            if lost == 1 { "counts" } else { "count" }
+        ));
     }
     if report.labels.synthetic {
         let text = "The questions were made up from the documents (`synth`) and share their words, so keyword search \

@@ -12,13 +12,22 @@
 //! itself, so one does if it holds at least half of a reference's text or at least half of its own
 //! text is that; our chunk figures count what chunks hold together, and so differ.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use chunkmill::error::Result;
+use chunkmill::error::{Error, Result};
 
 use super::Measured;
 use crate::record::{Record, VariantRecord, file_name, replace};
 use crate::trec;
+
+/// Which documents answer a question.
+const DOCUMENTS: &str = "documents.qrels";
+
+/// The name of a way to search in that of a file: as it is, if that is a plain word.
+fn search_name(name: &str) -> String {
+    if name.chars().all(|c| c.is_ascii_alphanumeric()) { name.to_owned() } else { file_name(name) }
+}
 
 impl Measured {
     /// How many ways to search a dataset there are, over all datasets.
@@ -27,14 +36,21 @@ impl Measured {
         self.records.iter().map(|record| record.variants.len()).sum()
     }
 
-    /// Writes all TREC files into `trec` in a folder, and gives its path.
+    /// Writes all TREC files into `trec` in a folder, and gives its path. Files of an earlier report go, also if none
+    /// are wanted now.
     ///
     /// # Errors
-    /// [`Error::Io`](chunkmill::error::Error::Io) if a file cannot be written.
-    pub fn write_trec(&self, folder: &Path) -> Result<PathBuf> {
+    /// [`Error::Io`] if a file cannot be written or removed.
+    pub fn write_trec(&self, folder: &Path, wanted: bool) -> Result<Option<PathBuf>> {
         let folder = folder.join("trec");
+        if folder.join(DOCUMENTS).is_file() {
+            fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
+        }
+        if !wanted {
+            return Ok(None);
+        }
         let write = |name: &str, text: &str| replace(&folder.join(name), text.as_bytes());
-        write("documents.qrels", &self.documents_qrels())?;
+        write(DOCUMENTS, &self.documents_qrels())?;
         for (at, record) in self.records.iter().enumerate() {
             let build = file_name(&record.build);
             let ids: Vec<String> = record
@@ -44,12 +60,12 @@ impl Measured {
                 .collect();
             write(&format!("{build}.chunks.qrels"), &self.chunks_qrels(at, &ids))?;
             for found in &record.variants {
-                let name = format!("{build}.{}", found.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+                let name = format!("{build}.{}", search_name(&found.name));
                 write(&format!("{name}.chunks.run"), &self.chunks_run(found, &ids))?;
                 write(&format!("{name}.documents.run"), &self.documents_run(record, found))?;
             }
         }
-        Ok(folder)
+        Ok(Some(folder))
     }
 
     /// Ids of the questions that could be scored, with their positions among these and in the set.

@@ -25,7 +25,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let metrics = if args.metric.is_empty() {
         Thresholds::default().drops(&report)?.into_iter().map(|(name, _)| name).collect()
     } else {
-        args.metric.clone()
+        for metric in &args.metric {
+            super::diff::known(&report, metric, &args.run.display().to_string())?;
+        }
+        // A gate looks at the one that decides unless it is told otherwise.
+        [args.metric.as_slice(), std::slice::from_ref(&report.scoring.primary)].concat()
     };
     replace(&args.out, &serde_json::to_vec(&report.baseline(&metrics))?)?;
     Ok(exit::DONE)

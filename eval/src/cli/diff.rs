@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-fn known(report: &Report, metric: &str, origin: &str) -> Result<(), Error> {
+pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), Error> {
     if report.cells.iter().any(|cell| cell.values.contains_key(metric)) {
         return Ok(());
     }

@@ -44,33 +44,40 @@ pub(super) struct OutputArgs {
     pub(super) json: bool,
 }
 
+impl OutputArgs {
+    /// The report to compare with. Read before anything runs, for its name may be wrong.
+    pub(super) fn baseline(&self) -> anyhow::Result<Option<Report>> {
+        Ok(self.baseline.as_deref().map(Report::read).transpose()?)
+    }
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let own = if args.run.is_dir() { Some(args.run.as_path()) } else { args.run.parent() };
     let folder = args.folder.as_deref().or(own).filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
+    let baseline = args.output.baseline()?;
     // What was sent without its records can still be shown.
     if !Run::is_in(&args.run) {
-        return write(&Report::read(&args.run)?, None, folder, &args.output);
+        return write(&Report::read(&args.run)?, None, baseline.as_ref(), folder, &args.output);
     }
     let run = Run::read(&args.run)?;
     let labelled = Labelled::read(args.labels.as_ref().unwrap_or(&run.labels))?;
     let measured = Measured::read(&args.run, run, labelled)?;
-    write(&measured.report(), Some(&measured), folder, &args.output)
+    write(&measured.report(), Some(&measured), baseline.as_ref(), folder, &args.output)
 }
 
 /// Writes a report in every form, and says what it says and where it is.
 pub(super) fn write(
     report: &Report,
     measured: Option<&Measured>,
+    baseline: Option<&Report>,
     folder: &Path,
     output: &OutputArgs,
 ) -> anyhow::Result<u8> {
-    let baseline = output.baseline.as_deref().map(Report::read).transpose()?;
-    let mut written = render::write(report, baseline.as_ref(), folder)?;
-    if let Some(measured) = measured
-        && output.trec.unwrap_or(measured.searches() <= TREC)
-    {
-        written.push(measured.write_trec(folder)?);
+    let mut written = render::write(report, baseline, folder)?;
+    if let Some(measured) = measured {
+        let wanted = output.trec.unwrap_or(measured.searches() <= TREC);
+        written.extend(measured.write_trec(folder, wanted)?);
     }
     let mut out = io::stdout().lock();
     let text = report.verdict.as_ref().map_or("Nothing could be scored.", |verdict| &verdict.text);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use chunkmill::cli::{EmbeddingArgs, ThreadArgs};
-use chunkmill::config::Options;
+use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::{Error, exit};
 use serde_json::json;
 
@@ -53,7 +53,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let json = output.json;
     let environment = Options::from_env()?;
     // Only what changes no result: a variable that is set for other work must not change what is measured.
-    let environment = Options { embedding: environment.embedding, threads: environment.threads, ..Options::default() };
+    let EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, .. } = environment.embedding;
+    let environment = Options {
+        embedding: EmbeddingOptions {
+            device,
+            batch_tokens,
+            embedding_cache,
+            embedding_cache_size,
+            ..EmbeddingOptions::default()
+        },
+        threads: environment.threads,
+        ..Options::default()
+    };
     let flags = Options { embedding: embedding.options(), threads: threads.threads, ..Options::default() };
     let plan = grid::read(&file, flags.or(environment))?;
     if list {
@@ -69,32 +80,39 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         }
         .into());
     }
-    check_models(&plan)?;
+    let models = check_models(&plan)?;
+    let baseline = output.baseline()?;
     if verify {
         return print_preview(&plan, &labelled, &judge, json);
     }
     let out = out.context("there is no folder for the run: -o RUN")?;
     let command = std::env::args().skip(1).collect();
     let started = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
-    let run = Run::new(&plan, &labelled, command, started.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+    let run = Run::new(&plan, &labelled, &models, command, started.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
     let mut progress = Progress { started: Instant::now() };
     sweep(&plan, &run, &out, &labelled, &Settings { keep_datasets }, &mut |event| progress.on(&event))?;
     let measured = Measured::read(&out, run, labelled)?;
-    write(&measured.report(), Some(&measured), &out, &output)
+    write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
 }
 
-/// Loads each model once, so that a name that is wrong is known before hours have passed.
-fn check_models(plan: &Plan) -> anyhow::Result<()> {
+/// Loads each model once, so that a name that is wrong is known before hours have passed. Gives for each build what
+/// decides its vectors.
+fn check_models(plan: &Plan) -> anyhow::Result<Vec<String>> {
     let mut known = Vec::new();
+    let mut models = Vec::new();
     for Build { options, .. } in &plan.builds {
         let config = options.clone().resolve()?;
         let wanted = (config.backend, config.model.clone());
-        if !known.contains(&wanted) {
-            config.embedder()?;
-            known.push(wanted);
-        }
+        let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
+            at
+        } else {
+            let info = config.embedder()?.info().clone();
+            known.push((wanted, format!("{} {}", info.fingerprint, info.arithmetic)));
+            known.len() - 1
+        };
+        models.push(known[at].1.clone());
     }
-    Ok(())
+    Ok(models)
 }
 
 fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {

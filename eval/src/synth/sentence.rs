@@ -31,7 +31,9 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
             let evidence: Vec<Range<usize>> =
                 rest.into_iter().filter(|range| words(document, range).len() > 1).collect();
             let size = evidence.iter().map(|range| document.text[range.clone()].chars().count()).sum();
-            let usable = SIZE.contains(&size) && !texts.repeats(document, &unit.range);
+            // Neither the paragraph nor what is left of it before or after the sentence may stand elsewhere.
+            let repeats = |range: &Range<usize>| words(document, range).len() >= 4 && texts.repeats(document, range);
+            let usable = SIZE.contains(&size) && !repeats(&unit.range) && !evidence.iter().any(repeats);
             usable.then_some(Candidate { kind: Kind::Sentence, document: at, text, evidence })
         });
         asked.collect::<Vec<_>>()
