@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use chunkmill::error::{Error, Result};
 
 use crate::analysis::direction;
+use crate::record::replace;
 use crate::report::{FILE, HybridVerdict, Report, Verdict};
 pub use baseline::Baseline;
 use view::View;
@@ -41,18 +42,8 @@ pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Resul
         ("report.csv", csv),
         ("junit.xml", junit::junit(report, &[])),
     ];
-    files.into_iter().map(|(name, text)| replace(&path(name), &text)).collect()
-}
-
-fn replace(path: &Path, text: &str) -> Result<PathBuf> {
-    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::write(&unfinished, text).map_err(Error::io("write", path));
-    let placed = written.and_then(|()| fs::rename(&unfinished, path).map_err(Error::io("write", path)));
-    if placed.is_err() {
-        // What could not be written may not be removable either; the first error is the one to tell.
-        let _ = fs::remove_file(&unfinished);
-    }
-    placed.map(|()| path.to_owned())
+    let place = |(name, text): (&str, String)| replace(&path(name), text.as_bytes()).map(|()| path(name));
+    files.into_iter().map(place).collect()
 }
 
 /// What all comparisons of fused search say together, and how many say what alone.
