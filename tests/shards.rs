@@ -138,7 +138,14 @@ fn an_attempt_that_ends_after_the_commit_changes_nothing() {
     let mut command = program(home.path());
     let late = command.args(shard("1/2")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let attempts = home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap()));
-    while !attempts.exists() {
+    // Its folder is there a moment before it is locked, and until then nobody is at work in it.
+    let is_at_work = || {
+        let folders = fs::read_dir(&attempts).into_iter().flatten().flatten();
+        folders
+            .filter_map(|folder| fs::File::open(folder.path().join(".lock")).ok())
+            .any(|lock| lock.try_lock_shared().is_err())
+    };
+    while !is_at_work() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let signal = |name: &str| {
