@@ -97,7 +97,7 @@ impl Measured {
             created: run.started.clone(),
             command: run.command.clone(),
             environment: run.environment.clone(),
-            labels: LabelsRecord { not_indexed: self.not_indexed(), ..labels(labelled, judge) },
+            labels: labels(labelled, judge, self.not_indexed()),
             scoring: scoring(&run.scoring, run, judge),
             metrics: run.scoring.metrics(),
             queries: judge.queries().map(query).collect(),
@@ -141,7 +141,7 @@ fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6 + 0.0
 }
 
-fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
+fn labels(labelled: &Labelled, judge: &Judge, not_indexed: usize) -> LabelsRecord {
     let Labelled { labels, corpus, checked, hashes } = labelled;
     let mut states = BTreeMap::new();
     for checked in checked {
@@ -158,7 +158,7 @@ fn labels(labelled: &Labelled, judge: &Judge) -> LabelsRecord {
         queries: labels.queries.len(),
         scored: judge.queries().count(),
         states,
-        not_indexed: 0,
+        not_indexed,
         synthetic: labels.queries.iter().any(Query::is_synthetic),
     }
 }

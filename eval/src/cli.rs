@@ -5,6 +5,7 @@ mod baseline;
 mod diff;
 mod gate;
 mod import;
+mod pair;
 mod report;
 mod sweep;
 mod synth;
@@ -47,11 +48,11 @@ enum Command {
     /// Compare a run with a baseline; exit code 1 if it is worse by more than allowed and than chance explains
     Gate(gate::Args),
     /// Two runs side by side
-    Diff(diff::Args),
+    Diff(pair::PairArgs),
     /// Write of a run what later ones are compared with
     Baseline(baseline::Args),
     /// Say whether two sets of labels rank the settings of a sweep alike
-    Agree(agree::Args),
+    Agree(pair::PairArgs),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.

@@ -1,10 +1,8 @@
 //! `chunkmill answer`: an answer in words, from passages, by a language model that was configured.
 
-use std::num::NonZeroUsize;
-
 use super::args::{AnswerArgs, merge};
 use super::print;
-use super::retrieval::RetrievalArgs;
+use super::retrieval::ContextArgs;
 use crate::answer::{Answer, ApiKey, Citation, Client, answer};
 use crate::config::{Options, variable};
 use crate::error::exit;
@@ -12,13 +10,7 @@ use crate::error::exit;
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
-    retrieval: RetrievalArgs,
-    /// Most tokens (cl100k) of the passages that are sent
-    #[arg(long, value_name = "N", default_value = "2000")]
-    budget: NonZeroUsize,
-    /// How many of the best chunks are considered
-    #[arg(short, value_name = "N", default_value_t = 50)]
-    k: usize,
+    context: ContextArgs,
     #[command(flatten)]
     answer: AnswerArgs,
     /// Print one JSON object: the answer, the passages it cites, tokens
@@ -31,10 +23,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let config = merge(Options { answer: args.answer.options(), ..Options::default() })?;
     let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
     let client = Client::new(&config.answer, key)?;
-    let budget = args.budget.get();
-    let (question, context) = args.retrieval.ask(args.k, |searcher, query| {
-        Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget)?))
-    })?;
+    let (question, context) = args.context.pack()?;
     let answer = answer(&client, &question, &context)?;
     warn(&answer);
     if args.json {

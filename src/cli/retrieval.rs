@@ -1,5 +1,6 @@
 //! A question to a dataset, as `search` and `context` take it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use super::args::{ModelArgs, SearchArgs, ThreadArgs, merge};
@@ -8,7 +9,7 @@ use crate::config::{Config, Options};
 use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
 use crate::error::Error;
-use crate::search::{Filter, PathPattern, Query, Ranking, Searcher};
+use crate::search::{Context, Filter, PathPattern, Query, Ranking, Searcher};
 use crate::store::{Dataset, Manifest};
 
 #[derive(clap::Args)]
@@ -28,6 +29,29 @@ pub(super) struct RetrievalArgs {
     model: ModelArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+}
+
+/// What is packed for a reader.
+#[derive(clap::Args)]
+pub(super) struct ContextArgs {
+    #[command(flatten)]
+    retrieval: RetrievalArgs,
+    /// Most tokens (cl100k) of the passages with their labels
+    #[arg(long, value_name = "N", default_value = "2000")]
+    pub(super) budget: NonZeroUsize,
+    /// How many of the best chunks are considered
+    #[arg(short, value_name = "N", default_value_t = 50)]
+    k: usize,
+}
+
+impl ContextArgs {
+    /// The question, and the passages for it that fit the budget.
+    pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
+        let budget = self.budget.get();
+        self.retrieval.ask(self.k, |searcher, query| {
+            Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget)?))
+        })
+    }
 }
 
 /// Which chunks may be found.

@@ -2,31 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::Context;
 use chunkmill::error::exit;
 
+use super::pair::PairArgs;
 use crate::agreement::{Agreement, agreement};
-use crate::report::Report;
 
-#[derive(clap::Args)]
-pub(super) struct Args {
-    /// Folder of a run, or its report.json: its choice is judged
-    a: PathBuf,
-    /// Folder of a run of the same sweep file over other labels: it judges
-    b: PathBuf,
-    /// Metric to rank by; may be repeated [default: the primary metric of A]
-    #[arg(long, value_name = "NAME")]
-    metric: Vec<String>,
-    /// Print one JSON object for each comparison
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let (a, b) = (Report::read(&args.a)?, Report::read(&args.b)?);
-    let metrics = if args.metric.is_empty() { vec![a.scoring.primary.clone()] } else { args.metric.clone() };
+pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
+    let (a, b, metrics) = args.read()?;
     let mut out = io::stdout().lock();
     for metric in &metrics {
         let all = agreement(&a, &b, metric, None)?;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::Context;
 use chunkmill::error::{Error, exit};
 
+use super::pair::PairArgs;
 use crate::analysis::figure;
 use crate::change::{Change, Changes, Moved, changes};
 use crate::report::Report;
@@ -14,23 +14,8 @@ use crate::report::Report;
 /// Room for the name of a setting; a longer one moves its own line only.
 const NAME: usize = 44;
 
-#[derive(clap::Args)]
-pub(super) struct Args {
-    /// Folder of a run, or its report.json
-    a: PathBuf,
-    /// Folder of the other
-    b: PathBuf,
-    /// Metric to compare; may be repeated [default: the primary metric of A]
-    #[arg(long, value_name = "NAME")]
-    metric: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let (a, b) = (Report::read(&args.a)?, Report::read(&args.b)?);
-    let metrics = if args.metric.is_empty() { vec![a.scoring.primary.clone()] } else { args.metric.clone() };
+pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
+    let (a, b, metrics) = args.read()?;
     for metric in &metrics {
         known(&a, metric, &args.a.display().to_string())?;
         known(&b, metric, &args.b.display().to_string())?;

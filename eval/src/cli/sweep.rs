@@ -71,8 +71,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return print_plan(&plan, json);
     }
     let labelled = Labelled::read(&labels)?;
-    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
-    if judge.queries().next().is_none() {
+    if labelled.labels.scored(&labelled.checked).iter().all(Vec::is_empty) {
         return Err(Error::Setting {
             origin: labels.display().to_string(),
             problem: "has no question whose evidence is in its corpus".to_owned(),
@@ -83,7 +82,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let models = check_models(&plan)?;
     let baseline = output.baseline()?;
     if verify {
-        return print_preview(&plan, &labelled, &judge, json);
+        return print_preview(&plan, &labelled, json);
     }
     let out = out.context("there is no folder for the run: -o RUN")?;
     let command = std::env::args().skip(1).collect();
@@ -136,7 +135,8 @@ fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
 }
 
 /// What can be known without embedding anything.
-fn print_preview(plan: &Plan, labelled: &Labelled, judge: &Judge, json: bool) -> anyhow::Result<u8> {
+fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result<u8> {
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
     let mut out = io::stdout().lock();
     let nothing = String::new();
     for build in &plan.builds {
@@ -145,7 +145,7 @@ fn print_preview(plan: &Plan, labelled: &Labelled, judge: &Judge, json: bool) ->
             .with_context(|| format!("cell `{}` failed", build.name))?;
         let text = |doc: usize| labelled.corpus.texts.get(&chunked.documents[doc]).unwrap_or(&nothing);
         let places: Vec<ChunkPlace> = chunked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect();
-        let (reachable, whole) = Chunks::new(judge, &chunked.documents, &places).reachable(judge);
+        let (reachable, whole) = Chunks::new(&judge, &chunked.documents, &places).reachable(&judge);
         let (chunks, texts) = (places.len(), chunked.texts);
         let tokens: usize = places.iter().map(|place| place.tokens).sum();
         if json {

@@ -1,0 +1,28 @@
+//! Two runs and the metrics to compare them by, as `diff` and `agree` take them.
+
+use std::path::PathBuf;
+
+use crate::report::Report;
+
+#[derive(clap::Args)]
+pub(super) struct PairArgs {
+    /// Folder of a run, or its report.json
+    pub(super) a: PathBuf,
+    /// Folder of the other
+    pub(super) b: PathBuf,
+    /// Metric to compare; may be repeated [default: the primary metric of A]
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl PairArgs {
+    /// Both reports, and the names of the metrics.
+    pub(super) fn read(&self) -> anyhow::Result<(Report, Report, Vec<String>)> {
+        let (a, b) = (Report::read(&self.a)?, Report::read(&self.b)?);
+        let metrics = if self.metric.is_empty() { vec![a.scoring.primary.clone()] } else { self.metric.clone() };
+        Ok((a, b, metrics))
+    }
+}
