@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
-use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
+use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, tag, title, trim};
 
 /// How many links and images around a text get it as theirs.
 const MAX_NESTED_TEXT: usize = 8;
@@ -29,8 +29,14 @@ fn options() -> Options {
 
 /// Parses `text[body]`; `kept` is front matter just before it that is to stay as text, `mdx` says
 /// whether code may stand between its paragraphs.
-pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>, mdx: bool) -> Parsed {
-    let regions = Regions::find(text, body.clone(), mdx);
+pub(super) fn parse(
+    text: &str,
+    body: Range<usize>,
+    kept: Option<Range<usize>>,
+    positions: &Positions,
+    mdx: bool,
+) -> Parsed {
+    let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
     let line = (body.start, body.start);
     let mut state = State { text, body: body.clone(), covered: body.start, line, regions, ..State::default() };
@@ -134,7 +140,7 @@ impl State<'_> {
         match tag {
             Tag::Heading { level, id, .. } => {
                 let start = self.line_start(range.start);
-                let id = id.map(pulldown_cmark::CowStr::into_string).filter(|id| !id.is_empty());
+                let id = id.map(CowStr::into_string).filter(|id| !id.is_empty());
                 self.heading = Some(OpenHeading { text: String::new(), id, start });
                 self.open(BlockKind::Heading(level as u8), range);
             }
@@ -164,8 +170,8 @@ impl State<'_> {
                     self.parsed.footnotes.push(Footnote { label: label.into_string(), block });
                 }
             }
-            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, link_type, &dest_url, range),
-            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, link_type, &dest_url, range),
+            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, link_type, dest_url, range),
+            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, link_type, dest_url, range),
             _ => {}
         }
     }
@@ -176,8 +182,7 @@ impl State<'_> {
                 if let Some(OpenHeading { text, id, start }) = self.heading.take() {
                     let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
                     if self.open.len() == 1 && !self.regions.contained(start) {
-                        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                        let title = words.chars().take(MAX_TITLE).collect();
+                        let title = title(text);
                         self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
                     } else {
                         self.parsed.anchors.push((anchor, start));
@@ -201,17 +206,16 @@ impl State<'_> {
                 self.close();
             }
             TagEnd::Link | TagEnd::Image => {
-                let closed = self.links.pop().map(|mut link| {
-                    link.text = link.text.trim().to_owned();
-                    link
-                });
-                self.parsed.links.extend(closed);
+                if let Some(mut link) = self.links.pop() {
+                    trim_in_place(&mut link.text);
+                    self.parsed.links.push(link);
+                }
             }
             _ => {}
         }
     }
 
-    fn link(&mut self, kind: LinkKind, written: LinkType, target: &str, range: Range<usize>) {
+    fn link(&mut self, kind: LinkKind, written: LinkType, target: CowStr<'_>, range: Range<usize>) {
         let brackets = matches!(written, LinkType::WikiLink { .. });
         let text = String::new();
         if brackets && let Some((target, len)) = destination(&self.text[range.end..self.body.end]) {
@@ -220,8 +224,8 @@ impl State<'_> {
             return;
         }
         let kind = if brackets && kind == LinkKind::Link { LinkKind::Wikilink } else { kind };
-        let scheme = if written == LinkType::Email { "mailto:" } else { "" };
-        self.links.push(Link { kind, named: brackets, target: format!("{scheme}{target}"), text, range });
+        let target = if written == LinkType::Email { format!("mailto:{target}") } else { target.into_string() };
+        self.links.push(Link { kind, named: brackets, target, text, range });
     }
 
     fn inline(&mut self, text: &str, content: Paragraph) {
@@ -229,8 +233,7 @@ impl State<'_> {
             heading.text.push_str(text);
         }
         self.link_text(text);
-        let blank = is_blank(text);
-        if self.paragraph != Paragraph::Other && !blank {
+        if self.paragraph != Paragraph::Other && !is_blank(text) {
             self.paragraph = content;
         }
     }
@@ -292,6 +295,9 @@ impl State<'_> {
     /// Looks for tags in the text since the run began. The source is searched, not the parsed text:
     /// an escaped `\#` is told by the backslash before it, an entity is not a `#`.
     fn end_run(&mut self) {
+        if self.run.is_empty() {
+            return;
+        }
         let before = self.text[..self.run.start].chars().next_back();
         tag::scan(&self.text[self.run.clone()], before, |tag| self.parsed.tags.push(tag.to_owned()));
         self.run.start = self.run.end;
@@ -307,6 +313,12 @@ impl State<'_> {
         self.line = (at, start);
         start
     }
+}
+
+/// White space at both ends is taken off.
+fn trim_in_place(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    text.drain(..text.len() - text.trim_start().len());
 }
 
 /// `[[1]]` is a reference in brackets, and no wikilink, where `[1]` is defined.

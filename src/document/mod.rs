@@ -17,6 +17,7 @@ mod structured;
 mod tag;
 mod text;
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -323,9 +324,10 @@ impl Document {
                 kept = Some(body.start..block.end);
             }
         }
+        let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept, is_mdx(&source.path)),
+            Format::Markdown => markdown::parse(&text, scan, kept, &positions, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
             Format::Yaml => structured::yaml(&text, scan),
             Format::Json => structured::json(&text, scan),
@@ -360,7 +362,7 @@ impl Document {
             content_hash: content.hash,
             bytes: content.bytes,
             format,
-            positions: Positions::new(&text),
+            positions,
             body,
             top_level: top_level(&parsed.blocks),
             blocks: parsed.blocks,
@@ -490,7 +492,22 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + start..range.start + kept.len()
 }
 
+/// A heading's text on one line, and not too long.
+fn title(mut text: String) -> String {
+    let spaced = |pair: &[u8]| pair == b"  ";
+    let plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    let bytes = text.as_bytes();
+    let tidy = bytes.iter().all(|byte| plain(*byte)) && !bytes.windows(2).any(spaced);
+    if !tidy || text.starts_with(' ') || text.ends_with(' ') {
+        text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    if let Some((end, _)) = text.char_indices().nth(MAX_TITLE).filter(|_| text.len() > MAX_TITLE) {
+        text.truncate(end);
+    }
+    text
+}
+
 fn unique(items: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect()
 }

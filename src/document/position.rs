@@ -5,6 +5,9 @@ use std::ops::Range;
 /// Bytes between two stored character counts.
 const STRIDE: usize = 1024;
 
+/// Fewer bytes than lines have on average in most documents.
+const LINE: usize = 24;
+
 /// Where the lines and characters of one text are.
 ///
 /// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone ends
@@ -26,19 +29,21 @@ impl Positions {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let line_feeds = memchr::memchr_iter(b'\n', bytes).map(offset).collect();
+        let mut line_feeds = Vec::with_capacity(bytes.len() / LINE);
+        line_feeds.extend(memchr::memchr_iter(b'\n', bytes).map(offset));
         let mut chars_before = Vec::new();
         let mut continuation_bits = Vec::new();
         if !text.is_ascii() {
             let mut chars = 0;
             for stride in bytes.chunks(STRIDE) {
                 chars_before.push(offset(chars));
-                chars += stride.iter().filter(|&&b| starts_char(b)).count();
+                chars += stride.len();
+                for word in stride.chunks(64) {
+                    let bits = continuations(word);
+                    chars -= bits.count_ones() as usize;
+                    continuation_bits.push(bits);
+                }
             }
-            continuation_bits = bytes
-                .chunks(64)
-                .map(|word| word.iter().enumerate().fold(0, |bits, (i, &b)| bits | u64::from(!starts_char(b)) << i))
-                .collect();
         }
         Self { line_feeds, chars_before, continuation_bits, len: text.len() }
     }
@@ -115,8 +120,18 @@ impl Positions {
     }
 }
 
-fn starts_char(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
+/// One bit for each of up to 64 bytes, set where it does not start a character.
+fn continuations(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let bits = |bytes: &[u8; 8]| {
+        let word = u64::from_le_bytes(*bytes);
+        // The highest bit of each byte that begins with `10`, then these eight bits side by side.
+        let marks = (word & !(word << 1) & 0x8080_8080_8080_8080) >> 7;
+        marks.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    };
+    words.iter().chain([&last]).take(8).enumerate().fold(0, |all, (at, word)| all | bits(word) << (8 * at))
 }
 
 /// Documents are at most [`crate::corpus::MAX_BYTES`] long.

@@ -1,0 +1,258 @@
+//! Words without which a text holds none of the phrases. Finding that there are none of them takes a
+//! fraction of the time that looking for the phrases does, and most documents have none.
+//!
+//! What this passes over must never be a phrase, so it only ever errs the other way: it takes part of a
+//! word for all of it, any character that is not ASCII for a gap, and what may be markup for a clue.
+
+use std::sync::LazyLock;
+
+use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
+use regex::bytes::Regex;
+
+/// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those that begin
+/// with `*` are looked for, from `^` on, where their letters are rare; then their neighbours are read.
+/// Words on the left are compared by their ends, those on the right by their beginnings.
+const CLUES: &[&str] = &[
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned|system|original|initial|your|full|entire|complete|exact|hidden|secret|internal|own *inst^ruct|pro^mpt|g^uideline|gua^rdrail|direction",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned|user|given|safety|and|or|chat|set|of user|given|safety|and|or|chat|set|of *inst^ruct|pro^mpt|g^uideline|gua^rdrail|direction",
+    "*i^gnor|d^isregard|f^orget|b^ypass|di^sable|ove^rride all|any|every|anything|of|your of|the|your|my|these|other|previous|prior|above|preceding|earlier|initial|original|system|safety|content|ethical|moral|instruction|prompt|guideline|guardrail|programming|before|you|i",
+    "*i^gnor|oublie|o^lvida|o^lvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|instru|indicaciones",
+    "this|these|your|above *inst^ruct|pro^mpt|directive to",
+    "your new *inst^ruct|directive|ob^jective",
+    "system *me^ssage",
+    "you are *now",
+    "anything|from *now",
+    "*p^retend that|you",
+    "you *have|had no restriction|rule|guideline|limit|filter",
+    "*a^bove this|verbatim|starting|word",
+    "*conve^rsation history|log|transcript|so|far|a|base64|to|in",
+    "*chat|me^ssage history|log",
+    "tell|inform|let the|your|this *user|human know|about|of|that",
+    "*i^gnorier",
+    "*e^squeç",
+    "*忽略|无视|無視|忘记|忘れ",
+    "*i^nst]|sys>>|of_^turn>",
+];
+
+/// What most markers of chat models begin with. Too short for the search for words.
+const MARKER: &[u8] = b"<|";
+
+/// Words that are searched for together: so few that the fastest search for several can be used.
+const GROUP: usize = 9;
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 4096;
+
+/// More than the longest markup that counts as not seen, and than the longest character reference.
+const MAX_UNSEEN: usize = 1024;
+const MAX_REFERENCE: usize = 32;
+const MAX_NAME: usize = 64;
+
+/// How often markup around a word is read both as unseen and as text.
+const MAX_MARKUPS: usize = 12;
+
+/// The words of which one must stand at a place.
+type Words = Vec<&'static [u8]>;
+
+/// A word that is looked for, in two parts: the second is what the search finds.
+struct Clue {
+    head: &'static [u8],
+    tail: &'static [u8],
+    /// What must stand before it, the nearest first.
+    before: Vec<Words>,
+    after: Vec<Words>,
+}
+
+struct Clues {
+    /// Find the second parts in text in lower case, and in text that is not ASCII.
+    ascii: Vec<Regex>,
+    other: Vec<Regex>,
+    longest: usize,
+    /// By the first byte of their second parts.
+    by_byte: Vec<Vec<Clue>>,
+}
+
+/// Compiles to `None` only if a clue above is wrong, which a test would show.
+static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
+    let mut by_byte = Vec::new();
+    by_byte.resize_with(256, Vec::new);
+    let mut tails = Vec::new();
+    for clue in CLUES {
+        let (before, rest) = clue.split_once('*')?;
+        let words = |set: &'static str| -> Words { set.split('|').map(str::as_bytes).collect() };
+        let mut sets = rest.split(' ');
+        for word in sets.next()?.split('|') {
+            let (head, tail) = word.split_once('^').unwrap_or(("", word));
+            tails.push(tail);
+            by_byte[usize::from(*tail.as_bytes().first()?)].push(Clue {
+                head: head.as_bytes(),
+                tail: tail.as_bytes(),
+                before: before.split_whitespace().rev().map(words).collect(),
+                after: sets.clone().map(words).collect(),
+            });
+        }
+    }
+    tails.sort_unstable_by_key(|tail| (tail.len(), *tail));
+    tails.dedup();
+    let longest = tails.last()?.len();
+    let (ascii, other): (Vec<&str>, Vec<&str>) = tails.into_iter().partition(|tail| tail.is_ascii());
+    let searches = |tails: Vec<&str>| -> Option<Vec<Regex>> {
+        let groups = tails.chunks(GROUP).map(|group| group.iter().map(|tail| regex_syntax::escape(tail)).collect());
+        groups.map(|group: Vec<_>| Regex::new(&group.join("|")).ok()).collect()
+    };
+    Some(Clues { ascii: searches(ascii)?, other: searches(other)?, longest, by_byte })
+});
+
+/// Whether a text without ignored characters may hold a phrase; `false` is certain.
+pub(super) fn any(text: &str) -> bool {
+    let text = text.as_bytes();
+    COMPILED.as_ref().is_none_or(|clues| memmem::find(text, MARKER).is_some() || clues.any(text))
+}
+
+impl Clues {
+    fn any(&self, text: &[u8]) -> bool {
+        let mut lower = [0; BLOCK];
+        let mut at = 0;
+        loop {
+            let block = &text[at..text.len().min(at + BLOCK)];
+            let lower = &mut lower[..block.len()];
+            lower.copy_from_slice(block);
+            lower.make_ascii_lowercase();
+            let other = if lower.is_ascii() { &[][..] } else { &self.other };
+            if self.ascii.iter().chain(other).any(|tails| self.fits(tails, lower, text, at)) {
+                return true;
+            }
+            if at + block.len() == text.len() {
+                return false;
+            }
+            at += block.len() + 1 - self.longest;
+        }
+    }
+
+    /// Whether a clue stands where its second part is found in `lower`, the block at `at`.
+    fn fits(&self, tails: &Regex, lower: &[u8], text: &[u8], at: usize) -> bool {
+        let mut from = 0;
+        while let Some(tail) = tails.find_at(lower, from) {
+            let mut clues = self.by_byte[usize::from(lower[tail.start()])].iter();
+            if clues.any(|clue| clue.tail == tail.as_bytes() && clue.fits(text, at + tail.start())) {
+                return true;
+            }
+            // Words may overlap.
+            from = tail.start() + 1;
+        }
+        false
+    }
+}
+
+impl Clue {
+    /// Whether the rest of it stands around the second part of its word at `at`, or may.
+    fn fits(&self, text: &[u8], at: usize) -> bool {
+        let Some(before) = strip_end(&text[..at], self.head) else { return false };
+        let after = &text[at + self.tail.len()..];
+        let mut markups = MAX_MARKUPS;
+        stands_before(before, &self.before, &mut markups) && stands_after(after, &self.after, &mut markups)
+    }
+}
+
+/// A text without the word at its end, in any case.
+fn strip_end<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let (rest, end) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
+    end.eq_ignore_ascii_case(word).then_some(rest)
+}
+
+/// A text without the word at its start, in any case.
+fn strip_start<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let (start, rest) = text.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then_some(rest)
+}
+
+/// Whether words of each set stand at the end of a text, the first set's last, each behind a gap. Markup
+/// in a gap may be unseen or not; when `markups` is spent, it is taken that they do.
+fn stands_before(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let Some((words, sets_before)) = sets.split_first() else { return true };
+    let mut rest = text;
+    while let Some((byte, before)) = rest.split_last() {
+        if let Some(start) = markup_before(before, *byte)
+            && (spent(markups) || stands_before(&text[..=start], sets, markups))
+        {
+            return true;
+        }
+        if !is_gap(*byte) {
+            break;
+        }
+        rest = before;
+    }
+    let mut ends = |word: &&[u8]| strip_end(rest, word).is_some_and(|text| stands_before(text, sets_before, markups));
+    rest.len() < text.len() && words.iter().any(&mut ends)
+}
+
+/// Whether words of each set follow the word whose beginning stands before a text.
+fn stands_after(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let text = &text[text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()..];
+    sets.is_empty() || text.first().is_some_and(|byte| is_gap(*byte)) && stands_in_gap(text, sets, markups)
+}
+
+/// Whether words of each set follow, the first behind the rest of a gap.
+fn stands_in_gap(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let Some((words, sets_after)) = sets.split_first() else { return true };
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first().filter(|(byte, _)| is_gap(**byte)) {
+        if let Some(len) = markup_after(after, *byte)
+            && (spent(markups) || stands_in_gap(&after[len..], sets, markups))
+        {
+            return true;
+        }
+        rest = after;
+    }
+    let mut starts = |word: &&[u8]| strip_start(rest, word).is_some_and(|text| stands_after(text, sets_after, markups));
+    words.iter().any(&mut starts)
+}
+
+/// Whether no more markup is read.
+fn spent(markups: &mut usize) -> bool {
+    let left = markups.checked_sub(1);
+    *markups = left.unwrap_or_default();
+    left.is_none()
+}
+
+/// What may stand between words, beside what is not ASCII.
+fn is_gap(byte: u8) -> bool {
+    !byte.is_ascii() || matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
+        || matches!(byte, b'#' | b'~' | b'&' | b'<' | b'[' | b']' | b'-')
+}
+
+/// Length of what follows the first byte of markup that may be unseen.
+fn markup_after(text: &[u8], first: u8) -> Option<usize> {
+    let text = &text[..text.len().min(MAX_UNSEEN)];
+    let len = match (first, text.first()?) {
+        (b'&', _) => memchr(b';', &text[..text.len().min(MAX_REFERENCE)]),
+        (b'<', _) => memchr2(b'<', b'>', text).filter(|at| text[*at] == b'>' && begins_tag(text)),
+        (b']', b'(') => memchr3(b')', b' ', b'\n', text).filter(|at| text[*at] == b')'),
+        (b']', b'[') => memchr2(b']', b'\n', text).filter(|at| text[*at] == b']'),
+        _ => None,
+    };
+    len.map(|at| at + 1)
+}
+
+/// Where markup begins that may be unseen and ends with the byte after a text.
+fn markup_before(text: &[u8], last: u8) -> Option<usize> {
+    let from = text.len().saturating_sub(if last == b';' { MAX_REFERENCE } else { MAX_UNSEEN });
+    let near = &text[from..];
+    let behind_bracket = |open: Option<usize>| open?.checked_sub(1).filter(|at| near[*at] == b']');
+    let start = match last {
+        b';' => memrchr(b'&', near),
+        b'>' => memrchr2(b'<', b'>', near).filter(|at| near[*at] == b'<' && begins_tag(&near[at + 1..])),
+        b')' => behind_bracket(memrchr3(b'(', b' ', b'\n', near).filter(|at| near[*at] == b'(')),
+        b']' => behind_bracket(memrchr2(b'[', b'\n', near).filter(|at| near[*at] == b'[')),
+        _ => None,
+    };
+    start.map(|at| from + at)
+}
+
+/// Whether a tag or comment may begin with what follows a `<`.
+fn begins_tag(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"/").unwrap_or(text);
+    let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'!');
+    let len = text.iter().take(MAX_NAME).take_while(name).count();
+    text.get(len).is_none_or(|next| *next <= b' ' || matches!(next, b'/' | b'>') || !next.is_ascii())
+}
