@@ -11,8 +11,15 @@ use std::collections::hash_map::Entry;
 #[must_use]
 pub fn slug(heading: &str) -> String {
     if heading.is_ascii() {
-        let name = heading.trim().bytes().filter(|&b| b == b' ' || b == b'-' || b == b'_' || b.is_ascii_alphanumeric());
-        return name.map(|b| if b == b' ' { '-' } else { char::from(b.to_ascii_lowercase()) }).collect();
+        let mut name = String::with_capacity(heading.len());
+        for byte in heading.trim().bytes() {
+            match byte {
+                b' ' => name.push('-'),
+                b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => name.push(char::from(byte.to_ascii_lowercase())),
+                _ => {}
+            }
+        }
+        return name;
     }
     let lower = heading.trim().to_lowercase();
     let name = lower.chars().filter(|&c| c == ' ' || c == '-' || makes_words(c));
@@ -29,6 +36,9 @@ fn makes_words(c: char) -> bool {
         && regex_syntax::try_is_word_character(c).unwrap_or_else(|_| c.is_alphanumeric())
 }
 
+/// As many headings as most documents have.
+const HEADINGS: usize = 28;
+
 /// Names the headings of one document, in order.
 #[derive(Default)]
 pub(super) struct Slugger {
@@ -41,6 +51,9 @@ impl Slugger {
     /// some heading has that very name. Counts go on where they stopped, so this stays linear.
     pub(super) fn name(&mut self, heading: &str) -> String {
         let plain = slug(heading);
+        if self.given.is_empty() {
+            self.given.reserve(HEADINGS);
+        }
         let tried = match self.given.entry(plain) {
             Entry::Vacant(entry) => {
                 let plain = entry.key().clone();

@@ -72,8 +72,8 @@ pub(super) struct Regions {
 impl Regions {
     /// Finds the regions of `text[body]`. `mdx` says whether code may stand between paragraphs.
     pub(super) fn find(text: &str, body: Range<usize>, positions: &Positions, mdx: bool) -> Self {
-        let starts = std::iter::once(body.start).chain(positions.line_ends(body.clone()));
-        if !starts.into_iter().any(|at| may_open(&text.as_bytes()[at..body.end], mdx)) {
+        let opens = |at: usize| may_open(&text.as_bytes()[at..body.end], mdx);
+        if !(opens(body.start) || positions.line_ends(body.clone()).any(opens)) {
             return Self::default();
         }
         let mut scan = Scan { text, end: body.end, mdx, ..Scan::default() };
@@ -341,7 +341,11 @@ impl<'t> Scan<'t> {
 }
 
 /// Whether a line may begin with the opening of a region.
+#[inline]
 fn may_open(line: &[u8], mdx: bool) -> bool {
+    if !matches!(line, [b' ' | b'{' | b'$' | b':' | b'i' | b'e', ..]) {
+        return false;
+    }
     let indent = line.iter().take(3).take_while(|byte| **byte == b' ').count();
     match line[indent..] {
         [b'{', b'%' | b'{', ..] | [b'$', b'$', ..] | [b':', b':', b':', ..] => true,

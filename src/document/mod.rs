@@ -354,7 +354,7 @@ impl Document {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
         }
-        let (signals, many) = security::scan(&text, &source.path, &parsed);
+        let (signals, many) = security::scan(&text, &source.path, positions.is_ascii(), &parsed);
         if many {
             flags.push(MANY_SIGNALS);
         }
@@ -494,11 +494,12 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// A heading's text on one line, and not too long.
 fn title(mut text: String) -> String {
-    let spaced = |pair: &[u8]| pair == b"  ";
-    let plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
-    let bytes = text.as_bytes();
-    let tidy = bytes.iter().all(|byte| plain(*byte)) && !bytes.windows(2).any(spaced);
-    if !tidy || text.starts_with(' ') || text.ends_with(' ') {
+    let mut before = b' ';
+    let tidy = text.bytes().all(|byte| {
+        let spaced = std::mem::replace(&mut before, byte) == b' ';
+        byte.is_ascii_graphic() || byte == b' ' && !spaced
+    });
+    if !tidy || before == b' ' {
         text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     if let Some((end, _)) = text.char_indices().nth(MAX_TITLE).filter(|_| text.len() > MAX_TITLE) {

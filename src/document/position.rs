@@ -5,6 +5,9 @@ use std::ops::Range;
 /// Bytes between two stored character counts.
 const STRIDE: usize = 1024;
 
+/// Bytes that are looked at together.
+const WORD: usize = 64;
+
 /// Fewer bytes than lines have on average in most documents.
 const LINE: usize = 24;
 
@@ -28,24 +31,48 @@ impl Positions {
     /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let mut line_feeds = Vec::with_capacity(bytes.len() / LINE);
-        line_feeds.extend(memchr::memchr_iter(b'\n', bytes).map(offset));
-        let mut chars_before = Vec::new();
-        let mut continuation_bits = Vec::new();
-        if !text.is_ascii() {
-            let mut chars = 0;
-            for stride in bytes.chunks(STRIDE) {
-                chars_before.push(offset(chars));
-                chars += stride.len();
-                for word in stride.chunks(64) {
-                    let bits = continuations(word);
-                    chars -= bits.count_ones() as usize;
-                    continuation_bits.push(bits);
-                }
+        let mut positions = Self {
+            line_feeds: Vec::with_capacity(text.len() / LINE),
+            chars_before: Vec::new(),
+            continuation_bits: Vec::new(),
+            len: text.len(),
+        };
+        let (words, rest) = text.as_bytes().as_chunks::<WORD>();
+        let mut last = [0; WORD];
+        last[..rest.len()].copy_from_slice(rest);
+        for (word, start) in words.iter().chain([&last]).zip((0..).step_by(WORD)) {
+            let mut feeds = bits(word, |eight| zeros(eight ^ u64::from_ne_bytes([b'\n'; 8])));
+            while feeds != 0 {
+                positions.line_feeds.push(start + feeds.trailing_zeros());
+                feeds &= feeds - 1;
             }
         }
-        Self { line_feeds, chars_before, continuation_bits, len: text.len() }
+        if !text.is_ascii() {
+            positions.count_chars(text.as_bytes());
+        }
+        positions
+    }
+
+    /// Notes where the characters of a text are that is not ASCII.
+    fn count_chars(&mut self, bytes: &[u8]) {
+        let mut chars = 0;
+        for stride in bytes.chunks(STRIDE) {
+            self.chars_before.push(offset(chars));
+            chars += stride.len();
+            for bytes in stride.chunks(WORD) {
+                let mut word = [0; WORD];
+                word[..bytes.len()].copy_from_slice(bytes);
+                // Their bytes begin with `10`.
+                let continuations = bits(&word, |eight| eight & !(eight << 1));
+                chars -= continuations.count_ones() as usize;
+                self.continuation_bits.push(continuations);
+            }
+        }
+    }
+
+    /// Whether the text is ASCII.
+    pub(super) fn is_ascii(&self) -> bool {
+        self.continuation_bits.is_empty()
     }
 
     /// Number of characters before a byte offset that is a character boundary.
@@ -120,18 +147,22 @@ impl Positions {
     }
 }
 
-/// One bit for each of up to 64 bytes, set where it does not start a character.
-fn continuations(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let bits = |bytes: &[u8; 8]| {
-        let word = u64::from_le_bytes(*bytes);
-        // The highest bit of each byte that begins with `10`, then these eight bits side by side.
-        let marks = (word & !(word << 1) & 0x8080_8080_8080_8080) >> 7;
-        marks.wrapping_mul(0x0102_0408_1020_4080) >> 56
-    };
-    words.iter().chain([&last]).take(8).enumerate().fold(0, |all, (at, word)| all | bits(word) << (8 * at))
+/// One bit for each of 64 bytes: the highest of each byte that `mark` makes of eight of them.
+#[inline]
+fn bits(word: &[u8; WORD], mark: impl Fn(u64) -> u64) -> u64 {
+    let eights = word.as_chunks::<8>().0.iter().enumerate();
+    eights.fold(0, |bits, (number, eight)| {
+        let marks = (mark(u64::from_le_bytes(*eight)) >> 7) & u64::from_ne_bytes([1; 8]);
+        // The product's highest byte has the lowest bit of each byte, side by side.
+        bits | (marks.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number)
+    })
+}
+
+/// Sets the highest bit of each byte that is zero, and of no other.
+#[inline]
+fn zeros(eight: u64) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
+    !(((eight & LOW) + LOW) | eight)
 }
 
 /// Documents are at most [`crate::corpus::MAX_BYTES`] long.

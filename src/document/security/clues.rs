@@ -4,44 +4,44 @@
 //! What this passes over must never be a phrase, so it only ever errs the other way: it takes part of a
 //! word for all of it, any character that is not ASCII for a gap, and what may be markup for a clue.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
-use regex::bytes::Regex;
 
-/// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those that begin
-/// with `*` are looked for, from `^` on, where their letters are rare; then their neighbours are read.
-/// Words on the left are compared by their ends, those on the right by their beginnings.
+/// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those behind `*`,
+/// of at least three letters, are looked for; then their neighbours are read, those on the left by their
+/// ends and those on the right by their beginnings.
 const CLUES: &[&str] = &[
-    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned|system|original|initial|your|full|entire|complete|exact|hidden|secret|internal|own *inst^ruct|pro^mpt|g^uideline|gua^rdrail|direction",
-    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned|user|given|safety|and|or|chat|set|of user|given|safety|and|or|chat|set|of *inst^ruct|pro^mpt|g^uideline|gua^rdrail|direction",
-    "*i^gnor|d^isregard|f^orget|b^ypass|di^sable|ove^rride all|any|every|anything|of|your of|the|your|my|these|other|previous|prior|above|preceding|earlier|initial|original|system|safety|content|ethical|moral|instruction|prompt|guideline|guardrail|programming|before|you|i",
-    "*i^gnor|oublie|o^lvida|o^lvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|instru|indicaciones",
-    "this|these|your|above *inst^ruct|pro^mpt|directive to",
-    "your new *inst^ruct|directive|ob^jective",
-    "system *me^ssage",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned *instruct|prompt|guideline|guardrail|direction",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned system|user|given|safety|and|or|chat|set|of *instruct|prompt|guideline|guardrail|direction",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned system|user|given|safety|and|or|chat|set|of system|user|given|safety|and|or|chat|set|of *instruct|prompt|guideline|guardrail|direction",
+    "t|stop|follow|following|any|all|the|of|your follow|following|any|all|the|of|your original *instruct|prompt|guideline",
+    "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all your *instruct|prompt|guideline",
+    "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all of your *instruct|prompt|guideline",
+    "your|full|entire|complete|initial|original|exact|hidden|secret|internal|own|system full|entire|complete|initial|original|exact|hidden|secret|internal|own *instruct|prompt|guideline",
+    "the|full|entire|complete|initial|original|exact|hidden|secret|internal|own hidden|secret *instruct",
+    "*ignor|disregard|forget|bypass|disable|override all|any|every|anything|of|your of|the|your|my|these|other|previous|prior|above|preceding|earlier|initial|original|system|safety|content|ethical|moral|instruction|prompt|guideline|guardrail|programming|before|you|i",
+    "*ignor|oublie|olvida|olvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|instru|indicaciones",
+    "this|these|your|above *instruct|prompt|directive to",
+    "your new *instruct|directive|objective",
+    "system *instruct|prompt|message",
     "you are *now",
     "anything|from *now",
-    "*p^retend that|you",
+    "*pretend that|you",
     "you *have|had no restriction|rule|guideline|limit|filter",
-    "*a^bove this|verbatim|starting|word",
-    "*conve^rsation history|log|transcript|so|far|a|base64|to|in",
-    "*chat|me^ssage history|log",
+    "*above this|verbatim|starting|word",
+    "*conversation history|log|transcript|so|far|a|base64|to|in",
+    "*chat|message history|log",
     "tell|inform|let the|your|this *user|human know|about|of|that",
-    "*i^gnorier",
-    "*e^squeç",
+    "*ignorier",
+    "*esqueç",
     "*忽略|无视|無視|忘记|忘れ",
-    "*i^nst]|sys>>|of_^turn>",
+    "*inst]|sys>>|of_turn>",
 ];
 
-/// What most markers of chat models begin with. Too short for the search for words.
+/// What most markers of chat models begin with. Too short to be looked for like words.
 const MARKER: &[u8] = b"<|";
-
-/// Words that are searched for together: so few that the fastest search for several can be used.
-const GROUP: usize = 9;
-
-/// Bytes that are looked at together.
-const BLOCK: usize = 4096;
 
 /// More than the longest markup that counts as not seen, and than the longest character reference.
 const MAX_UNSEEN: usize = 1024;
@@ -54,54 +54,94 @@ const MAX_MARKUPS: usize = 12;
 /// The words of which one must stand at a place.
 type Words = Vec<&'static [u8]>;
 
-/// A word that is looked for, in two parts: the second is what the search finds.
-struct Clue {
-    head: &'static [u8],
-    tail: &'static [u8],
-    /// What must stand before it, the nearest first.
+/// What must stand beside a word.
+struct Neighbours {
+    /// The nearest first.
     before: Vec<Words>,
     after: Vec<Words>,
 }
 
 struct Clues {
-    /// Find the second parts in text in lower case, and in text that is not ASCII.
-    ascii: Vec<Regex>,
-    other: Vec<Regex>,
-    longest: usize,
-    /// By the first byte of their second parts.
-    by_byte: Vec<Vec<Clue>>,
+    /// The words that are looked for. One of its neighbours makes a word a clue.
+    words: Vec<(&'static [u8], Vec<Neighbours>)>,
+    /// For every pair of bytes, in its lower half one bit for each set of beginnings that it may start, in
+    /// its upper half one for each that it may go on with.
+    pairs: Box<[u32; PAIRS]>,
+    sets: [Vec<Beginning>; SETS],
 }
+
+/// A text is read in pairs of bytes, so a word begins in one of two ways.
+struct Beginning {
+    /// The word, by its place in the list.
+    word: usize,
+    /// The pairs that show it, of letters in any case; `None` stands for any byte.
+    pairs: [[Option<u8>; 2]; 2],
+    /// How many bytes before the second pair the word begins.
+    back: usize,
+}
+
+const PAIRS: usize = 1 << 16;
+const SETS: usize = 16;
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
 
 /// Compiles to `None` only if a clue above is wrong, which a test would show.
 static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
-    let mut by_byte = Vec::new();
-    by_byte.resize_with(256, Vec::new);
-    let mut tails = Vec::new();
+    let mut words: BTreeMap<&[u8], Vec<Neighbours>> = BTreeMap::new();
     for clue in CLUES {
         let (before, rest) = clue.split_once('*')?;
-        let words = |set: &'static str| -> Words { set.split('|').map(str::as_bytes).collect() };
-        let mut sets = rest.split(' ');
-        for word in sets.next()?.split('|') {
-            let (head, tail) = word.split_once('^').unwrap_or(("", word));
-            tails.push(tail);
-            by_byte[usize::from(*tail.as_bytes().first()?)].push(Clue {
-                head: head.as_bytes(),
-                tail: tail.as_bytes(),
-                before: before.split_whitespace().rev().map(words).collect(),
-                after: sets.clone().map(words).collect(),
-            });
+        let split = |set: &'static str| -> Words { set.split('|').map(str::as_bytes).collect() };
+        let mut sets = rest.split(' ').map(split);
+        for word in sets.next()? {
+            let before = before.split_whitespace().rev().map(split).collect();
+            words.entry(word).or_default().push(Neighbours { before, after: sets.clone().collect() });
         }
     }
-    tails.sort_unstable_by_key(|tail| (tail.len(), *tail));
-    tails.dedup();
-    let longest = tails.last()?.len();
-    let (ascii, other): (Vec<&str>, Vec<&str>) = tails.into_iter().partition(|tail| tail.is_ascii());
-    let searches = |tails: Vec<&str>| -> Option<Vec<Regex>> {
-        let groups = tails.chunks(GROUP).map(|group| group.iter().map(|tail| regex_syntax::escape(tail)).collect());
-        groups.map(|group: Vec<_>| Regex::new(&group.join("|")).ok()).collect()
-    };
-    Some(Clues { ascii: searches(ascii)?, other: searches(other)?, longest, by_byte })
+    let words: Vec<_> = words.into_iter().collect();
+    let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, (word, _))| beginnings(at, word)).collect();
+    let is_vague = |beginning: &Beginning| beginning.pairs.as_flattened().contains(&None);
+    let (vague, exact): (Vec<_>, Vec<_>) = beginnings?.into_iter().flatten().partition(is_vague);
+    let mut clues = Clues { words, pairs: vec![0; PAIRS].into_boxed_slice().try_into().ok()?, sets: Default::default() };
+    // Those that many pairs may be have sets of their own.
+    let (first, rest) = clues.sets.split_at_mut_checked(vague.len())?;
+    vague.into_iter().zip(first).for_each(|(beginning, set)| set.push(beginning));
+    let count = rest.len();
+    exact.into_iter().enumerate().for_each(|(number, beginning)| rest[number % count].push(beginning));
+    for (number, beginning) in clues.sets.iter().enumerate().flat_map(|(number, set)| set.iter().map(move |one| (number, one))) {
+        let [start, rest] = beginning.pairs;
+        mark(&mut clues.pairs, start, 1 << number);
+        mark(&mut clues.pairs, rest, 1 << (SETS + number));
+    }
+    Some(clues)
 });
+
+/// The two ways in which a word of at least three letters begins.
+fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
+    let &[first, second, third, ..] = word else { return None };
+    let even = [[Some(first), Some(second)], [Some(third), word.get(3).copied()]];
+    let (odd, back) = match *word {
+        [_, _, _, fourth, fifth, ..] => ([[Some(second), Some(third)], [Some(fourth), Some(fifth)]], 3),
+        _ => ([[None, Some(first)], [Some(second), Some(third)]], 1),
+    };
+    Some([Beginning { word: at, pairs: even, back: 2 }, Beginning { word: at, pairs: odd, back }])
+}
+
+/// Marks the pairs of these letters.
+fn mark(pairs: &mut [u32; PAIRS], letters: [Option<u8>; 2], mark: u32) {
+    let [first, second] = letters.map(|letter| {
+        let is = move |byte: &u8| letter.is_none_or(|letter| letter.eq_ignore_ascii_case(byte));
+        (0..=u8::MAX).filter(is)
+    });
+    for (first, second) in first.flat_map(|first| second.clone().map(move |second| (first, second))) {
+        pairs[pair_index([first, second])] |= mark;
+    }
+}
+
+#[inline]
+fn pair_index(pair: [u8; 2]) -> usize {
+    usize::from(u16::from_le_bytes(pair))
+}
 
 /// Whether a text without ignored characters may hold a phrase; `false` is certain.
 pub(super) fn any(text: &str) -> bool {
@@ -111,44 +151,55 @@ pub(super) fn any(text: &str) -> bool {
 
 impl Clues {
     fn any(&self, text: &[u8]) -> bool {
-        let mut lower = [0; BLOCK];
-        let mut at = 0;
-        loop {
-            let block = &text[at..text.len().min(at + BLOCK)];
-            let lower = &mut lower[..block.len()];
-            lower.copy_from_slice(block);
-            lower.make_ascii_lowercase();
-            let other = if lower.is_ascii() { &[][..] } else { &self.other };
-            if self.ascii.iter().chain(other).any(|tails| self.fits(tails, lower, text, at)) {
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
+        let mut begun = 0;
+        for (number, block) in blocks.iter().enumerate() {
+            let (pairs, before) = (block.as_chunks::<2>().0, begun);
+            let mut found = 0;
+            for pair in pairs {
+                let marks = self.pairs[pair_index(*pair)];
+                found |= begun & (marks >> SETS);
+                begun = marks;
+            }
+            if found != 0 && self.any_in(text, number * BLOCK, pairs, before) {
                 return true;
             }
-            if at + block.len() == text.len() {
-                return false;
-            }
-            at += block.len() + 1 - self.longest;
         }
+        let mut last = [0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        self.any_in(text, blocks.len() * BLOCK, last.as_chunks::<2>().0, begun)
     }
 
-    /// Whether a clue stands where its second part is found in `lower`, the block at `at`.
-    fn fits(&self, tails: &Regex, lower: &[u8], text: &[u8], at: usize) -> bool {
-        let mut from = 0;
-        while let Some(tail) = tails.find_at(lower, from) {
-            let mut clues = self.by_byte[usize::from(lower[tail.start()])].iter();
-            if clues.any(|clue| clue.tail == tail.as_bytes() && clue.fits(text, at + tail.start())) {
-                return true;
+    /// Whether one of the pairs at `at` goes on with a clue; `begun` are the marks of the pair before.
+    #[cold]
+    fn any_in(&self, text: &[u8], at: usize, pairs: &[[u8; 2]], mut begun: u32) -> bool {
+        pairs.iter().zip((at..).step_by(2)).any(|(pair, at)| {
+            let marks = self.pairs[pair_index(*pair)];
+            let mut found = std::mem::replace(&mut begun, marks) & (marks >> SETS);
+            while found != 0 {
+                let set = &self.sets[found.trailing_zeros() as usize];
+                if set.iter().any(|beginning| self.is_clue(text, at, beginning)) {
+                    return true;
+                }
+                found &= found - 1;
             }
-            // Words may overlap.
-            from = tail.start() + 1;
-        }
-        false
+            false
+        })
+    }
+
+    /// Whether a clue has this beginning, whose second pair is at `at`.
+    fn is_clue(&self, text: &[u8], at: usize, beginning: &Beginning) -> bool {
+        let (word, neighbours) = &self.words[beginning.word];
+        let Some((before, rest)) = at.checked_sub(beginning.back).and_then(|at| text.split_at_checked(at)) else {
+            return false;
+        };
+        strip_start(rest, word).is_some_and(|after| neighbours.iter().any(|near| near.stand(before, after)))
     }
 }
 
-impl Clue {
-    /// Whether the rest of it stands around the second part of its word at `at`, or may.
-    fn fits(&self, text: &[u8], at: usize) -> bool {
-        let Some(before) = strip_end(&text[..at], self.head) else { return false };
-        let after = &text[at + self.tail.len()..];
+impl Neighbours {
+    /// Whether they stand around a word, or may.
+    fn stand(&self, before: &[u8], after: &[u8]) -> bool {
         let mut markups = MAX_MARKUPS;
         stands_before(before, &self.before, &mut markups) && stands_after(after, &self.after, &mut markups)
     }

@@ -219,12 +219,12 @@ impl Found {
 }
 
 /// The signals of a text in order of their starts, and whether there were more than are recorded.
-pub(super) fn scan(text: &str, path: &str, parsed: &Parsed) -> (Vec<Signal>, bool) {
+pub(super) fn scan(text: &str, path: &str, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
     let mut found = Found::default();
-    if !text.is_ascii() {
+    if !ascii {
         invisible::scan(text, &mut found);
     }
-    phrases::scan(text, &mut found);
+    phrases::scan(text, ascii, &mut found);
     for link in &parsed.links {
         target::link(text, path, link, &mut found);
     }

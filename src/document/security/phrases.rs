@@ -102,8 +102,8 @@ static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
 });
 
 /// Adds the signals of a text.
-pub(super) fn scan(text: &str, found: &mut Found) {
-    if !(has_ignored(text) || clues::any(text)) {
+pub(super) fn scan(text: &str, ascii: bool, found: &mut Found) {
+    if !(!ascii && has_ignored(text) || clues::any(text)) {
         return;
     }
     let Some((phrases, unseen)) = PATTERN.as_ref() else { return };
