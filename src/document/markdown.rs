@@ -9,7 +9,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, Tag
 
 use super::mask::Regions;
 use super::{
-    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, tag, title, trim,
+    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
 };
 
 /// How many links and images around a text get it as theirs.
@@ -178,15 +178,11 @@ impl State<'_> {
             Tag::FootnoteDefinition(label) => {
                 self.open(BlockKind::Footnote, range);
                 if let [block] = self.open[..] {
-                    self.parsed.footnotes.push(Footnote { label: label.to_string(), block });
+                    self.parsed.footnotes.push(Footnote { label: taken(label), block });
                 }
             }
-            Tag::Link { link_type, dest_url, .. } => {
-                self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
-            }
-            Tag::Image { link_type, dest_url, .. } => {
-                self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
-            }
+            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, *link_type, dest_url, range),
+            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, *link_type, dest_url, range),
             _ => {}
         }
     }
@@ -197,7 +193,7 @@ impl State<'_> {
                 if let Some(OpenHeading { text, id, start }) = self.heading.take() {
                     let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
                     if self.open.len() == 1 && !self.regions.contained(start) {
-                        let title = title(text);
+                        let title = one_line(text);
                         self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
                     } else {
                         self.parsed.anchors.push((anchor, start));
@@ -230,7 +226,7 @@ impl State<'_> {
         }
     }
 
-    fn link(&mut self, kind: LinkKind, written: LinkType, target: CowStr<'_>, range: Range<usize>) {
+    fn link(&mut self, kind: LinkKind, written: LinkType, target: &mut CowStr<'_>, range: Range<usize>) {
         let brackets = matches!(written, LinkType::WikiLink { .. });
         let text = String::new();
         if brackets && let Some((target, len)) = destination(&self.text[range.end..self.body.end]) {
@@ -239,7 +235,7 @@ impl State<'_> {
             return;
         }
         let kind = if brackets && kind == LinkKind::Link { LinkKind::Wikilink } else { kind };
-        let target = if written == LinkType::Email { format!("mailto:{target}") } else { target.into_string() };
+        let target = if written == LinkType::Email { format!("mailto:{target}") } else { taken(target) };
         self.links.push(Link { kind, named: brackets, target, text, range });
     }
 
@@ -335,7 +331,12 @@ impl State<'_> {
     }
 }
 
-/// White space at both ends is taken off.
+/// A string of an event that nobody else reads.
+fn taken(text: &mut CowStr<'_>) -> String {
+    std::mem::replace(text, CowStr::Borrowed("")).into_string()
+}
+
+/// Takes white space off both ends.
 fn trim_in_place(text: &mut String) {
     text.truncate(text.trim_end().len());
     text.drain(..text.len() - text.trim_start().len());

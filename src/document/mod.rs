@@ -492,8 +492,8 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + start..range.start + kept.len()
 }
 
-/// A heading's text on one line, and not too long.
-fn title(mut text: String) -> String {
+/// A title on one line and not too long: every chunk of its section repeats it.
+fn one_line(mut text: String) -> String {
     let mut before = b' ';
     let tidy = text.bytes().all(|byte| {
         let spaced = std::mem::replace(&mut before, byte) == b' ';

@@ -8,8 +8,9 @@ const STRIDE: usize = 1024;
 /// Bytes that are looked at together.
 const WORD: usize = 64;
 
-/// Fewer bytes than lines have on average in most documents.
+/// Fewer bytes than lines have on average in most documents, and most lines that room is made for.
 const LINE: usize = 24;
+const MAX_RESERVED: usize = 4096;
 
 /// Where the lines and characters of one text are.
 ///
@@ -31,7 +32,7 @@ impl Positions {
     /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let mut line_feeds = Vec::with_capacity(text.len() / LINE);
+        let mut line_feeds = Vec::with_capacity((text.len() / LINE).min(MAX_RESERVED));
         let (words, rest) = text.as_bytes().as_chunks::<WORD>();
         let last = padded(rest);
         for (word, start) in words.iter().chain([&last]).zip((0..).step_by(WORD)) {

@@ -1,7 +1,7 @@
 //! What the readers of all languages have in common: which comments belong to an item, where the
 //! text is cut, and under which heading it stands then.
 
-use crate::document::{Language, MAX_TITLE};
+use crate::document::{Language, one_line};
 
 /// What stands between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl<'t> Outline<'t> {
 
     /// An item called `title` begins at `start`; gives the scope that its members have.
     pub(super) fn item(&mut self, start: usize, scope: &Scope, title: &str) -> Scope {
-        let title = shorten(title);
+        let title = one_line(title.to_owned());
         let own = self.leads_of(start, scope, true);
         self.ids += 1;
         let inner = Scope { id: self.ids, level: (scope.level + 1).min(6), title };
@@ -99,7 +99,7 @@ impl<'t> Outline<'t> {
     /// Gives the item at a cut another name.
     pub(super) fn rename(&mut self, cut: usize, title: &str) {
         if let Some((_, name)) = self.cuts.get_mut(cut).and_then(|cut| cut.heading.as_mut()) {
-            *name = shorten(title);
+            *name = one_line(title.to_owned());
         }
     }
 
@@ -197,12 +197,6 @@ impl<'t> Outline<'t> {
 
 fn feeds(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count()
-}
-
-/// A title on one line and not too long: every member's section repeats it.
-fn shorten(title: &str) -> String {
-    let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().take(MAX_TITLE).collect()
 }
 
 fn comment_kind(comment: &str, language: Language) -> LeadKind {

@@ -93,17 +93,26 @@ impl Sieve {
     ) -> bool {
         pairs.iter().zip((at..).step_by(2)).any(|(pair, at)| {
             let marks = self.pairs[index(*pair)];
-            let both = std::mem::replace(&mut begun, marks) & (marks >> SETS);
-            let sets = self.sets.iter().enumerate().filter(|(number, _)| both >> number & 1 == 1);
-            both != 0
-                && sets.flat_map(|(_, set)| set).any(|beginning| {
-                    let Some(start) = at.checked_sub(beginning.back) else { return false };
-                    let word = self.words[beginning.word];
-                    let place = start..start + word.len();
-                    let stands = text.get(place.clone()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(word));
-                    stands && found(beginning.word, place)
-                })
+            let mut both = std::mem::replace(&mut begun, marks) & (marks >> SETS);
+            while both != 0 {
+                let set = &self.sets[both.trailing_zeros() as usize];
+                if set
+                    .iter()
+                    .any(|beginning| self.stands(text, at, beginning).is_some_and(|place| found(beginning.word, place)))
+                {
+                    return true;
+                }
+                both &= both - 1;
+            }
+            false
         })
+    }
+
+    /// Where the word of a beginning stands whose second pair is at `at`, if it does.
+    fn stands(&self, text: &[u8], at: usize, beginning: &Beginning) -> Option<Range<usize>> {
+        let (start, word) = (at.checked_sub(beginning.back)?, self.words[beginning.word]);
+        let place = start..start + word.len();
+        text.get(place.clone())?.eq_ignore_ascii_case(word).then_some(place)
     }
 }
 

@@ -106,7 +106,7 @@ impl<'t> Tree<'t> {
     /// Names the open entry, if it is at the top level.
     fn name(&mut self, title: &str) {
         if let [Some(block)] = self.open[..] {
-            let title = super::title(title.to_owned());
+            let title = super::one_line(title.to_owned());
             self.headings.push(Heading {
                 level: 1,
                 title,
