@@ -9,6 +9,7 @@ mod build;
 mod edges;
 mod inputs;
 mod lifecycle;
+mod ordered;
 mod publish;
 mod reuse;
 mod shards;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::chunk::{self, Spec};
+use crate::chunk::{self, Chunk, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
@@ -31,6 +32,8 @@ use crate::tokens::Sizer;
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
+
+pub(crate) use ordered::{Results, in_order};
 
 pub use lifecycle::{Changed, delete, promote};
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
@@ -154,12 +157,12 @@ pub struct Recipe<'a> {
     pub levels: Option<&'a BTreeMap<String, String>>,
 }
 
-impl Recipe<'_> {
-    /// Reads, parses, chunks and counts one document.
+impl<'a> Recipe<'a> {
+    /// Reads, parses and chunks one document.
     ///
     /// # Errors
     /// The outer error is the sizer's; the inner one says why the document is passed over.
-    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+    pub fn cut(&self, source: Source) -> Result<Result<Cut<'a>, Quarantined>> {
         let (source, content) = match corpus::read(source) {
             Ok(read) => read,
             Err(quarantined) => return Ok(Err(quarantined)),
@@ -173,15 +176,43 @@ impl Recipe<'_> {
         }
         let chunks = chunk::chunk(&document, self.spec, self.sizer)?;
         let row = DocumentRow::new(&document, chunks.len());
-        let row_of = |chunk| ChunkRow::new(&document, chunk, self.spec, &row);
-        let rows = chunks.iter().map(row_of).collect::<Result<Vec<_>>>()?;
-        let texts = chunks.iter().zip(&rows).map(|(chunk, row)| {
+        Ok(Ok(Cut { row, document, chunks, spec: self.spec }))
+    }
+
+    /// Reads, parses, chunks and counts one document.
+    ///
+    /// # Errors
+    /// Those of [`cut`](Self::cut), and the token counter's.
+    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+        let cut = match self.cut(source)? {
+            Ok(cut) => cut,
+            Err(quarantined) => return Ok(Err(quarantined)),
+        };
+        let (document, outline) = (cut.row.clone(), Outline::new(&cut.document, &cut.chunks));
+        let chunks = cut.rows().collect::<Result<Vec<_>>>()?;
+        let texts = chunks.iter().map(|row| {
             let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-            chunk::embed_text(chunk, shown.clone(), self.spec)
+            chunk::embed_text(&row.header_path, shown.clone(), self.spec)
         });
         let texts = texts.collect();
-        let outline = Outline::new(&document, &chunks);
-        Ok(Ok(Prepared { document: row, chunks: rows, texts, outline }))
+        Ok(Ok(Prepared { document, chunks, texts, outline }))
+    }
+}
+
+/// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
+pub struct Cut<'a> {
+    /// The row of `documents`.
+    pub row: DocumentRow,
+    document: Document,
+    chunks: Vec<Chunk>,
+    spec: &'a Spec,
+}
+
+impl Cut<'_> {
+    /// The rows of `chunks`, each made when it is asked for. An error is the token counter's.
+    pub fn rows(self) -> impl Iterator<Item = Result<ChunkRow>> {
+        let Self { row, document, chunks, spec } = self;
+        chunks.into_iter().map(move |chunk| ChunkRow::new(&document, chunk, spec, &row))
     }
 }
 

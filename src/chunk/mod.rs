@@ -157,7 +157,7 @@ impl Chunk {
     /// The text: prefix, then source.
     #[must_use]
     pub fn content(&self, document: &Document) -> String {
-        format!("{}{}", self.prefix, &document.text[self.range.clone()])
+        [&self.prefix, &document.text[self.range.clone()]].concat()
     }
 
     /// How many sections of the document its source touches.
@@ -168,11 +168,11 @@ impl Chunk {
     }
 }
 
-/// What the model sees for a chunk whose content is `content`.
+/// What the model sees for a chunk with this header path and this content.
 #[must_use]
-pub fn embed_text(chunk: &Chunk, content: String, spec: &Spec) -> String {
-    if spec.is_on(Switch::HeadingContext) && !chunk.header_path.is_empty() {
-        format!("{}\n\n{content}", chunk.header_path)
+pub fn embed_text(header_path: &str, content: String, spec: &Spec) -> String {
+    if spec.is_on(Switch::HeadingContext) && !header_path.is_empty() {
+        format!("{header_path}\n\n{content}")
     } else {
         content
     }
