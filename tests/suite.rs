@@ -32,6 +32,7 @@ mod invalidation;
 mod jobs;
 mod kernels;
 mod lifecycle;
+mod lines;
 mod links;
 mod memory;
 mod models;

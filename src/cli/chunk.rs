@@ -18,8 +18,8 @@ use crate::tokens::{Sizer, TokenCounter, Unit};
 /// Bytes of documents that a thread takes at a time; a document that is larger is taken alone.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Bytes of lines that are written at once. A block mostly gives less than twice as many.
-const WRITE_BYTES: usize = 256 << 10;
+/// Bytes of lines that are written at once.
+const WRITE_BYTES: usize = 128 << 10;
 
 const CANNOT_WRITE: &str = "cannot write to standard output";
 
@@ -86,7 +86,9 @@ enum Made {
 /// Makes the lines of some documents. They are handed on as they come: what a document's chunks share would, written
 /// out, be large.
 fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -> Result<(), SendError<Result<Made>>> {
-    let mut lines = Vec::with_capacity(WRITE_BYTES);
+    // The last line goes over the limit, mostly by less than this.
+    let buffer = || Vec::with_capacity(WRITE_BYTES + WRITE_BYTES / 8);
+    let mut lines = buffer();
     for source in sources {
         let cut = match recipe.cut(source.clone()) {
             Ok(Ok(cut)) => cut,
@@ -103,7 +105,7 @@ fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -
                 Err(error) => return made.send(Err(error)),
             }
             if lines.len() >= WRITE_BYTES {
-                made.send(Ok(Made::Lines(std::mem::replace(&mut lines, Vec::with_capacity(WRITE_BYTES)))))?;
+                made.send(Ok(Made::Lines(std::mem::replace(&mut lines, buffer()))))?;
             }
         }
     }
