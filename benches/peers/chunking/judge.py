@@ -6,11 +6,11 @@
 
 Definitions. All offsets are in characters; white space at the edges of anything does not count.
 
-- Text: a document without byte order mark and front matter (`---` in its first line to the next `---` or `...`). A chunk
-  of nothing but front matter is left out.
+- Text: a document without byte order mark and front matter (`---` in its first line to the next `---` or `...`). A
+  chunk of nothing but front matter is left out.
 - Place of a chunk: its own offsets, if the text there is the chunk ("exact"); else where its characters other than
-  white space stand in a row: where the chunk before ends or, if not there, the first time after that one's start. What a chunkmill chunk
-  has before its place (repeated text, parents' headings) is told by `skip`.
+  white space stand in a row: where the chunk before ends or, if not there, the first time after that one's start.
+  What a chunkmill chunk has before its place (repeated text, parents' headings) is told by `skip`.
 - New text of a chunk: its place without what the chunk before it in the document already held. A chunk without new
   text (it is repeated as a whole) makes no cut.
 - Cut: between two chunks with new text that follow each other; it is where the second one's new text starts.
@@ -237,7 +237,7 @@ def self_test() -> None:
     check("a table", table, [table[:30], table[30:]], 100, table=1, table_avoidable=1, paragraph=0, item=0)
     items = "- One thing.\n- Two\n  things.\n\n  And more.\n- Three.\n"
     check("between items", items, ["- One thing.", items[13:]], 100, cuts=1, item=0, paragraph=0)
-    check("inside an item", items, [items[:20], "  things.\n\n  And more.\n- Three."], 100, item=1, paragraph=1, sentence=1)
+    check("inside an item", items, [items[:20], items[20:]], 100, item=1, paragraph=1, sentence=1)
     check("paragraphs of an item", items, [items[:29], items[29:]], 100, item=1, paragraph=0, sentence=0)
     nested = "- Outer\n  - Inner a.\n  - Inner b.\n"
     check("an outer item", nested, [nested[:21], nested[21:]], 100, item=1, item_avoidable=1)
@@ -247,8 +247,8 @@ def self_test() -> None:
     check("between sentences", prose, [prose[:22], prose[23:]], 100, paragraph=1, sentence=0)
     check("inside a sentence", prose, [prose[:33], prose[34:]], 100, paragraph=1, sentence=1)
     # The second chunk repeats the end of the first: the cut is where its new text starts.
-    check("overlap", prose, [{"text": prose[:33], "start": 0, "end": 33}, {"text": prose[23:46], "start": 23, "end": 46}],
-          100, cuts=1, sentence=1, exact=2, lost=0)
+    first, second = ({"text": prose[a:b], "start": a, "end": b} for a, b in ((0, 33), (23, 46)))
+    check("overlap", prose, [first, second], 100, cuts=1, sentence=1, exact=2, lost=0)
     prefix = {"text": "one Second one", "skip": 4, "start": 23, "end": 33, "bytes": True}
     check("a prefix", prose, [{"text": prose[:22], "start": 0, "end": 22, "bytes": True}, prefix], 100, exact=2, cuts=1)
     wide = "Für. Öl.\n"
@@ -271,7 +271,8 @@ def self_test() -> None:
     check("not in it", "one two", ["elsewhere"], 100, not_found=1, lost=6)
     oversized = {"text": "one two three four", "flags": ["oversized_table"]}
     check("over", "one two three four five six", [oversized, "five six"], 1, over=2, over_unflagged=1)
-    check("windows' lines", "a.\r\n\r\n```\r\nx\r\ny\r\n```\r\n", ["a.\r\n\r\n```\r\nx", "y\r\n```"], 99, fence=1, lost=0)
+    crlf = "a.\r\n\r\n```\r\nx\r\ny\r\n```\r\n"
+    check("windows' lines", crlf, ["a.\r\n\r\n```\r\nx", "y\r\n```"], 99, fence=1, lost=0)
 
 
 def main() -> None:

@@ -110,7 +110,8 @@ class Worker:
     def __init__(self, command: list[str], limit: float | None = None) -> None:
         self.limit = limit
         self.log = WORK / "worker.log"
-        env = os.environ | {"TIKTOKEN_CACHE_DIR": str(WORK / "tiktoken"), "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+        offline = {"TIKTOKEN_CACHE_DIR": str(WORK / "tiktoken"), "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+        env = os.environ | offline
         started = time.perf_counter()
         with self.log.open("w") as stderr:
             pipe = subprocess.PIPE
@@ -208,7 +209,8 @@ def build_text_splitter() -> Path:
 
 def vocabulary() -> None:
     """Gives Python's tiktoken, which would download its vocabulary, the one that tiktoken-rs comes with."""
-    command = ["cargo", "metadata", "--format-version", "1", "--manifest-path", str(HERE / "text-splitter" / "Cargo.toml")]
+    manifest = ["--manifest-path", str(HERE / "text-splitter" / "Cargo.toml")]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", *manifest]
     found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     package = next(package for package in json.loads(found)["packages"] if package["name"] == "tiktoken-rs")
     (WORK / "tiktoken").mkdir(exist_ok=True)
@@ -358,7 +360,7 @@ def quality(results: list[Result]) -> str:
     head = ["chunker", "chunks", "tokens each", "cuts a fence", "a table", "a list item", "a paragraph", "a sentence"]
     head += ["over max", "under 50 tokens", "heading alone", "crosses a heading", "offsets exact", "heading path"]
     head += ["text lost", "token counts right"]
-    note = "Of cuts: share in % that cut one, in brackets the avoidable ones. Of chunks: share in %. See `judge.py`.\n\n"
+    note = "Cuts: % of them that go through one; in brackets the avoidable. Chunks: % of them. See `judge.py`.\n\n"
     return note + table(head, [row(r) for r in results if r.quality])
 
 
@@ -382,7 +384,7 @@ def hard_texts() -> dict[str, Callable[[int], str]]:
 
 
 def worst(limit: float, ours: Path, peer: Path | None) -> None:
-    """Seconds for each text at 1, 10 and 100 MB, with the ratio to the size before, which is 10 for a linear chunker."""
+    """Processor seconds for each text at 1, 10 and 100 MB; if linear, each takes ten times the one before."""
     commands = {label: ([str(ours)], ["rows", spec], [1, 10, 100]) for label, spec in WORST_SPECS.items()}
     if peer:
         commands |= {name: ([str(peer)], RUST[name], [1]) for name in (FAST, CHARS)}
@@ -391,7 +393,8 @@ def worst(limit: float, ours: Path, peer: Path | None) -> None:
     def seconds(command: tuple[list[str], list[str], list[int]]) -> float:
         program, arguments, _ = command
         with Worker([*program, str(text), *arguments], limit) as worker:
-            return worker.ask({"run": 1})["seconds"]
+            answer = worker.ask({"run": 1})
+            return answer["cpu_seconds"] or answer["seconds"]
 
     rows = []
     for name, make in hard_texts().items():
@@ -419,7 +422,10 @@ def worst(limit: float, ours: Path, peer: Path | None) -> None:
         rows.append([name, *(", ".join(row[label]) for label in commands)])
     text.unlink()
     sizes = [f"{label}, {' / '.join(map(str, command[2]))} MB" for label, command in commands.items()]
-    print(f"One thread, in memory, limit {limit:.0f} s; in brackets: how many times as long as a tenth of it.\n")
+    print(
+        f"{machine()}.\nProcessor seconds, one thread, in memory, limit {limit:.0f} s by the wall clock; in brackets: "
+        "how many times as long as a tenth of the size.\n"
+    )
     print(table(["text", *sizes], rows))
 
 
@@ -431,7 +437,8 @@ def machine() -> str:
     name = re.search(r"model name\s*:\s*(.*)", info)
     family = re.findall(r"(?:cpu family|model|stepping)\s*:\s*(\d+)", info)[:3]
     cpu = f"{name[1]} (family, model, stepping {' '.join(family)})" if name else platform.processor() or "unknown"
-    return f"{cpu}, {os.cpu_count()} cores, {datetime.date.today().isoformat()}, load before the runs {os.getloadavg()[0]:.1f}"
+    day, load = datetime.date.today().isoformat(), os.getloadavg()[0]
+    return f"{cpu}, {os.cpu_count()} cores, {day}, load before the runs {load:.1f}"
 
 
 def main() -> None:
@@ -469,7 +476,9 @@ def main() -> None:
 
     token_specs = TOKEN_SPECS | dict(spec.split("=", 1) for spec in a.spec)
     file = str(documents)
-    results = [Result(f"chunkmill {label}", [str(ours), file, "rows", spec], True) for label, spec in token_specs.items()]
+    results = []
+    for label, spec in token_specs.items():
+        results.append(Result(f"chunkmill {label}", [str(ours), file, "rows", spec], True))
     for label, spec in CHAR_SPECS.items():
         results.append(Result(f"chunkmill {label}", [str(ours), file, "rows", spec], True))
         results.append(Result(f"chunkmill {label}, tokens not counted", [str(ours), file, "cut", spec], True))

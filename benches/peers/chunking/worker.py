@@ -89,16 +89,15 @@ def semchunk_of(encoding: Any, limit: int) -> Any:
 
 
 class LangChain(Chunker):
-    """`recursive`: its usual text splitter. `headers`: its Markdown header splitter first, headings kept in the text."""
+    """`recursive`: its usual text splitter. `headers`: its Markdown header splitter first, which keeps the headings."""
 
     packages = ["langchain-text-splitters", "tiktoken"]
 
     def __init__(self, kind: str, encoding: Any, limit: int, overlap: int) -> None:
         from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
 
-        splitter = RecursiveCharacterTextSplitter.from_tiktoken_encoder(
-            ENCODING, chunk_size=limit, chunk_overlap=overlap, disallowed_special=(), add_start_index=kind == "recursive"
-        )
+        settings = {"chunk_size": limit, "chunk_overlap": overlap, "add_start_index": kind == "recursive"}
+        splitter = RecursiveCharacterTextSplitter.from_tiktoken_encoder(ENCODING, disallowed_special=(), **settings)
         headers = MarkdownHeaderTextSplitter([(mark.strip(), mark.strip()) for mark in HEADINGS], strip_headers=False)
         if kind == "recursive":
             self.cut = lambda text: splitter.create_documents([text])
@@ -151,7 +150,8 @@ def load(name: str, limit: int, overlap: int) -> Chunker:
     family, _, kind = name.partition(":")
     if family == "semchunk":
         return Semchunk(encoding, limit, overlap)
-    return {"chonkie": Chonkie, "langchain": LangChain, "llama-index": LlamaIndex}[family](kind, encoding, limit, overlap)
+    families = {"chonkie": Chonkie, "langchain": LangChain, "llama-index": LlamaIndex}
+    return families[family](kind, encoding, limit, overlap)
 
 
 def main() -> None:
