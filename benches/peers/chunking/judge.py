@@ -6,8 +6,8 @@
 
 Definitions. All offsets are in characters; white space at the edges of anything does not count.
 
-- Text: a document without byte order mark and front matter (`---` in its first line to the next `---` or `...`). A
-  chunk of nothing but front matter is left out.
+- Text: a document without byte order mark and front matter (from `---` in its first line to the next `---` or
+  `...`, or between `+++`). A chunk of nothing but front matter is left out.
 - Place of a chunk: its own offsets, if the text there is the chunk ("exact"); else where its characters other than
   white space stand in a row: where the chunk before ends or, if not there, the first time after that one's start.
   What a chunkmill chunk has before its place (repeated text, parents' headings) is told by `skip`.
@@ -44,7 +44,9 @@ import tiktoken
 from markdown_it import MarkdownIt
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|$)")
-FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
+FRONT = re.compile(
+    r"\ufeff?(?:---[ \t]*\r?\n(?:.*\n)*?(?:---|\.\.\.)|\+{3}[ \t]*\r?\n(?:.*\n)*?\+{3})[ \t]*(?:\r?\n|$)"
+)
 SENTENCE_END = re.compile(r"[.!?:;…。！？：；]['\"”’»)\]*_`~]*$")
 KINDS = {"fence": "fence", "table_open": "table", "list_item_open": "item", "paragraph_open": "paragraph"}
 SMALL = 50
@@ -259,6 +261,7 @@ def self_test() -> None:
     cut = body.index("### D")
     check("front matter and headings", sections, [body[:cut], body[cut:]], 100, heading_alone=1, crosses=0, lost=0)
     check("front matter alone", sections, [sections[:15], body], 100, chunks=1, cuts=0, small=0)
+    check("TOML", "+++\na = 1\n+++\nText.\n", ["Text."], 100, lost=0, bytes=5)
     check("headings only", sections, ["# A", body[5:cut], "### D\n\nText d.", "## E"], 100, heading_alone=3, crosses=0)
     check("whole", sections, [body], 100, cuts=0, heading_alone=0, crosses=1, small=0)
     check("empty section at the end", sections, [body[:cut], body[cut:]], 100, small=2, cuts=1)
