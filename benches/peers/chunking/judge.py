@@ -10,7 +10,8 @@ Definitions. All offsets are in characters; white space at the edges of anything
   `...`, or between `+++`). A chunk of nothing but front matter is left out.
 - Place of a chunk: its own offsets, if the text there is the chunk ("exact"); else where its characters other than
   white space stand in a row: where the chunk before ends or, if not there, the first time after that one's start.
-  What a chunkmill chunk has before its place (repeated text, parents' headings) is told by `skip`.
+  What a chunkmill chunk has before and after its place (repeated text, parents' headings, what closes a fence) is
+  told by `skip` and `tail`.
 - New text of a chunk: its place without what the chunk before it in the document already held. A chunk without new
   text (it is repeated as a whole) makes no cut.
 - Cut: between two chunks with new text that follow each other; it is where the second one's new text starts.
@@ -127,7 +128,8 @@ def places(document: Document, chunks: list[dict[str, Any]], count: Counter[str]
     for chunk in chunks:
         source, start, end = chunk["text"], chunk.get("start"), chunk.get("end")
         if chunk.get("bytes"):
-            source = source.encode()[chunk.get("skip", 0) :].decode()
+            encoded = source.encode()
+            source = encoded[chunk.get("skip", 0) : len(encoded) - chunk.get("tail", 0)].decode()
             if wide:
                 start, end = bisect.bisect_left(wide, start), bisect.bisect_left(wide, end)
         if start is not None:

@@ -44,17 +44,20 @@ TIKTOKEN_NAME = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # what tiktoken call
 
 # Ours: label and spec. `--spec LABEL=SPEC` adds one.
 TOKEN_SPECS = {
+    "structure": "structure",
+    "structure 512": "structure max=512",
     "heading-tokens": "heading-tokens",
     "sections tokens": "sections unit=tokens min=64 target=512 max=512 overlap=0",
     "ragdocs tokens": "ragdocs unit=tokens min=64 max=512 overlap=0",
     "recursive": "recursive max=512",
 }
 CHAR_SPECS = {
+    "structure": "structure unit=chars min=200 max=2000",
     "ragdocs": "ragdocs max=2000",
     "sections": "sections target=2000 max=2000 overlap=0",
 }
 # What `--worst` times of ours.
-WORST_SPECS = {label: (TOKEN_SPECS | CHAR_SPECS)[label] for label in ("heading-tokens", "sections tokens", "ragdocs")}
+WORST_SPECS = {label: (TOKEN_SPECS | CHAR_SPECS)[label] for label in ("structure 512", "heading-tokens", "ragdocs")}
 
 # What others cost, with the names that the ratios use.
 TIKTOKEN, FAST, CHARS = "text-splitter md, tiktoken-rs", "text-splitter md, toktok-rs", "text-splitter md, chars"

@@ -65,8 +65,9 @@ fn shown(text: &Text, rows: Vec<(Chunk, Option<usize>)>) -> Vec<Value> {
         json!({
             "start": chunk.range.start,
             "end": chunk.range.end,
-            "text": format!("{}{}", chunk.prefix, &text.text[chunk.range.clone()]),
+            "text": format!("{}{}{}", chunk.prefix, &text.text[chunk.range.clone()], chunk.suffix),
             "skip": chunk.prefix.len(),
+            "tail": chunk.suffix.len(),
             "tokens": tokens,
             "flags": chunk.flags,
             "path": chunk.heading_path,
