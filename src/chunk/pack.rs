@@ -17,7 +17,7 @@ const SEPARATOR: &str = "\n\n";
 
 /// Sizes of a prefix and of a range add up to the size of both to within this many units. Where
 /// that could decide, the joined text is measured.
-const JOIN_SLACK: usize = 8;
+pub(super) const JOIN_SLACK: usize = 8;
 
 /// The chunks of one section, or of several that were merged.
 pub(super) struct Group {

@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use super::Boundary;
-use super::pack::Packer;
+use super::pack::{JOIN_SLACK, Packer};
 use super::unit::{Grain, Unit, blank_line_before, close_gaps};
-use crate::document::{BlockKind, trim};
+use crate::document::{BlockKind, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::Unit as Measure;
 
@@ -92,29 +92,32 @@ impl<'a> Segments<'a> {
 
     /// Adds a unit, or what it must be cut into.
     fn add(&mut self, unit: Unit, level: u8) -> Result<()> {
-        let (text, max) = (&self.packer.document.text, self.packer.spec.max());
         let mut units = vec![(unit, false)];
         while let Some((unit, nested)) = units.pop() {
-            let alone = trim(text, unit.range.clone());
-            if alone.is_empty() {
+            let range = trim(&self.packer.document.text, unit.range.clone());
+            if range.is_empty() {
                 continue;
             }
-            let (opening, closing) = (&text[unit.wrap.opening(alone.start)], &text[unit.wrap.closing(alone.end)]);
-            let fits = |start: usize| self.packer.within(max, opening, start..alone.end, closing);
+            let bond = self.bond(&unit, &range, nested);
+            let mut segment = self.segment(&unit, range, bond, level)?;
             // A text that does not fit with its heading is cut rather than parted from it.
-            let start = if self.stays_whole(&unit) { alone.start } else { self.headings_above(alone.start) };
-            let mut oversized = None;
-            if !fits(start)? {
-                let headings = self.packer.ruler.size(start..alone.start)?;
-                let finer = self.packer.finer(&unit, max.saturating_sub(headings))?;
+            let headings = if self.stays_whole(&unit) { None } else { self.headings_above() };
+            let start = headings.unwrap_or(&segment);
+            if !self.fits(start, &segment)? {
+                let above = segment.sums[0] - start.sums[0];
+                let finer = self.packer.finer(&unit, self.packer.spec.max().saturating_sub(above))?;
                 if !finer.is_empty() {
                     let finer = finer.into_iter().enumerate().rev();
                     units.extend(finer.map(|(at, finer)| (finer, nested || at > 0)));
                     continue;
                 }
-                oversized = (!fits(alone.start)?).then(|| self.packer.oversized(&unit));
+                segment.oversized = (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit));
             }
-            self.push(&unit, alone, level, nested, oversized)?;
+            if bond != Bond::Section && segment.opening.0.is_empty() && !self.segments.is_empty() {
+                let spec = self.packer.spec;
+                segment.opening.1 = spec.overlap().min(spec.max() / 2);
+            }
+            self.segments.push(segment);
         }
         Ok(())
     }
@@ -125,47 +128,44 @@ impl<'a> Segments<'a> {
         unit.grain == Grain::Block && !matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem))
     }
 
-    /// Where the headings start that stand directly above what starts at `at`.
-    fn headings_above(&self, at: usize) -> usize {
-        let headings = self.segments.iter().rev().take_while(|segment| segment.is_heading);
-        headings.last().map_or(at, |heading| heading.range.start)
+    /// The first of the headings that stand directly above the next segment.
+    fn headings_above(&self) -> Option<&Segment> {
+        self.segments.iter().rev().take_while(|segment| segment.is_heading).last()
     }
 
-    fn push(
-        &mut self,
-        unit: &Unit,
-        range: Range<usize>,
-        level: u8,
-        nested: bool,
-        oversized: Option<&'static str>,
-    ) -> Result<()> {
-        let Packer { document, ruler, sizer, spec } = self.packer;
+    /// Whether the text from one segment to another fits a chunk, with what that repeats.
+    fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
+        let Packer { document, spec, .. } = self.packer;
+        let sum = last.sums[1] - first.sums[0] + last.opening.1 + last.closing.1;
+        if self.adds_up && sum.abs_diff(spec.max()) > JOIN_SLACK {
+            return Ok(sum <= spec.max());
+        }
+        let [opening, closing] = [&last.opening, &last.closing].map(|(range, _)| &document.text[range.clone()]);
+        self.packer.within(spec.max(), opening, first.range.start..last.range.end, closing)
+    }
+
+    fn segment(&self, unit: &Unit, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {
+        let Packer { document, ruler, sizer, .. } = self.packer;
         let repeated = |range: Range<usize>| -> Result<_> {
             let size = if range.is_empty() { 0 } else { sizer.size(&document.text[range.clone()])? };
             Ok((range, size))
         };
-        let bond = self.bond(unit, &range, nested);
-        let mut opening = repeated(unit.wrap.opening(range.start))?;
-        if bond != Bond::Section && opening.0.is_empty() && !self.segments.is_empty() {
-            opening.1 = spec.overlap().min(spec.max() / 2);
-        }
         let before = match self.segments.last() {
             Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
             None => 0,
         };
         let kind = document.blocks.get(unit.blocks.start).map(|block| block.kind);
-        self.segments.push(Segment {
+        Ok(Segment {
             boundary: unit.boundary,
             bond,
             level,
-            opening,
+            opening: repeated(unit.wrap.opening(range.start))?,
             closing: repeated(unit.wrap.closing(range.end))?,
-            oversized,
+            oversized: None,
             is_heading: unit.grain == Grain::Block && matches!(kind, Some(BlockKind::Heading(_))),
             sums: [before, before + ruler.size(range.clone())?],
             range,
-        });
-        Ok(())
+        })
     }
 
     /// How much a unit belongs to the last segment.
@@ -215,7 +215,7 @@ fn top_level(packer: &Packer<'_>) -> Vec<(Unit, u8)> {
         }
         let start = section.range.start;
         let starts_at_block = units.get(first).is_some_and(|unit| {
-            unit.range.start <= start || crate::document::is_blank(&document.text[start..unit.range.start])
+            unit.range.start <= start || is_blank(&document.text[start..unit.range.start])
         });
         if !starts_at_block {
             let inside = blocks.partition_point(|block| block.range.start < start)..block;

@@ -89,9 +89,10 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
 /// The cheapest way to make chunks of a run of segments, none over the limit.
 fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
-    let share = |size: usize, of: usize| size as f64 / of as f64;
+    let share = |of: usize| move |size: usize| size as f64 * (1.0 / of as f64);
     let segments = &all.segments[run.clone()];
     let (min, max) = (packer.spec.min(), packer.spec.max());
+    let (of_min, of_max) = (share(min), share(max));
     // For each segment: what everything up to it costs, and where its chunk starts.
     let mut best: Vec<(f64, usize)> = Vec::with_capacity(segments.len());
     for (last, end) in segments.iter().enumerate() {
@@ -105,10 +106,10 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
                 break;
             }
             if size <= limit || first == last {
-                let room = 1.0 - share(size.min(max), max);
+                let room = 1.0 - of_max(size.min(max));
                 let mut cost = price(start.bond) + CHUNK + ROOM * room * room + CROSSING * crossed;
                 cost += if highest < start.level { LEAVING } else { 0.0 };
-                cost += if size < min { SMALL * (2.0 - share(size, min)) } else { 0.0 };
+                cost += if size < min { SMALL * (2.0 - of_min(size)) } else { 0.0 };
                 cost += if size > limit { OVERSIZED } else { 0.0 };
                 cost += first.checked_sub(1).map_or(0.0, |before| best[before].0);
                 if cost < cheapest.0 {
