@@ -65,7 +65,7 @@ pub(super) enum Bond {
 /// The segments of one document.
 pub(super) struct Segments<'a> {
     packer: &'a Packer<'a>,
-    pub(super) segments: Vec<Segment>,
+    pub(super) row: Vec<Segment>,
     /// Whether the sizes of neighbours add up to that of both.
     adds_up: bool,
 }
@@ -74,7 +74,7 @@ impl<'a> Segments<'a> {
     /// The segments of the body.
     pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
         let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
-        let mut segments = Self { packer, segments: Vec::new(), adds_up };
+        let mut segments = Self { packer, row: Vec::new(), adds_up };
         for (unit, level) in top_level(packer) {
             segments.add(unit, level)?;
         }
@@ -83,7 +83,7 @@ impl<'a> Segments<'a> {
 
     /// Size of a run of segments, without what a chunk of them would repeat.
     pub(super) fn size(&self, first: usize, last: usize) -> Result<usize> {
-        let (first, last) = (&self.segments[first], &self.segments[last]);
+        let (first, last) = (&self.row[first], &self.row[last]);
         if self.adds_up {
             return Ok(last.sums[1] - first.sums[0]);
         }
@@ -113,11 +113,11 @@ impl<'a> Segments<'a> {
                 }
                 segment.oversized = (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit));
             }
-            if bond != Bond::Section && segment.opening.0.is_empty() && !self.segments.is_empty() {
+            if bond != Bond::Section && segment.opening.0.is_empty() && !self.row.is_empty() {
                 let spec = self.packer.spec;
                 segment.opening.1 = spec.overlap().min(spec.max() / 2);
             }
-            self.segments.push(segment);
+            self.row.push(segment);
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl<'a> Segments<'a> {
 
     /// The first of the headings that stand directly above the next segment.
     fn headings_above(&self) -> Option<&Segment> {
-        self.segments.iter().rev().take_while(|segment| segment.is_heading).last()
+        self.row.iter().rev().take_while(|segment| segment.is_heading).last()
     }
 
     /// Whether the text from one segment to another fits a chunk, with what that repeats.
@@ -150,7 +150,7 @@ impl<'a> Segments<'a> {
             let size = if range.is_empty() { 0 } else { sizer.size(&document.text[range.clone()])? };
             Ok((range, size))
         };
-        let before = match self.segments.last() {
+        let before = match self.row.last() {
             Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
             None => 0,
         };
@@ -171,7 +171,7 @@ impl<'a> Segments<'a> {
     /// How much a unit belongs to the last segment.
     fn bond(&self, unit: &Unit, range: &Range<usize>, nested: bool) -> Bond {
         let document = self.packer.document;
-        let Some(last) = self.segments.last() else { return Bond::Section };
+        let Some(last) = self.row.last() else { return Bond::Section };
         let between = &document.text[last.range.start..range.start];
         let block = unit.blocks.start.checked_sub(1).and_then(|before| document.blocks.get(before));
         let commented =
@@ -214,9 +214,9 @@ fn top_level(packer: &Packer<'_>) -> Vec<(Unit, u8)> {
             block = at.next;
         }
         let start = section.range.start;
-        let starts_at_block = units.get(first).is_some_and(|unit| {
-            unit.range.start <= start || is_blank(&document.text[start..unit.range.start])
-        });
+        let starts_at_block = units
+            .get(first)
+            .is_some_and(|unit| unit.range.start <= start || is_blank(&document.text[start..unit.range.start]));
         if !starts_at_block {
             let inside = blocks.partition_point(|block| block.range.start < start)..block;
             let after = units.get(first).map_or(inside.end, |unit| unit.blocks.start);

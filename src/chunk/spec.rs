@@ -231,7 +231,7 @@ pub enum Preset {
     HeadingTokens,
     /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
     LineThreshold,
-    /// Ours: `structure`, 64 to 256 tokens.
+    /// Ours: `structure`, 50 to 256 tokens.
     Structure,
     /// Baseline: `recursive`, 400 tokens.
     Recursive,
@@ -317,7 +317,7 @@ impl Preset {
             Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, [0, 512, 512, 50]),
             Self::LineThreshold => spec(Strategy::Lines, Unit::Lines, [500, 1000, 1000, 0]),
             Self::Structure => {
-                let mut spec = spec(Strategy::Structure, Unit::Tokens, [64, 256, 256, 0]);
+                let mut spec = spec(Strategy::Structure, Unit::Tokens, [50, 256, 256, 0]);
                 for on in [Switch::CutOversized, Switch::SentenceOverlap, Switch::HeadingContext] {
                     spec.switches.set(on, true);
                 }

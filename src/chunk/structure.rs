@@ -50,10 +50,10 @@ fn price(bond: Bond) -> f64 {
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let segments = Segments::of(packer)?;
-    let chunks = chunks(packer, &segments, 0..segments.segments.len(), packer.spec.max())?;
+    let chunks = chunks(packer, &segments, 0..segments.row.len(), packer.spec.max())?;
     let mut groups: Vec<Group> = Vec::new();
     for chunk in chunks {
-        let starts_section = segments.segments[chunk.start].bond == Bond::Section;
+        let starts_section = segments.row[chunk.start].bond == Bond::Section;
         let before = groups.last().and_then(|group| group.pieces.last()).map(|piece| piece.range.clone());
         let piece = piece(packer, &segments, chunk, before.filter(|_| !starts_section))?;
         match groups.last_mut() {
@@ -73,7 +73,7 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
     let text = &packer.document.text;
     let mut chunks = Vec::new();
     for chunk in cheapest(packer, segments, run, limit)? {
-        let (first, last) = (&segments.segments[chunk.start], &segments.segments[chunk.end - 1]);
+        let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
         let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);
         let fits = || packer.within(packer.spec.max(), opening, first.range.start..last.range.end, closing);
         if chunk.len() == 1 || fits()? {
@@ -90,7 +90,7 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
 fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
     let share = |of: usize| move |size: usize| size as f64 * (1.0 / of as f64);
-    let segments = &all.segments[run.clone()];
+    let segments = &all.row[run.clone()];
     let (min, max) = (packer.spec.min(), packer.spec.max());
     let (of_min, of_max) = (share(min), share(max));
     // For each segment: what everything up to it costs, and where its chunk starts.
@@ -140,7 +140,7 @@ fn piece(
     before: Option<Range<usize>>,
 ) -> Result<Piece> {
     let text = &packer.document.text;
-    let (first, last) = (&segments.segments[chunk.start], &segments.segments[chunk.end - 1]);
+    let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
     let range = first.range.start..last.range.end;
     let mut piece = Piece::plain(range.clone(), first.boundary);
     let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);

@@ -257,7 +257,9 @@ impl Packer<'_> {
         let last = if wrap.after.is_empty() { range.end } else { wrap.after.start };
         let starts = std::iter::once(unit.range.start).chain(starts.take_while(|&at| at < last));
         let mut units = self.inside(unit, Grain::Line, Boundary::Line, starts);
-        units.iter_mut().for_each(|line| line.wrap = wrap.clone());
+        for line in &mut units {
+            line.wrap = wrap.clone();
+        }
         Ok(units)
     }
 
