@@ -164,7 +164,11 @@ impl ChunkRow {
     pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow) -> Result<Self> {
         let content = chunk.content(document);
         let normalizer = spec.normalizer();
-        let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.prefix, chunk.range.clone());
+        let normalize = |n: &Normalizer<'_>| {
+            let mut text = n.normalize(document, &chunk.prefix, chunk.range.clone());
+            text.push_str(&chunk.suffix);
+            text
+        };
         let url = |link: &Link| {
             let leads_by_path = !link.named && spec.base_url().is_some();
             leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
@@ -194,7 +198,7 @@ impl ChunkRow {
             prefix_len: int(chunk.prefix.len()),
             has_overlap: chunk.has_overlap,
             is_sub_split: chunk.sub_index.is_some(),
-            n_chars: int(chunk.prefix.chars().count() + end_char - start_char),
+            n_chars: int(chunk.prefix.chars().count() + end_char - start_char + chunk.suffix.chars().count()),
             n_tokens: int(cl100k().count(&content)?),
             n_model_tokens: None,
             truncated: None,

@@ -232,18 +232,18 @@ impl Ruler<'_> {
         })
     }
 
-    /// Size of a text followed by a range.
+    /// Size of a text, then a range, then another text.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
-    pub fn size_after(&self, prefix: &str, range: Range<usize>) -> Result<usize> {
-        if prefix.is_empty() {
+    pub fn size_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
+        if prefix.is_empty() && suffix.is_empty() {
             return self.size(range);
         }
         if matches!(self.sizer, Sizer::Estimate) {
-            return Ok(self.sizer.size(prefix)? + self.size(range)?);
+            return Ok(self.sizer.size(prefix)? + self.size(range)? + self.sizer.size(suffix)?);
         }
-        self.sizer.size(&format!("{prefix}{}", &self.document.text[range]))
+        self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[range]))
     }
 
     /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
