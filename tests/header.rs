@@ -14,7 +14,8 @@ fn paragraphs(count: usize, size: usize) -> String {
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document).unwrap()).collect()
+    let row = |chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document, 0);
+    cut.chunks.iter().map(row).collect()
 }
 
 // 8.3.1 the hierarchy
