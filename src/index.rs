@@ -27,7 +27,7 @@ use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{ChunkRow, Counts, Dataset, Disk, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
-use crate::tokens::Sizer;
+use crate::tokens::{Sizer, load_cl100k};
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
@@ -201,6 +201,7 @@ impl Recipe<'_> {
 /// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
 pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
     let started = Instant::now();
+    load_cl100k();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
     // Starting over mends a dataset that is damaged.

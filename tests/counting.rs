@@ -1,13 +1,21 @@
 //! Sizes: equal to tiktoken on everything, and the same from prefix sums as counted directly.
 
+use std::path::Path;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use chunkmill::document::{BlockKind, Document};
+use chunkmill::chunk::{Preset, Spec};
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
+use chunkmill::document::{Admission, BlockKind, Document};
+use chunkmill::index::Recipe;
+use chunkmill::store::ChunkRow;
 use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
+use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
 
-use crate::common::Words;
+use crate::common::{Words, powershell, sizer};
+use crate::properties::preset_in;
 
 fn tiktoken() -> &'static CoreBPE {
     static TIKTOKEN: OnceLock<CoreBPE> = OnceLock::new();
@@ -51,6 +59,53 @@ fn a_window_may_count_more_alone_than_in_its_place() {
     assert_eq!(cl100k().count(tail).unwrap(), 2);
     expect_equal(whole);
     expect_equal(tail);
+}
+
+/// The rows that `Recipe` makes of every `step`th document of a corpus from the `first` on.
+fn rows(root: &Path, spec: &Spec, first: usize, step: usize) -> Vec<ChunkRow> {
+    let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap();
+    let found = discover(&[Root::new(root)], &filter, &[]).unwrap();
+    let recipe = Recipe { spec, sizer: sizer(spec), admission: Admission::default(), levels: None };
+    let sources: Vec<_> = found.sources.into_iter().skip(first).step_by(step).collect();
+    let rows = sources.into_par_iter().map(|source| recipe.prepare(source).unwrap().map_or(Vec::new(), |it| it.chunks));
+    rows.flatten().collect()
+}
+
+#[test]
+fn every_stored_number_of_tokens_is_tiktokens() {
+    let larder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
+    // Of the large corpus every document is looked at under some preset, not every one under each.
+    let corpora = [Some((larder.as_path(), 1)), powershell().map(|root| (root, Preset::ALL.len()))];
+    for (root, step) in corpora.into_iter().flatten() {
+        for (first, preset) in Preset::ALL.into_iter().enumerate() {
+            for spec in [preset.spec(), preset_in(preset, Unit::Tokens)] {
+                let rows = rows(root, &spec, first % step, step);
+                assert!(!rows.is_empty());
+                rows.par_iter().for_each(|row| {
+                    let expected = tiktoken().encode_ordinary(&row.content).len();
+                    assert_eq!(row.n_tokens, i64::try_from(expected).unwrap(), "{} with `{spec}`", row.chunk_id);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_of_text_without_breaks_cost_what_they_hold() {
+    // Windows of a text in which no tokenization must break: each is counted, and none reads beyond itself.
+    const WINDOWS: usize = 2048;
+    for unit in ["a", " ", "7", "[", "\n", "漢"] {
+        let window = 512 * unit.len();
+        let document = Document::from_text("doc.md", unit.repeat(512 * WINDOWS));
+        let ruler = Sizer::Tokens.measure(&document).unwrap();
+        let alone = cl100k().count(&document.text[..window]).unwrap();
+        let started = Instant::now();
+        for start in (0..WINDOWS).map(|n| n * window) {
+            assert_eq!(ruler.size(start..start + window).unwrap(), alone, "{unit:?} from {start}");
+        }
+        // Counting the whole text takes some 10 ms; 2,048 windows that read all of it would take 20 s.
+        assert!(started.elapsed() < Duration::from_secs(5), "{unit:?}: {:?}", started.elapsed());
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -13,7 +13,7 @@ use crate::embed;
 use crate::error::{Result, exit};
 use crate::index::{Prepared, Recipe};
 use crate::store::ChunkRow;
-use crate::tokens::{Sizer, TokenCounter, Unit};
+use crate::tokens::{Sizer, TokenCounter, Unit, load_cl100k};
 
 /// Documents worked on between two writes: enough to keep every thread busy, few enough to bound
 /// memory.
@@ -44,6 +44,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     })?;
     warn_unused(&config);
     use_threads(config.threads)?;
+    load_cl100k();
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;

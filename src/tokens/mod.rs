@@ -12,7 +12,7 @@ mod cl100k;
 mod code;
 mod ruler;
 
-pub use cl100k::{Cl100k, cl100k};
+pub use cl100k::{Cl100k, cl100k, load_cl100k};
 pub use ruler::Ruler;
 
 use crate::document::Document;
