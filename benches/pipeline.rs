@@ -84,7 +84,7 @@ fn lines(c: &mut Criterion) {
     let recipe = Recipe { spec: &spec, sizer, admission: Admission::default(), levels: None };
     let rows = |source| {
         let cut = recipe.cut(source).unwrap().unwrap();
-        (cut.row.clone(), cut.rows().map(Result::unwrap).collect())
+        (cut.row.clone(), cut.rows().collect())
     };
     let found = discover(&[root()], &filter(), &[]).unwrap();
     let documents: Vec<(DocumentRow, Vec<ChunkRow>)> = found.sources.into_iter().map(rows).collect();

@@ -28,7 +28,7 @@ use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{ChunkRow, Counts, Dataset, Disk, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
-use crate::tokens::Sizer;
+use crate::tokens::{Sizer, load_cl100k};
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
@@ -174,22 +174,30 @@ impl<'a> Recipe<'a> {
         if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
             document.promotion_level = Some(level.clone());
         }
-        let chunks = chunk::chunk(&document, self.spec, self.sizer)?;
+        // Measured once, for its chunks and for their numbers of tokens.
+        let ruler = self.sizer.measure(&document)?;
+        let chunks = chunk::chunk_measured(&ruler, self.spec)?;
+        let tokens = match self.sizer {
+            Sizer::Tokens => ruler,
+            _ => Sizer::Tokens.measure(&document)?,
+        };
         let row = DocumentRow::new(&document, chunks.len());
-        Ok(Ok(Cut { row, document, chunks, spec: self.spec }))
+        let count = |chunk: &Chunk| tokens.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
+        let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
+        Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
     }
 
     /// Reads, parses, chunks and counts one document.
     ///
     /// # Errors
-    /// Those of [`cut`](Self::cut), and the token counter's.
+    /// Those of [`cut`](Self::cut).
     pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
         let cut = match self.cut(source)? {
             Ok(cut) => cut,
             Err(quarantined) => return Ok(Err(quarantined)),
         };
         let (document, outline) = (cut.row.clone(), Outline::new(&cut.document, &cut.chunks));
-        let chunks = cut.rows().collect::<Result<Vec<_>>>()?;
+        let chunks: Vec<ChunkRow> = cut.rows().collect();
         let texts = chunks.iter().map(|row| {
             let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
             chunk::embed_text(&row.header_path, shown.clone(), self.spec)
@@ -205,14 +213,16 @@ pub struct Cut<'a> {
     pub row: DocumentRow,
     document: Document,
     chunks: Vec<Chunk>,
+    n_tokens: Vec<usize>,
     spec: &'a Spec,
 }
 
 impl Cut<'_> {
-    /// The rows of `chunks`, each made when it is asked for. An error is the token counter's.
-    pub fn rows(self) -> impl Iterator<Item = Result<ChunkRow>> {
-        let Self { row, document, chunks, spec } = self;
-        chunks.into_iter().map(move |chunk| ChunkRow::new(&document, chunk, spec, &row))
+    /// The rows of `chunks`, each made when it is asked for.
+    pub fn rows(self) -> impl Iterator<Item = ChunkRow> {
+        let Self { row, document, chunks, n_tokens, spec } = self;
+        let counted = chunks.into_iter().zip(n_tokens);
+        counted.map(move |(chunk, n_tokens)| ChunkRow::new(&document, chunk, spec, &row, n_tokens))
     }
 }
 
@@ -223,6 +233,7 @@ impl Cut<'_> {
 /// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
 pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
     let started = Instant::now();
+    load_cl100k();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
     // Starting over mends a dataset that is damaged.

@@ -14,7 +14,7 @@ fn paragraphs(count: usize, size: usize) -> String {
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    let row = |chunk: &Chunk| ChunkRow::new(&cut.document, chunk.clone(), &Spec::default(), &document).unwrap();
+    let row = |chunk: &Chunk| ChunkRow::new(&cut.document, chunk.clone(), &Spec::default(), &document, 0);
     cut.chunks.iter().map(row).collect()
 }
 

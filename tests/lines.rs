@@ -14,7 +14,7 @@ fn rows() -> (DocumentRow, Vec<ChunkRow>) {
         "---\ntags: [a, b]\naliases: [other]\nowner: me\n---\n\n# Top\n\n[there](x.md)\n\n## Low\n\n![seen](y.png)\n";
     let cut = cut("heading-tokens", text);
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    let row = |chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document).unwrap();
+    let row = |chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document, 0);
     let rows = cut.chunks.iter().cloned().map(row).collect();
     (document, rows)
 }

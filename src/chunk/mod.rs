@@ -52,7 +52,7 @@ pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator
 
 use crate::document::{BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;
-use crate::tokens::Sizer;
+use crate::tokens::{Ruler, Sizer};
 use id::Ids;
 use pack::{Group, Packer, Piece};
 
@@ -194,8 +194,17 @@ pub fn embed_text(header_path: &str, content: String, spec: &Spec) -> String {
 /// # Errors
 /// [`Error::Embed`](crate::error::Error::Embed) if the sizer's tokenizer fails.
 pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<Chunk>> {
-    let ruler = sizer.measure(document)?;
-    let packer = Packer { document, spec, sizer, ruler: &ruler };
+    chunk_measured(&sizer.measure(document)?, spec)
+}
+
+/// [`chunk`], of a document that somebody measures for other ends too. The ruler's sizer is of the spec's
+/// unit.
+///
+/// # Errors
+/// Those of [`chunk`].
+pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
+    let document = ruler.document();
+    let packer = Packer { document, spec, sizer: ruler.sizer(), ruler };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
         Strategy::Section => section::propose(&packer)?,

@@ -13,7 +13,7 @@ use crate::embed;
 use crate::error::{Result, exit};
 use crate::index::{Recipe, Results, in_order};
 use crate::store::ChunkLines;
-use crate::tokens::{Sizer, TokenCounter, Unit};
+use crate::tokens::{Sizer, TokenCounter, Unit, load_cl100k};
 
 /// Bytes of documents that a thread takes at a time; a document that is larger is taken alone.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -46,6 +46,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     })?;
     warn_unused(&config);
     use_threads(config.threads)?;
+    load_cl100k();
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
@@ -100,10 +101,7 @@ fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -
         };
         let writer = ChunkLines::new(&cut.row);
         for row in cut.rows() {
-            match row {
-                Ok(row) => writer.push(&row, &mut lines),
-                Err(error) => return made.send(Err(error)),
-            }
+            writer.push(&row, &mut lines);
             if lines.len() >= WRITE_BYTES {
                 made.send(Ok(Made::Lines(std::mem::replace(&mut lines, buffer()))))?;
             }

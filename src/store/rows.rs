@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
-use crate::error::Result;
-use crate::tokens::{TokenCounter, cl100k};
 
 /// A row of `chunks`, without its vector. The fields stand in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -157,11 +155,11 @@ impl From<&Quarantined> for QuarantineRow {
 
 impl ChunkRow {
     /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
-    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory.
-    ///
-    /// # Errors
-    /// None today: the token counter cannot fail.
-    pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow) -> Result<Self> {
+    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is the
+    /// size of its content in `cl100k_base` tokens, for which a [`Ruler`](crate::tokens::Ruler) need not
+    /// read the content again.
+    #[must_use]
+    pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
         let content = chunk.content(document);
         let normalizer = spec.normalizer();
         let normalize = |n: &Normalizer<'_>| {
@@ -180,7 +178,7 @@ impl ChunkRow {
         let inside = || document.links[first..].iter().take_while(|link| link.range.start < chunk.range.end);
         let links = inside().filter(|link| link.kind != LinkKind::Image);
         let images = inside().filter(|link| link.kind == LinkKind::Image);
-        Ok(Self {
+        Self {
             doc_id: Arc::clone(&shared.doc_id),
             collection: Arc::clone(&shared.collection),
             path: Arc::clone(&shared.path),
@@ -199,7 +197,7 @@ impl ChunkRow {
             has_overlap: chunk.has_overlap,
             is_sub_split: chunk.sub_index.is_some(),
             n_chars: int(chunk.prefix.chars().count() + end_char - start_char + chunk.suffix.chars().count()),
-            n_tokens: int(cl100k().count(&content)?),
+            n_tokens: int(n_tokens),
             n_model_tokens: None,
             truncated: None,
             links: links
@@ -226,7 +224,7 @@ impl ChunkRow {
             heading_path: chunk.heading_path,
             header_path: chunk.header_path,
             flags: chunk.flags,
-        })
+        }
     }
 }
 

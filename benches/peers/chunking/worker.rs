@@ -16,7 +16,7 @@ mod pipe;
 
 use std::path::Path;
 
-use chunkmill::chunk::{Chunk, Spec, chunk};
+use chunkmill::chunk::{Chunk, Spec, chunk_measured};
 use chunkmill::corpus::{Content, Source};
 use chunkmill::document::Document;
 use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
@@ -46,16 +46,22 @@ fn parsed(source: &Source, text: &Text) -> Document {
     Document::parse(source.clone(), content)
 }
 
-/// What is timed: from a text in memory to its chunks, each with the exact number of its tokens.
+/// What is timed: from a text in memory to its chunks, each with the exact number of its tokens, as
+/// `Recipe::cut` makes them.
 fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
     let document = parsed(source, text);
-    let chunks = chunk(&document, spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
-    let count = |chunk: &Chunk| counted.then(|| cl100k().count(&chunk.content(&document)).unwrap());
+    let ruler = Sizer::new(spec.unit(), None).unwrap().measure(&document).unwrap();
+    let chunks = chunk_measured(&ruler, spec).unwrap();
+    if !counted {
+        return chunks.into_iter().map(|chunk| (chunk, None)).collect();
+    }
+    let tokens = if spec.unit() == Unit::Tokens { ruler } else { Sizer::Tokens.measure(&document).unwrap() };
+    let count = |chunk: &Chunk| tokens.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
     chunks
         .into_iter()
         .map(|chunk| {
             let n_tokens = count(&chunk);
-            (chunk, n_tokens)
+            (chunk, Some(n_tokens))
         })
         .collect()
 }
