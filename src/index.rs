@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::chunk::{self, Chunk, Spec};
+use crate::chunk::{self, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
@@ -174,15 +174,8 @@ impl Recipe<'_> {
         // Measured once, for its chunks and for their numbers of tokens.
         let ruler = self.sizer.measure(&document)?;
         let chunks = chunk::chunk_measured(&ruler, self.spec)?;
-        let tokens = match self.sizer {
-            Sizer::Tokens => ruler,
-            _ => Sizer::Tokens.measure(&document)?,
-        };
         let row = DocumentRow::new(&document, chunks.len());
-        let row_of = |chunk: &Chunk| -> Result<ChunkRow> {
-            let n_tokens = tokens.size_between(&chunk.prefix, chunk.range.clone(), "")?;
-            Ok(ChunkRow::new(&document, chunk, self.spec, &row, n_tokens))
-        };
+        let row_of = |chunk| ChunkRow::new(&ruler, chunk, self.spec, &row);
         let rows = chunks.iter().map(row_of).collect::<Result<Vec<_>>>()?;
         let texts = chunks.iter().zip(&rows).map(|(chunk, row)| {
             let shown = row.normalized_content.as_ref().unwrap_or(&row.content);

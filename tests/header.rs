@@ -2,7 +2,7 @@
 
 use chunkmill::chunk::{Preset, Settings, Spec, Strategy};
 use chunkmill::store::{ChunkRow, DocumentRow};
-use chunkmill::tokens::Unit;
+use chunkmill::tokens::{Sizer, Unit};
 
 use crate::common::{Cut, cut};
 
@@ -14,8 +14,8 @@ fn paragraphs(count: usize, size: usize) -> String {
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    let row = |chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document, 0);
-    cut.chunks.iter().map(row).collect()
+    let ruler = Sizer::Tokens.measure(&cut.document).unwrap();
+    cut.chunks.iter().map(|chunk| ChunkRow::new(&ruler, chunk, &Spec::default(), &document).unwrap()).collect()
 }
 
 // 8.3.1 the hierarchy

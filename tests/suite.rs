@@ -50,6 +50,7 @@ mod settings;
 mod shards;
 mod snapshots;
 mod store;
+mod structure;
 mod tiny;
 mod traps;
 mod verify;

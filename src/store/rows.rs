@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
+use crate::error::Result;
+use crate::tokens::{Ruler, Sizer};
 
 /// A row of `chunks`, without its vector. The fields stand in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -153,15 +155,25 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
-    /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
-    /// tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is the
-    /// size of its content in `cl100k_base` tokens, for which a [`Ruler`](crate::tokens::Ruler) need not
-    /// read the content again.
-    #[must_use]
-    pub fn new(document: &Document, chunk: &Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
+    /// The row of a chunk that was cut with `spec` and that no model has read yet. `ruler` measures its
+    /// document, in any unit: in tokens, it spares counting the content again. `shared` is the row of its
+    /// document, whose tags, aliases and metadata every chunk repeats on disk and shares in memory.
+    ///
+    /// # Errors
+    /// Those of [`Ruler::size`]: none today, as `cl100k_base` counts any text.
+    pub fn new(ruler: &Ruler<'_>, chunk: &Chunk, spec: &Spec, shared: &DocumentRow) -> Result<Self> {
+        let document = ruler.document();
         let content = chunk.content(document);
+        let n_tokens = match ruler.sizer() {
+            Sizer::Tokens => ruler.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix)?,
+            _ => Sizer::Tokens.size(&content)?,
+        };
         let normalizer = spec.normalizer();
-        let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.prefix, chunk.range.clone());
+        let normalize = |n: &Normalizer<'_>| {
+            let mut text = n.normalize(document, &chunk.prefix, chunk.range.clone());
+            text.push_str(&chunk.suffix);
+            text
+        };
         let url = |link: &Link| {
             let leads_by_path = !link.named && spec.base_url().is_some();
             leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
@@ -173,7 +185,7 @@ impl ChunkRow {
         let inside = || document.links[first..].iter().take_while(|link| link.range.start < chunk.range.end);
         let links = inside().filter(|link| link.kind != LinkKind::Image);
         let images = inside().filter(|link| link.kind == LinkKind::Image);
-        Self {
+        Ok(Self {
             chunk_id: chunk.id.clone(),
             doc_id: document.source.doc_id.to_string(),
             collection: document.source.collection.to_string(),
@@ -194,7 +206,7 @@ impl ChunkRow {
             prefix_len: int(chunk.prefix.len()),
             has_overlap: chunk.has_overlap,
             is_sub_split: chunk.sub_index.is_some(),
-            n_chars: int(chunk.prefix.chars().count() + end_char - start_char),
+            n_chars: int(chunk.prefix.chars().count() + end_char - start_char + chunk.suffix.chars().count()),
             n_tokens: int(n_tokens),
             n_model_tokens: None,
             truncated: None,
@@ -218,7 +230,7 @@ impl ChunkRow {
             modified_time: document.source.modified_micros,
             content,
             normalized_content: normalizer.as_ref().map(normalize),
-        }
+        })
     }
 }
 

@@ -90,14 +90,6 @@ impl<'d> Ruler<'d> {
         })
     }
 
-    /// Size of a text followed by a range.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::count`].
-    pub fn size_after(&self, prefix: &str, range: Range<usize>) -> Result<usize> {
-        self.size_between(prefix, range, "")
-    }
-
     /// Size of a range between two texts: exactly that of all three as one text. For an estimate, which
     /// knows of the range alone what in it is code, it is the sum of the three.
     ///
