@@ -4,11 +4,23 @@
 //! is that of the `github-slugger` package, whose cases our tests were checked with.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// A heading's name before duplicates are told apart: lower case, a hyphen for each space, and of
 /// the rest only what makes words, in any script, and hyphens.
 #[must_use]
 pub fn slug(heading: &str) -> String {
+    if heading.is_ascii() {
+        let mut name = String::with_capacity(heading.len());
+        for byte in heading.trim().bytes() {
+            match byte {
+                b' ' => name.push('-'),
+                b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => name.push(char::from(byte.to_ascii_lowercase())),
+                _ => {}
+            }
+        }
+        return name;
+    }
     let lower = heading.trim().to_lowercase();
     let name = lower.chars().filter(|&c| c == ' ' || c == '-' || makes_words(c));
     name.map(|c| if c == ' ' { '-' } else { c }).collect()
@@ -24,6 +36,9 @@ fn makes_words(c: char) -> bool {
         && regex_syntax::try_is_word_character(c).unwrap_or_else(|_| c.is_alphanumeric())
 }
 
+/// As many headings as most documents have.
+const HEADINGS: usize = 28;
+
 /// Names the headings of one document, in order.
 #[derive(Default)]
 pub(super) struct Slugger {
@@ -36,11 +51,19 @@ impl Slugger {
     /// some heading has that very name. Counts go on where they stopped, so this stays linear.
     pub(super) fn name(&mut self, heading: &str) -> String {
         let plain = slug(heading);
-        let Some(&tried) = self.given.get(&plain) else {
-            self.given.insert(plain.clone(), 0);
-            return plain;
+        if self.given.is_empty() {
+            self.given.reserve(HEADINGS);
+        }
+        let tried = match self.given.entry(plain) {
+            Entry::Vacant(entry) => {
+                let plain = entry.key().clone();
+                entry.insert(0);
+                return plain;
+            }
+            Entry::Occupied(entry) => entry,
         };
-        let mut number = tried + 1;
+        let plain = tried.key().clone();
+        let mut number = tried.get() + 1;
         let mut name = format!("{plain}-{number}");
         while self.given.contains_key(&name) {
             number += 1;
@@ -56,7 +79,7 @@ impl Slugger {
 /// offset of its tag. Comments hold no elements. Every byte is looked at once.
 pub(super) fn html(text: &str, mut found: impl FnMut(&str, usize)) {
     let mut at = 0;
-    while let Some(open) = text[at..].find('<').map(|open| at + open) {
+    while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[at..]).map(|open| at + open) {
         let rest = &text[open + 1..];
         if let Some(comment) = rest.strip_prefix("!--") {
             at = comment.find("-->").map_or(text.len(), |end| text.len() - comment.len() + end);

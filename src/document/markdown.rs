@@ -5,13 +5,17 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
-use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, MAX_TITLE, Parsed, anchor, is_blank, tag, trim};
+use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, tag, title, trim};
 
 /// How many links and images around a text get it as theirs.
 const MAX_NESTED_TEXT: usize = 8;
+
+/// Fewer bytes than blocks have on average in most documents, and most blocks that room is made for.
+const BLOCK: usize = 64;
+const MAX_RESERVED: usize = 1024;
 
 /// How deep parentheses nest in the destination of a link: as deep as the parser lets them.
 const MAX_PARENTHESES: usize = 32;
@@ -29,19 +33,28 @@ fn options() -> Options {
 
 /// Parses `text[body]`; `kept` is front matter just before it that is to stay as text, `mdx` says
 /// whether code may stand between its paragraphs.
-pub(super) fn parse(text: &str, body: Range<usize>, kept: Option<Range<usize>>, mdx: bool) -> Parsed {
-    let regions = Regions::find(text, body.clone(), mdx);
+pub(super) fn parse(
+    text: &str,
+    body: Range<usize>,
+    kept: Option<Range<usize>>,
+    positions: &Positions,
+    mdx: bool,
+) -> Parsed {
+    let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
     let line = (body.start, body.start);
     let mut state = State { text, body: body.clone(), covered: body.start, line, regions, ..State::default() };
+    state.parsed.blocks.reserve((body.len() / BLOCK).min(MAX_RESERVED));
     state.parsed.markup.comments.extend(state.regions.comments());
     if let Some(range) = kept {
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
     let mut events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
-    while let Some((event, range)) = events.next() {
-        let event = by_definition(event, events.reference_definitions());
-        state.event(event, range.start + body.start..range.end + body.start);
+    while let Some((mut event, range)) = events.next() {
+        if let Event::Start(Tag::Link { .. } | Tag::Image { .. }) = event {
+            by_definition(&mut event, events.reference_definitions());
+        }
+        state.event(&mut event, range.start + body.start..range.end + body.start);
     }
     state.end_run();
     state.cover(body.end);
@@ -67,6 +80,8 @@ struct State<'t> {
     html_block: bool,
     /// Inside code and HTML, where `#` starts no tag.
     verbatim: bool,
+    /// The range up to the next `#` that was found.
+    hash: Range<usize>,
     /// Source of the text events that follow each other without a gap.
     run: Range<usize>,
     heading: Option<OpenHeading>,
@@ -92,23 +107,23 @@ enum Paragraph {
 }
 
 impl State<'_> {
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+    fn event(&mut self, event: &mut Event<'_>, range: Range<usize>) {
         if !(matches!(event, Event::Text(_)) && range.start == self.run.end) {
             self.end_run();
             self.run = range.start..range.start;
         }
         match event {
             Event::Start(tag) => self.start(tag, range),
-            Event::End(end) => self.end(end),
+            Event::End(end) => self.end(*end),
             Event::Text(text) => {
-                self.inline(&text, Paragraph::Other);
+                self.inline(text, Paragraph::Other);
                 if !self.verbatim {
                     self.run.end = range.end;
                 }
             }
-            Event::Code(text) => self.inline(&text, Paragraph::Other),
+            Event::Code(text) => self.inline(text, Paragraph::Other),
             Event::InlineMath(_) => self.inline(&self.text[range], Paragraph::Other),
-            Event::DisplayMath(text) => self.inline(&text, Paragraph::Math),
+            Event::DisplayMath(text) => self.inline(text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(heading) = &mut self.heading {
                     // White space in the title, and nothing in the anchor, as on GitHub.
@@ -130,13 +145,13 @@ impl State<'_> {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
+    fn start(&mut self, tag: &mut Tag<'_>, range: Range<usize>) {
         match tag {
             Tag::Heading { level, id, .. } => {
                 let start = self.line_start(range.start);
-                let id = id.map(pulldown_cmark::CowStr::into_string).filter(|id| !id.is_empty());
+                let id = id.take().map(CowStr::into_string).filter(|id| !id.is_empty());
                 self.heading = Some(OpenHeading { text: String::new(), id, start });
-                self.open(BlockKind::Heading(level as u8), range);
+                self.open(BlockKind::Heading(*level as u8), range);
             }
             Tag::Paragraph => {
                 self.paragraph = Paragraph::Empty;
@@ -161,11 +176,11 @@ impl State<'_> {
             Tag::FootnoteDefinition(label) => {
                 self.open(BlockKind::Footnote, range);
                 if let [block] = self.open[..] {
-                    self.parsed.footnotes.push(Footnote { label: label.into_string(), block });
+                    self.parsed.footnotes.push(Footnote { label: label.to_string(), block });
                 }
             }
-            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, link_type, &dest_url, range),
-            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, link_type, &dest_url, range),
+            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range),
+            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range),
             _ => {}
         }
     }
@@ -176,8 +191,7 @@ impl State<'_> {
                 if let Some(OpenHeading { text, id, start }) = self.heading.take() {
                     let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
                     if self.open.len() == 1 && !self.regions.contained(start) {
-                        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                        let title = words.chars().take(MAX_TITLE).collect();
+                        let title = title(text);
                         self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
                     } else {
                         self.parsed.anchors.push((anchor, start));
@@ -201,17 +215,16 @@ impl State<'_> {
                 self.close();
             }
             TagEnd::Link | TagEnd::Image => {
-                let closed = self.links.pop().map(|mut link| {
-                    link.text = link.text.trim().to_owned();
-                    link
-                });
-                self.parsed.links.extend(closed);
+                if let Some(mut link) = self.links.pop() {
+                    trim_in_place(&mut link.text);
+                    self.parsed.links.push(link);
+                }
             }
             _ => {}
         }
     }
 
-    fn link(&mut self, kind: LinkKind, written: LinkType, target: &str, range: Range<usize>) {
+    fn link(&mut self, kind: LinkKind, written: LinkType, target: CowStr<'_>, range: Range<usize>) {
         let brackets = matches!(written, LinkType::WikiLink { .. });
         let text = String::new();
         if brackets && let Some((target, len)) = destination(&self.text[range.end..self.body.end]) {
@@ -220,8 +233,8 @@ impl State<'_> {
             return;
         }
         let kind = if brackets && kind == LinkKind::Link { LinkKind::Wikilink } else { kind };
-        let scheme = if written == LinkType::Email { "mailto:" } else { "" };
-        self.links.push(Link { kind, named: brackets, target: format!("{scheme}{target}"), text, range });
+        let target = if written == LinkType::Email { format!("mailto:{target}") } else { target.into_string() };
+        self.links.push(Link { kind, named: brackets, target, text, range });
     }
 
     fn inline(&mut self, text: &str, content: Paragraph) {
@@ -229,8 +242,7 @@ impl State<'_> {
             heading.text.push_str(text);
         }
         self.link_text(text);
-        let blank = is_blank(text);
-        if self.paragraph != Paragraph::Other && !blank {
+        if self.paragraph != Paragraph::Other && !is_blank(text) {
             self.paragraph = content;
         }
     }
@@ -292,9 +304,17 @@ impl State<'_> {
     /// Looks for tags in the text since the run began. The source is searched, not the parsed text:
     /// an escaped `\#` is told by the backslash before it, an entity is not a `#`.
     fn end_run(&mut self) {
-        let before = self.text[..self.run.start].chars().next_back();
-        tag::scan(&self.text[self.run.clone()], before, |tag| self.parsed.tags.push(tag.to_owned()));
-        self.run.start = self.run.end;
+        let Range { start, end } = self.run;
+        self.run.start = end;
+        if self.hash.end < start {
+            let bytes = &self.text.as_bytes()[start..self.body.end];
+            self.hash = start..memchr::memchr(b'#', bytes).map_or(self.body.end, |at| start + at);
+        }
+        let clean = self.hash.start <= start && end <= self.hash.end;
+        if start < end && !clean {
+            let before = self.text[..start].chars().next_back();
+            tag::scan(&self.text[start..end], before, |tag| self.parsed.tags.push(tag.to_owned()));
+        }
     }
 
     /// Start of the line that holds the byte at `at`. Where blocks are opened one after another in
@@ -309,15 +329,20 @@ impl State<'_> {
     }
 }
 
+/// White space at both ends is taken off.
+fn trim_in_place(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    text.drain(..text.len() - text.trim_start().len());
+}
+
 /// `[[1]]` is a reference in brackets, and no wikilink, where `[1]` is defined.
-fn by_definition<'e>(mut event: Event<'e>, definitions: &RefDefs<'e>) -> Event<'e> {
-    if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) = &mut event
+fn by_definition<'e>(event: &mut Event<'e>, definitions: &RefDefs<'e>) {
+    if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) = event
         && matches!(link_type, LinkType::WikiLink { has_pothole: false })
         && let Some(definition) = definitions.get(dest_url)
     {
         (*link_type, *dest_url) = (LinkType::Shortcut, definition.dest.clone());
     }
-    event
 }
 
 /// The destination in parentheses that a text starts with, and its length with them. To GitHub and

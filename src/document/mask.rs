@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::is_blank;
+use super::{Positions, is_blank};
 
 /// Liquid blocks, and shortcodes, whose content is not markdown.
 const LITERAL: [&str; 20] = [
@@ -71,10 +71,9 @@ pub(super) struct Regions {
 
 impl Regions {
     /// Finds the regions of `text[body]`. `mdx` says whether code may stand between paragraphs.
-    pub(super) fn find(text: &str, body: Range<usize>, mdx: bool) -> Self {
-        let bytes = &text.as_bytes()[body.clone()];
-        let holds = |needle: &str| memmem::find(bytes, needle.as_bytes()).is_some();
-        if !(holds("{%") || holds("{{") || holds("$$") || holds(":::") || mdx && (holds("import") || holds("export"))) {
+    pub(super) fn find(text: &str, body: Range<usize>, positions: &Positions, mdx: bool) -> Self {
+        let opens = |at: usize| may_open(&text.as_bytes()[at..body.end], mdx);
+        if !(opens(body.start) || positions.line_ends(body.clone()).any(opens)) {
             return Self::default();
         }
         let mut scan = Scan { text, end: body.end, mdx, ..Scan::default() };
@@ -338,6 +337,20 @@ impl<'t> Scan<'t> {
                 self.containers.push((colons, start));
             }
         }
+    }
+}
+
+/// Whether a line may begin with the opening of a region.
+#[inline]
+fn may_open(line: &[u8], mdx: bool) -> bool {
+    if !matches!(line, [b' ' | b'{' | b'$' | b':' | b'i' | b'e', ..]) {
+        return false;
+    }
+    let indent = line.iter().take(3).take_while(|byte| **byte == b' ').count();
+    match line[indent..] {
+        [b'{', b'%' | b'{', ..] | [b'$', b'$', ..] | [b':', b':', b':', ..] => true,
+        [b'i' | b'e', ..] => mdx,
+        _ => false,
     }
 }
 

@@ -17,6 +17,7 @@ mod structured;
 mod tag;
 mod text;
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -324,9 +325,10 @@ impl Document {
                 kept = Some(body.start..block.end);
             }
         }
+        let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept, is_mdx(&source.path)),
+            Format::Markdown => markdown::parse(&text, scan, kept, &positions, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
             Format::Yaml => structured::yaml(&text, scan),
             Format::Json => structured::json(&text, scan),
@@ -353,7 +355,7 @@ impl Document {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
         }
-        let (signals, many) = security::scan(&text, &source.path, &parsed);
+        let (signals, many) = security::scan(&text, &source.path, positions.is_ascii(), &parsed);
         if many {
             flags.push(MANY_SIGNALS);
         }
@@ -361,7 +363,7 @@ impl Document {
             content_hash: content.hash,
             bytes: content.bytes,
             format,
-            positions: Positions::new(&text),
+            positions,
             body,
             top_level: top_level(&parsed.blocks),
             blocks: parsed.blocks,
@@ -491,7 +493,23 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + start..range.start + kept.len()
 }
 
+/// A heading's text on one line, and not too long.
+fn title(mut text: String) -> String {
+    let mut before = b' ';
+    let tidy = text.bytes().all(|byte| {
+        let spaced = std::mem::replace(&mut before, byte) == b' ';
+        byte.is_ascii_graphic() || byte == b' ' && !spaced
+    });
+    if !tidy || before == b' ' {
+        text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    if let Some((end, _)) = text.char_indices().nth(MAX_TITLE).filter(|_| text.len() > MAX_TITLE) {
+        text.truncate(end);
+    }
+    text
+}
+
 fn unique(items: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     items.into_iter().filter(|item| !item.is_empty() && seen.insert(item.clone())).collect()
 }

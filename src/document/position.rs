@@ -5,6 +5,12 @@ use std::ops::Range;
 /// Bytes between two stored character counts.
 const STRIDE: usize = 1024;
 
+/// Bytes that are looked at together.
+const WORD: usize = 64;
+
+/// Fewer bytes than lines have on average in most documents.
+const LINE: usize = 24;
+
 /// Where the lines and characters of one text are.
 ///
 /// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone ends
@@ -25,22 +31,48 @@ impl Positions {
     /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let line_feeds = memchr::memchr_iter(b'\n', bytes).map(offset).collect();
-        let mut chars_before = Vec::new();
-        let mut continuation_bits = Vec::new();
-        if !text.is_ascii() {
-            let mut chars = 0;
-            for stride in bytes.chunks(STRIDE) {
-                chars_before.push(offset(chars));
-                chars += stride.iter().filter(|&&b| starts_char(b)).count();
+        let mut positions = Self {
+            line_feeds: Vec::with_capacity(text.len() / LINE),
+            chars_before: Vec::new(),
+            continuation_bits: Vec::new(),
+            len: text.len(),
+        };
+        let (words, rest) = text.as_bytes().as_chunks::<WORD>();
+        let mut last = [0; WORD];
+        last[..rest.len()].copy_from_slice(rest);
+        for (word, start) in words.iter().chain([&last]).zip((0..).step_by(WORD)) {
+            let mut feeds = bits(word, |eight| zeros(eight ^ u64::from_ne_bytes([b'\n'; 8])));
+            while feeds != 0 {
+                positions.line_feeds.push(start + feeds.trailing_zeros());
+                feeds &= feeds - 1;
             }
-            continuation_bits = bytes
-                .chunks(64)
-                .map(|word| word.iter().enumerate().fold(0, |bits, (i, &b)| bits | u64::from(!starts_char(b)) << i))
-                .collect();
         }
-        Self { line_feeds, chars_before, continuation_bits, len: text.len() }
+        if !text.is_ascii() {
+            positions.count_chars(text.as_bytes());
+        }
+        positions
+    }
+
+    /// Notes where the characters of a text are that is not ASCII.
+    fn count_chars(&mut self, bytes: &[u8]) {
+        let mut chars = 0;
+        for stride in bytes.chunks(STRIDE) {
+            self.chars_before.push(offset(chars));
+            chars += stride.len();
+            for bytes in stride.chunks(WORD) {
+                let mut word = [0; WORD];
+                word[..bytes.len()].copy_from_slice(bytes);
+                // Their bytes begin with `10`.
+                let continuations = bits(&word, |eight| eight & !(eight << 1));
+                chars -= continuations.count_ones() as usize;
+                self.continuation_bits.push(continuations);
+            }
+        }
+    }
+
+    /// Whether the text is ASCII.
+    pub(super) fn is_ascii(&self) -> bool {
+        self.continuation_bits.is_empty()
     }
 
     /// Number of characters before a byte offset that is a character boundary.
@@ -115,8 +147,22 @@ impl Positions {
     }
 }
 
-fn starts_char(byte: u8) -> bool {
-    byte & 0b1100_0000 != 0b1000_0000
+/// One bit for each of 64 bytes: the highest of each byte that `mark` makes of eight of them.
+#[inline]
+fn bits(word: &[u8; WORD], mark: impl Fn(u64) -> u64) -> u64 {
+    let eights = word.as_chunks::<8>().0.iter().enumerate();
+    eights.fold(0, |bits, (number, eight)| {
+        let marks = (mark(u64::from_le_bytes(*eight)) >> 7) & u64::from_ne_bytes([1; 8]);
+        // The product's highest byte has the lowest bit of each byte, side by side.
+        bits | (marks.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number)
+    })
+}
+
+/// Sets the highest bit of each byte that is zero, and of no other.
+#[inline]
+fn zeros(eight: u64) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
+    !(((eight & LOW) + LOW) | eight)
 }
 
 /// Documents are at most [`crate::corpus::MAX_BYTES`] long.

@@ -8,7 +8,7 @@
 pub(super) fn scan(text: &str, before: Option<char>, mut found: impl FnMut(&str)) {
     let mut previous = before;
     let mut rest = text;
-    while let Some(at) = rest.find('#') {
+    while let Some(at) = memchr::memchr(b'#', rest.as_bytes()) {
         previous = rest[..at].chars().next_back().or(previous);
         let after = &rest[at + 1..];
         let len = after.find(|c: char| !(c.is_alphanumeric() || "_-/".contains(c))).unwrap_or(after.len());

@@ -6,6 +6,7 @@
 //! runs it. Hidden characters and instructions to a model count everywhere, because a model reads
 //! code as well.
 
+mod clues;
 mod html;
 mod invisible;
 mod phrases;
@@ -218,10 +219,12 @@ impl Found {
 }
 
 /// The signals of a text in order of their starts, and whether there were more than are recorded.
-pub(super) fn scan(text: &str, path: &str, parsed: &Parsed) -> (Vec<Signal>, bool) {
+pub(super) fn scan(text: &str, path: &str, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
     let mut found = Found::default();
-    invisible::scan(text, &mut found);
-    phrases::scan(text, &mut found);
+    if !ascii {
+        invisible::scan(text, &mut found);
+    }
+    phrases::scan(text, ascii, &mut found);
     for link in &parsed.links {
         target::link(text, path, link, &mut found);
     }

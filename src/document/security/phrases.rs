@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Found, SignalKind};
+use super::{Found, SignalKind, clues};
+
+/// Bytes that are looked at together for any that are not ASCII.
+const CHUNK: usize = 64;
 
 /// The phrases. `~` stands for what may separate two words.
 const PHRASES: &[&str] = &[
@@ -62,8 +65,23 @@ const MARKERS: &[&str] = &[
 /// White space and what markup puts between words, also the first byte of each of [`UNSEEN`].
 const GAP: &str = r#"(?u:[ \t\r\n*_`"'>|#~&<\[\]\u{a0}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}\u{2018}-\u{201d}-]+)"#;
 
-/// Characters that Unicode says to ignore where they cannot be shown.
-const IGNORED: &str = r"\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{e0000}-\u{e0fff}";
+/// Characters that Unicode says to ignore where they cannot be shown, in order.
+const IGNORED: [(char, char); 14] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{202a}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
 
 /// What a reader does not see inside and between words: ignored characters, here `~`, spaces as
 /// character references, short tags and comments, and where a link in brackets leads.
@@ -78,12 +96,16 @@ const UNSEEN: &str = concat!(
 static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let phrases = PHRASES.join("|").replace('~', GAP);
     let phrases = Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()?;
-    let unseen = Regex::new(&format!("(?i){}", UNSEEN.replace('~', IGNORED))).ok()?;
+    let ignored: String = IGNORED.iter().map(|(first, last)| format!("{first}-{last}")).collect();
+    let unseen = Regex::new(&format!("(?i){}", UNSEEN.replace('~', &ignored))).ok()?;
     Some((phrases, unseen))
 });
 
 /// Adds the signals of a text.
-pub(super) fn scan(text: &str, found: &mut Found) {
+pub(super) fn scan(text: &str, ascii: bool, found: &mut Found) {
+    if !(!ascii && has_ignored(text) || clues::any(text)) {
+        return;
+    }
     let Some((phrases, unseen)) = PATTERN.as_ref() else { return };
     let visible = Visible::new(text, unseen, phrases);
     for range in phrases.find_iter(&visible.text) {
@@ -91,6 +113,20 @@ pub(super) fn scan(text: &str, found: &mut Found) {
         let kind = if marker { SignalKind::ChatMarkup } else { SignalKind::PromptInjection };
         found.add(kind, visible.original(range.range()));
     }
+}
+
+/// Whether a text holds a character that may stand unseen inside a word.
+fn has_ignored(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_ignored = |c: char| {
+        let before = IGNORED.partition_point(|(first, _)| *first <= c);
+        before > 0 && c <= IGNORED[before - 1].1
+    };
+    let mut chunks = text.as_bytes().chunks(CHUNK).enumerate().filter(|(_, chunk)| !chunk.is_ascii());
+    chunks.any(|(chunk, bytes)| {
+        let starts = (chunk * CHUNK..).take(bytes.len()).filter(|at| text.as_bytes()[*at] >= 0xc0);
+        starts.filter_map(|at| text[at..].chars().next()).any(is_ignored)
+    })
 }
 
 /// A text without what is not seen of it.

@@ -10,7 +10,7 @@ mod yaml;
 
 use std::ops::Range;
 
-use super::{Block, BlockKind, Heading, MAX_TITLE, Parsed, text};
+use super::{Block, BlockKind, Heading, Parsed, text};
 
 /// Flag of a YAML file that breaks the syntax or its limits. It is read as plain text.
 pub const MALFORMED_YAML: &str = "malformed_yaml";
@@ -106,8 +106,7 @@ impl<'t> Tree<'t> {
     /// Names the open entry, if it is at the top level.
     fn name(&mut self, title: &str) {
         if let [Some(block)] = self.open[..] {
-            let words = title.split_whitespace().collect::<Vec<_>>().join(" ");
-            let title = words.chars().take(MAX_TITLE).collect();
+            let title = super::title(title.to_owned());
             self.headings.push(Heading {
                 level: 1,
                 title,

@@ -4,6 +4,8 @@
 //! It is found here rather than by the markdown parser, because that parser also takes metadata
 //! blocks in mid-document.
 
+mod plain;
+
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -82,7 +84,7 @@ pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
     } else if block.toml {
         toml_map(inner)?
     } else {
-        yaml_map(inner)?
+        plain::map(inner).or_else(|| yaml_map(inner))?
     };
     let title = take(&mut map, "title");
     let mut names = |keys: [&str; 2]| -> Vec<String> {

@@ -1,0 +1,309 @@
+//! Words without which a text holds none of the phrases. Finding that there are none of them takes a
+//! fraction of the time that looking for the phrases does, and most documents have none.
+//!
+//! What this passes over must never be a phrase, so it only ever errs the other way: it takes part of a
+//! word for all of it, any character that is not ASCII for a gap, and what may be markup for a clue.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
+
+/// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those behind `*`,
+/// of at least three letters, are looked for; then their neighbours are read, those on the left by their
+/// ends and those on the right by their beginnings.
+const CLUES: &[&str] = &[
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned *instruct|prompt|guideline|guardrail|direction",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned system|user|given|safety|and|or|chat|set|of *instruct|prompt|guideline|guardrail|direction",
+    "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned system|user|given|safety|and|or|chat|set|of system|user|given|safety|and|or|chat|set|of *instruct|prompt|guideline|guardrail|direction",
+    "t|stop|follow|following|any|all|the|of|your follow|following|any|all|the|of|your original *instruct|prompt|guideline",
+    "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all your *instruct|prompt|guideline",
+    "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all of your *instruct|prompt|guideline",
+    "your|full|entire|complete|initial|original|exact|hidden|secret|internal|own|system full|entire|complete|initial|original|exact|hidden|secret|internal|own *instruct|prompt|guideline",
+    "the|full|entire|complete|initial|original|exact|hidden|secret|internal|own hidden|secret *instruct",
+    "*ignor|disregard|forget|bypass|disable|override all|any|every|anything|of|your of|the|your|my|these|other|previous|prior|above|preceding|earlier|initial|original|system|safety|content|ethical|moral|instruction|prompt|guideline|guardrail|programming|before|you|i",
+    "*ignor|oublie|olvida|olvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|instru|indicaciones",
+    "this|these|your|above *instruct|prompt|directive to",
+    "your new *instruct|directive|objective",
+    "system *instruct|prompt|message",
+    "you are *now",
+    "anything|from *now",
+    "*pretend that|you",
+    "you *have|had no restriction|rule|guideline|limit|filter",
+    "*above this|verbatim|starting|word",
+    "*conversation history|log|transcript|so|far|a|base64|to|in",
+    "*chat|message history|log",
+    "tell|inform|let the|your|this *user|human know|about|of|that",
+    "*ignorier",
+    "*esqueç",
+    "*忽略|无视|無視|忘记|忘れ",
+    "*inst]|sys>>|of_turn>",
+];
+
+/// What most markers of chat models begin with. Too short to be looked for like words.
+const MARKER: &[u8] = b"<|";
+
+/// More than the longest markup that counts as not seen, and than the longest character reference.
+const MAX_UNSEEN: usize = 1024;
+const MAX_REFERENCE: usize = 32;
+const MAX_NAME: usize = 64;
+
+/// How often markup around a word is read both as unseen and as text.
+const MAX_MARKUPS: usize = 12;
+
+/// The words of which one must stand at a place.
+type Words = Vec<&'static [u8]>;
+
+/// What must stand beside a word.
+struct Neighbours {
+    /// The nearest first.
+    before: Vec<Words>,
+    after: Vec<Words>,
+}
+
+struct Clues {
+    /// The words that are looked for. One of its neighbours makes a word a clue.
+    words: Vec<(&'static [u8], Vec<Neighbours>)>,
+    /// For every pair of bytes, in its lower half one bit for each set of beginnings that it may start, in
+    /// its upper half one for each that it may go on with.
+    pairs: Box<[u32; PAIRS]>,
+    sets: [Vec<Beginning>; SETS],
+}
+
+/// A text is read in pairs of bytes, so a word begins in one of two ways.
+struct Beginning {
+    /// The word, by its place in the list.
+    word: usize,
+    /// The pairs that show it, of letters in any case; `None` stands for any byte.
+    pairs: [[Option<u8>; 2]; 2],
+    /// How many bytes before the second pair the word begins.
+    back: usize,
+}
+
+const PAIRS: usize = 1 << 16;
+const SETS: usize = 16;
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 16;
+
+/// Compiles to `None` only if a clue above is wrong, which a test would show.
+static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
+    let mut words: BTreeMap<&[u8], Vec<Neighbours>> = BTreeMap::new();
+    for clue in CLUES {
+        let (before, rest) = clue.split_once('*')?;
+        let split = |set: &'static str| -> Words { set.split('|').map(str::as_bytes).collect() };
+        let mut sets = rest.split(' ').map(split);
+        for word in sets.next()? {
+            let before = before.split_whitespace().rev().map(split).collect();
+            words.entry(word).or_default().push(Neighbours { before, after: sets.clone().collect() });
+        }
+    }
+    let words: Vec<_> = words.into_iter().collect();
+    let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, (word, _))| beginnings(at, word)).collect();
+    let is_vague = |beginning: &Beginning| beginning.pairs.as_flattened().contains(&None);
+    let (vague, exact): (Vec<_>, Vec<_>) = beginnings?.into_iter().flatten().partition(is_vague);
+    let mut clues = Clues { words, pairs: vec![0; PAIRS].into_boxed_slice().try_into().ok()?, sets: Default::default() };
+    // Those that many pairs may be have sets of their own.
+    let (first, rest) = clues.sets.split_at_mut_checked(vague.len())?;
+    vague.into_iter().zip(first).for_each(|(beginning, set)| set.push(beginning));
+    let count = rest.len();
+    exact.into_iter().enumerate().for_each(|(number, beginning)| rest[number % count].push(beginning));
+    for (number, beginning) in clues.sets.iter().enumerate().flat_map(|(number, set)| set.iter().map(move |one| (number, one))) {
+        let [start, rest] = beginning.pairs;
+        mark(&mut clues.pairs, start, 1 << number);
+        mark(&mut clues.pairs, rest, 1 << (SETS + number));
+    }
+    Some(clues)
+});
+
+/// The two ways in which a word of at least three letters begins.
+fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
+    let &[first, second, third, ..] = word else { return None };
+    let even = [[Some(first), Some(second)], [Some(third), word.get(3).copied()]];
+    let (odd, back) = match *word {
+        [_, _, _, fourth, fifth, ..] => ([[Some(second), Some(third)], [Some(fourth), Some(fifth)]], 3),
+        _ => ([[None, Some(first)], [Some(second), Some(third)]], 1),
+    };
+    Some([Beginning { word: at, pairs: even, back: 2 }, Beginning { word: at, pairs: odd, back }])
+}
+
+/// Marks the pairs of these letters.
+fn mark(pairs: &mut [u32; PAIRS], letters: [Option<u8>; 2], mark: u32) {
+    let [first, second] = letters.map(|letter| {
+        let is = move |byte: &u8| letter.is_none_or(|letter| letter.eq_ignore_ascii_case(byte));
+        (0..=u8::MAX).filter(is)
+    });
+    for (first, second) in first.flat_map(|first| second.clone().map(move |second| (first, second))) {
+        pairs[pair_index([first, second])] |= mark;
+    }
+}
+
+#[inline]
+fn pair_index(pair: [u8; 2]) -> usize {
+    usize::from(u16::from_le_bytes(pair))
+}
+
+/// Whether a text without ignored characters may hold a phrase; `false` is certain.
+pub(super) fn any(text: &str) -> bool {
+    let text = text.as_bytes();
+    COMPILED.as_ref().is_none_or(|clues| memmem::find(text, MARKER).is_some() || clues.any(text))
+}
+
+impl Clues {
+    fn any(&self, text: &[u8]) -> bool {
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
+        let mut begun = 0;
+        for (number, block) in blocks.iter().enumerate() {
+            let (pairs, before) = (block.as_chunks::<2>().0, begun);
+            let mut found = 0;
+            for pair in pairs {
+                let marks = self.pairs[pair_index(*pair)];
+                found |= begun & (marks >> SETS);
+                begun = marks;
+            }
+            if found != 0 && self.any_in(text, number * BLOCK, pairs, before) {
+                return true;
+            }
+        }
+        let mut last = [0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        self.any_in(text, blocks.len() * BLOCK, last.as_chunks::<2>().0, begun)
+    }
+
+    /// Whether one of the pairs at `at` goes on with a clue; `begun` are the marks of the pair before.
+    #[cold]
+    fn any_in(&self, text: &[u8], at: usize, pairs: &[[u8; 2]], mut begun: u32) -> bool {
+        pairs.iter().zip((at..).step_by(2)).any(|(pair, at)| {
+            let marks = self.pairs[pair_index(*pair)];
+            let mut found = std::mem::replace(&mut begun, marks) & (marks >> SETS);
+            while found != 0 {
+                let set = &self.sets[found.trailing_zeros() as usize];
+                if set.iter().any(|beginning| self.is_clue(text, at, beginning)) {
+                    return true;
+                }
+                found &= found - 1;
+            }
+            false
+        })
+    }
+
+    /// Whether a clue has this beginning, whose second pair is at `at`.
+    fn is_clue(&self, text: &[u8], at: usize, beginning: &Beginning) -> bool {
+        let (word, neighbours) = &self.words[beginning.word];
+        let Some((before, rest)) = at.checked_sub(beginning.back).and_then(|at| text.split_at_checked(at)) else {
+            return false;
+        };
+        strip_start(rest, word).is_some_and(|after| neighbours.iter().any(|near| near.stand(before, after)))
+    }
+}
+
+impl Neighbours {
+    /// Whether they stand around a word, or may.
+    fn stand(&self, before: &[u8], after: &[u8]) -> bool {
+        let mut markups = MAX_MARKUPS;
+        stands_before(before, &self.before, &mut markups) && stands_after(after, &self.after, &mut markups)
+    }
+}
+
+/// A text without the word at its end, in any case.
+fn strip_end<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let (rest, end) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
+    end.eq_ignore_ascii_case(word).then_some(rest)
+}
+
+/// A text without the word at its start, in any case.
+fn strip_start<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let (start, rest) = text.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then_some(rest)
+}
+
+/// Whether words of each set stand at the end of a text, the first set's last, each behind a gap. Markup
+/// in a gap may be unseen or not; when `markups` is spent, it is taken that they do.
+fn stands_before(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let Some((words, sets_before)) = sets.split_first() else { return true };
+    let mut rest = text;
+    while let Some((byte, before)) = rest.split_last() {
+        if let Some(start) = markup_before(before, *byte)
+            && (spent(markups) || stands_before(&text[..=start], sets, markups))
+        {
+            return true;
+        }
+        if !is_gap(*byte) {
+            break;
+        }
+        rest = before;
+    }
+    let mut ends = |word: &&[u8]| strip_end(rest, word).is_some_and(|text| stands_before(text, sets_before, markups));
+    rest.len() < text.len() && words.iter().any(&mut ends)
+}
+
+/// Whether words of each set follow the word whose beginning stands before a text.
+fn stands_after(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let text = &text[text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()..];
+    sets.is_empty() || text.first().is_some_and(|byte| is_gap(*byte)) && stands_in_gap(text, sets, markups)
+}
+
+/// Whether words of each set follow, the first behind the rest of a gap.
+fn stands_in_gap(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
+    let Some((words, sets_after)) = sets.split_first() else { return true };
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first().filter(|(byte, _)| is_gap(**byte)) {
+        if let Some(len) = markup_after(after, *byte)
+            && (spent(markups) || stands_in_gap(&after[len..], sets, markups))
+        {
+            return true;
+        }
+        rest = after;
+    }
+    let mut starts = |word: &&[u8]| strip_start(rest, word).is_some_and(|text| stands_after(text, sets_after, markups));
+    words.iter().any(&mut starts)
+}
+
+/// Whether no more markup is read.
+fn spent(markups: &mut usize) -> bool {
+    let left = markups.checked_sub(1);
+    *markups = left.unwrap_or_default();
+    left.is_none()
+}
+
+/// What may stand between words, beside what is not ASCII.
+fn is_gap(byte: u8) -> bool {
+    !byte.is_ascii() || matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
+        || matches!(byte, b'#' | b'~' | b'&' | b'<' | b'[' | b']' | b'-')
+}
+
+/// Length of what follows the first byte of markup that may be unseen.
+fn markup_after(text: &[u8], first: u8) -> Option<usize> {
+    let text = &text[..text.len().min(MAX_UNSEEN)];
+    let len = match (first, text.first()?) {
+        (b'&', _) => memchr(b';', &text[..text.len().min(MAX_REFERENCE)]),
+        (b'<', _) => memchr2(b'<', b'>', text).filter(|at| text[*at] == b'>' && begins_tag(text)),
+        (b']', b'(') => memchr3(b')', b' ', b'\n', text).filter(|at| text[*at] == b')'),
+        (b']', b'[') => memchr2(b']', b'\n', text).filter(|at| text[*at] == b']'),
+        _ => None,
+    };
+    len.map(|at| at + 1)
+}
+
+/// Where markup begins that may be unseen and ends with the byte after a text.
+fn markup_before(text: &[u8], last: u8) -> Option<usize> {
+    let from = text.len().saturating_sub(if last == b';' { MAX_REFERENCE } else { MAX_UNSEEN });
+    let near = &text[from..];
+    let behind_bracket = |open: Option<usize>| open?.checked_sub(1).filter(|at| near[*at] == b']');
+    let start = match last {
+        b';' => memrchr(b'&', near),
+        b'>' => memrchr2(b'<', b'>', near).filter(|at| near[*at] == b'<' && begins_tag(&near[at + 1..])),
+        b')' => behind_bracket(memrchr3(b'(', b' ', b'\n', near).filter(|at| near[*at] == b'(')),
+        b']' => behind_bracket(memrchr2(b'[', b'\n', near).filter(|at| near[*at] == b'[')),
+        _ => None,
+    };
+    start.map(|at| from + at)
+}
+
+/// Whether a tag or comment may begin with what follows a `<`.
+fn begins_tag(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"/").unwrap_or(text);
+    let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'!');
+    let len = text.iter().take(MAX_NAME).take_while(name).count();
+    text.get(len).is_none_or(|next| *next <= b' ' || matches!(next, b'/' | b'>') || !next.is_ascii())
+}
