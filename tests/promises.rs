@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use chunkmill::chunk::{Chunk, Normalizer, Settings, Spec, Strategy, Switch, chunk};
 use chunkmill::document::{BlockKind, Document, is_blank};
-use chunkmill::tokens::{Sizer, TokenCounter, Unit};
+use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit};
 
 /// The sizer of a spec; `model` counts words between white space.
 pub fn sizer(spec: &Spec) -> Sizer<'static> {
@@ -29,8 +29,8 @@ impl TokenCounter for Words {
         Ok(text.split_whitespace().map(at).collect())
     }
 
-    fn breaks_between_words(&self) -> bool {
-        false
+    fn breaks(&self) -> Breaks {
+        Breaks::Unknown
     }
 }
 

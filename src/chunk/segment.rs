@@ -134,13 +134,13 @@ impl<'a> Segments<'a> {
     }
 
     /// Whether the text from one segment to another fits a chunk, with what that repeats.
-    fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
+    pub(super) fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
         let Packer { document, spec, .. } = self.packer;
-        let sum = last.sums[1] - first.sums[0] + last.opening.1 + last.closing.1;
+        let sum = last.sums[1] - first.sums[0] + first.opening.1 + last.closing.1;
         if self.adds_up && sum.abs_diff(spec.max()) > JOIN_SLACK {
             return Ok(sum <= spec.max());
         }
-        let [opening, closing] = [&last.opening, &last.closing].map(|(range, _)| &document.text[range.clone()]);
+        let [opening, closing] = [&first.opening, &last.closing].map(|(range, _)| &document.text[range.clone()]);
         self.packer.within(spec.max(), opening, first.range.start..last.range.end, closing)
     }
 

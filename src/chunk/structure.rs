@@ -70,13 +70,10 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
 /// The chunks of some segments, each a run of them. Where sizes did not quite add up, a chunk that is
 /// over the maximum after all is cut once more.
 fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
-    let text = &packer.document.text;
     let mut chunks = Vec::new();
     for chunk in cheapest(packer, segments, run, limit)? {
         let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
-        let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);
-        let fits = || packer.within(packer.spec.max(), opening, first.range.start..last.range.end, closing);
-        if chunk.len() == 1 || fits()? {
+        if chunk.len() == 1 || segments.fits(first, last)? {
             chunks.push(chunk);
         } else {
             let size = segments.size(chunk.start, chunk.end - 1)? + first.opening.1 + last.closing.1;
@@ -144,7 +141,7 @@ fn piece(
     let range = first.range.start..last.range.end;
     let mut piece = Piece::plain(range.clone(), first.boundary);
     let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);
-    if packer.within(packer.spec.max(), opening, range.clone(), closing)? {
+    if first.oversized.is_none() {
         (piece.prefix, piece.suffix) = (opening.to_owned(), closing.to_owned());
         if let Some(before) = before.filter(|_| opening.is_empty() && packer.spec.overlap() > 0) {
             let start = packer.sentences_before(before.clone())?;

@@ -15,7 +15,9 @@ pub fn slug(heading: &str) -> String {
         for byte in heading.trim().bytes() {
             match byte {
                 b' ' => name.push('-'),
-                b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => name.push(char::from(byte.to_ascii_lowercase())),
+                b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    name.push(char::from(byte.to_ascii_lowercase()))
+                }
                 _ => {}
             }
         }

@@ -8,7 +8,9 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
-use super::{Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, tag, title, trim};
+use super::{
+    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, tag, title, trim,
+};
 
 /// How many links and images around a text get it as theirs.
 const MAX_NESTED_TEXT: usize = 8;
@@ -179,8 +181,12 @@ impl State<'_> {
                     self.parsed.footnotes.push(Footnote { label: label.to_string(), block });
                 }
             }
-            Tag::Link { link_type, dest_url, .. } => self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range),
-            Tag::Image { link_type, dest_url, .. } => self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range),
+            Tag::Link { link_type, dest_url, .. } => {
+                self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
+            }
+            Tag::Image { link_type, dest_url, .. } => {
+                self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
+            }
             _ => {}
         }
     }

@@ -26,7 +26,7 @@
 use std::sync::OnceLock;
 use std::thread;
 
-use super::TokenCounter;
+use super::{Breaks, TokenCounter};
 use crate::error::Result;
 
 /// The `cl100k_base` encoding, loaded once for the process.
@@ -61,7 +61,8 @@ impl Cl100k {
 
 impl TokenCounter for Cl100k {
     fn count(&self, text: &str) -> Result<usize> {
-        Ok(self.0.count(text.as_bytes()))
+        // What is left of a range is often one mark at its end.
+        Ok(if text.len() == 1 { 1 } else { self.0.count(text.as_bytes()) })
     }
 
     fn ends(&self, text: &str) -> Result<Vec<u32>> {
@@ -75,7 +76,7 @@ impl TokenCounter for Cl100k {
         Ok(ends)
     }
 
-    fn breaks_between_words(&self) -> bool {
-        true
+    fn breaks(&self) -> Breaks {
+        Breaks::Punctuation
     }
 }

@@ -75,10 +75,20 @@ pub trait TokenCounter: Send + Sync {
     /// [`Error::Embed`] if the tokenizer fails on it.
     fn ends(&self, text: &str) -> Result<Vec<u32>>;
 
-    /// Whether every tokenization breaks where a word ends before white space and where a line
-    /// that is not blank starts. Sizes of ranges are then found from stored positions; otherwise
-    /// each range is tokenized.
-    fn breaks_between_words(&self) -> bool;
+    /// Where every tokenization breaks, whatever the text around. Sizes of ranges are found from
+    /// positions stored there; with none, each range is tokenized.
+    fn breaks(&self) -> Breaks;
+}
+
+/// Where a tokenizer is known to break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breaks {
+    /// It is not known.
+    Unknown,
+    /// Where a word ends before white space, and where a line that is not blank starts.
+    WhiteSpace,
+    /// There, and between a letter or digit and a punctuation mark after it.
+    Punctuation,
 }
 
 /// Measures in one unit.

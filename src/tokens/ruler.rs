@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::{
-    CHARS_PER_TOKEN, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in, words_to_size,
+    Breaks, CHARS_PER_TOKEN, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in, words_to_size,
 };
 use crate::document::Document;
 use crate::error::Result;
@@ -43,7 +43,8 @@ impl<'d> Ruler<'d> {
     pub(super) fn new(document: &'d Document, sizer: Sizer<'d>) -> Result<Self> {
         let text = &document.text;
         let tokens = |counter: &'d dyn TokenCounter| -> Result<Index<'d>> {
-            let ends = counter.breaks_between_words().then(|| counter.ends(text)).transpose()?;
+            let known = counter.breaks() > Breaks::Unknown;
+            let ends = known.then(|| counter.ends(text)).transpose()?;
             Ok(Index::Tokens { counter, ends: ends.map(|ends| Ends::new(ends, text.len())) })
         };
         let index = match sizer {
@@ -190,7 +191,7 @@ impl<'d> Ruler<'d> {
             [true, true, false] => counter.count(parts[2]),
             _ => counter.count(&parts.concat()),
         };
-        match ends.zip(self.split(prefix, &range, suffix)) {
+        match ends.zip(self.split(counter.breaks(), prefix, &range, suffix)) {
             None => count([prefix, &text[range], suffix]),
             Some((ends, Split { head, core, tail })) => {
                 Ok(count([prefix, &text[head], ""])? + ends.within(&core) + count(["", &text[tail], suffix])?)
@@ -208,7 +209,7 @@ impl<'d> Ruler<'d> {
             let ends = counter.ends(&text[range.clone()])?;
             Ok(ends.into_iter().map(|end| range.start + end as usize).collect())
         };
-        let mut atoms = match ends.zip(self.split("", range, "")) {
+        let mut atoms = match ends.zip(self.split(counter.breaks(), "", range, "")) {
             None => alone(range.clone())?,
             Some((ends, Split { head, core, tail })) => {
                 let mut atoms = alone(head)?;
@@ -225,7 +226,7 @@ impl<'d> Ruler<'d> {
     }
 
     /// Splits a range that stands between two texts; `None` if it has no break.
-    fn split(&self, prefix: &str, range: &Range<usize>, suffix: &str) -> Option<Split> {
+    fn split(&self, known: Breaks, prefix: &str, range: &Range<usize>, suffix: &str) -> Option<Split> {
         let text = &self.document.text;
         let inside = &text[range.clone()];
         let Range { start, end } = *range;
@@ -233,11 +234,12 @@ impl<'d> Ruler<'d> {
             return None;
         }
         // At an end of the range there must be a break both in the document and in what is asked for.
-        let at = |before: &str, after: &str| before.is_empty() || after.is_empty() || breaks::between(before, after);
+        let at =
+            |before: &str, after: &str| before.is_empty() || after.is_empty() || breaks::between(known, before, after);
         let breaks_at_start = at(&text[..start], &text[start..]) && at(prefix, inside);
         let breaks_at_end = at(&text[..end], &text[end..]) && at(inside, suffix);
-        let first = if breaks_at_start { start } else { start + breaks::first(inside)? };
-        let last = if breaks_at_end { end } else { breaks::last(inside).map_or(first, |last| start + last) };
+        let first = if breaks_at_start { start } else { start + breaks::first(known, inside)? };
+        let last = if breaks_at_end { end } else { breaks::last(known, inside).map_or(first, |last| start + last) };
         Some(Split { head: start..first, core: first..last, tail: last..end })
     }
 }

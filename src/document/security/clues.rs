@@ -102,13 +102,16 @@ static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
     let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, (word, _))| beginnings(at, word)).collect();
     let is_vague = |beginning: &Beginning| beginning.pairs.as_flattened().contains(&None);
     let (vague, exact): (Vec<_>, Vec<_>) = beginnings?.into_iter().flatten().partition(is_vague);
-    let mut clues = Clues { words, pairs: vec![0; PAIRS].into_boxed_slice().try_into().ok()?, sets: Default::default() };
+    let mut clues =
+        Clues { words, pairs: vec![0; PAIRS].into_boxed_slice().try_into().ok()?, sets: Default::default() };
     // Those that many pairs may be have sets of their own.
     let (first, rest) = clues.sets.split_at_mut_checked(vague.len())?;
     vague.into_iter().zip(first).for_each(|(beginning, set)| set.push(beginning));
     let count = rest.len();
     exact.into_iter().enumerate().for_each(|(number, beginning)| rest[number % count].push(beginning));
-    for (number, beginning) in clues.sets.iter().enumerate().flat_map(|(number, set)| set.iter().map(move |one| (number, one))) {
+    for (number, beginning) in
+        clues.sets.iter().enumerate().flat_map(|(number, set)| set.iter().map(move |one| (number, one)))
+    {
         let [start, rest] = beginning.pairs;
         mark(&mut clues.pairs, start, 1 << number);
         mark(&mut clues.pairs, rest, 1 << (SETS + number));
@@ -268,7 +271,8 @@ fn spent(markups: &mut usize) -> bool {
 
 /// What may stand between words, beside what is not ASCII.
 fn is_gap(byte: u8) -> bool {
-    !byte.is_ascii() || matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
+    !byte.is_ascii()
+        || matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
         || matches!(byte, b'#' | b'~' | b'&' | b'<' | b'[' | b']' | b'-')
 }
 
