@@ -9,7 +9,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
 use chunkmill::document::{Admission, BlockKind, Document};
 use chunkmill::index::Recipe;
 use chunkmill::store::ChunkRow;
-use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
+use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
@@ -163,8 +163,8 @@ impl TokenCounter for BreakingWords {
         Words.ends(text)
     }
 
-    fn breaks_between_words(&self) -> bool {
-        true
+    fn breaks(&self) -> Breaks {
+        Breaks::WhiteSpace
     }
 }
 
