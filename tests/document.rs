@@ -1,6 +1,7 @@
 //! Parsing: front matter, blocks, sections, tags, links and positions.
 
 use chunkmill::document::{BlockKind, Document, LinkKind};
+use proptest::prelude::*;
 
 fn parse(text: &str) -> Document {
     Document::from_text("doc.md", text)
@@ -231,4 +232,107 @@ fn plain_text_is_paragraphs_without_structure() {
     assert_eq!(kinds(&document), ["paragraph", "paragraph"]);
     assert_eq!(document.sections.len(), 1);
     assert_eq!(document.format.name(), "text");
+}
+
+/// What a key or a value of front matter may be, and lines that are neither.
+const SCALARS: &[&str] = &[
+    "a",
+    "Title",
+    "ms.date",
+    "two words",
+    "01/18/2026",
+    "2026-01-18",
+    "2.0.0",
+    "1.5",
+    "12",
+    "0x1f",
+    "0o7",
+    "1e5",
+    "1_000",
+    "007",
+    "12:30:45",
+    "https://a.b/c?d=e&f",
+    "a: b",
+    "a:b",
+    "a #b",
+    "a#b",
+    "it's",
+    "'q'",
+    "\"q\"",
+    "say \"q\"",
+    "`c`",
+    "[a, b]",
+    "{a: b}",
+    "a]",
+    "&x",
+    "*x",
+    "!y",
+    "yes",
+    "No",
+    "ON",
+    "off",
+    "null",
+    "Null",
+    "~",
+    "true",
+    "FALSE",
+    "y",
+    "n",
+    ".inf",
+    "inf",
+    "Infinity",
+    "nan",
+    "1 2",
+    "-",
+    "- a",
+    "|",
+    ">",
+    "@a",
+    "%a",
+    "é",
+    "a  b",
+    "a, b",
+    "c ",
+    "?",
+    "? a",
+    "<<",
+    "",
+    " ",
+    "1-2",
+    "1-2-3",
+    "1/2",
+    "90 deg",
+    "5 m",
+    "title",
+    "tags",
+    "aliases",
+    "t",
+    "f",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Plain front matter is read by us and all other by a parser of YAML; a comment makes it other.
+    #[test]
+    fn plain_front_matter_says_what_it_says_to_yaml(lines in prop::collection::vec(
+        (prop::sample::select(SCALARS), prop::sample::select(SCALARS), 0..9), 1..7)) {
+        let line = |(key, value, kind): &(&str, &str, i32)| match kind {
+            0 => format!("{key}:\n"),
+            1 => format!("{key}:\n  - {value}\n"),
+            2 => format!("- {value}\n"),
+            3 => format!("  - {value}\n  - {key}\n"),
+            4 => format!("{key}:   {value}\r\n"),
+            5 => format!("  {value}\n"),
+            _ => format!("{key}: {value}\n"),
+        };
+        let yaml: String = lines.iter().map(line).collect();
+        let read = |text: String| {
+            let document = parse(&text);
+            let front = &document.text[document.body.clone()] == "x\n";
+            (document.title, document.tags, document.aliases, document.metadata, document.flags, front)
+        };
+        let (plain, other) = (read(format!("---\nk: v\n{yaml}---\nx\n")), read(format!("---\nk: v\n{yaml}# c\n---\nx\n")));
+        prop_assert_eq!(plain, other, "{:?}", yaml);
+    }
 }

@@ -1,9 +1,9 @@
-//! How many instructions each kernel of the CPU encoder takes, against a committed table: times are
-//! noise on most machines, counts are not, and a kernel that lost its vectors shows at once.
+//! How many instructions each kernel of the CPU encoder takes, and parsing, against a committed table:
+//! times are noise on most machines, counts are not, and a kernel that lost its vectors shows at once.
 //!
-//! A forked child runs one kernel with the processor's trap flag set, and counts the traps. Only the
-//! program's own instructions count: what the C library does to copy or clear memory differs between
-//! processors. Counts belong to the optimised build and to the compiler that `Cargo.toml` names; a new one
+//! A forked child does one piece of work with the processor's trap flag set, and counts the traps. Only the
+//! program's own instructions count: what the C library does to copy, clear or allocate memory differs
+//! between processors and versions. Counts belong to the optimised build and to the compiler that `Cargo.toml` names; a new one
 //! may need a new table, which the failure prints.
 
 use crate::common::note;
@@ -11,6 +11,12 @@ use crate::common::note;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[test]
 fn kernels_take_the_instructions_they_took() {
+    note("SKIPPED: instructions are counted on Linux on x86-64");
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[test]
+fn parsing_takes_the_instructions_it_took() {
     note("SKIPPED: instructions are counted on Linux on x86-64");
 }
 
@@ -23,6 +29,8 @@ mod counting {
     use std::path::Path;
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use chunkmill::corpus::Content;
+    use chunkmill::document::Document;
     use chunkmill::embed::cpu::kernel::{
         Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, Operand, Precision, Scratch, Then,
     };
@@ -86,8 +94,9 @@ mod counting {
 
     /// Counts the program's own instructions in `work`; nothing if the system does not step.
     ///
-    /// They are counted in a forked child, which has only this thread. Other threads may have held the
-    /// allocator's locks, so `work` must not allocate when it is run a second time.
+    /// They are counted in a forked child, which has only this thread. It may allocate: the tests use the C
+    /// library's allocator, whose locks that library's `fork` takes and gives back. Other locks that another
+    /// thread may hold must not be waited for; so what is made once is made before.
     #[expect(unsafe_code, reason = "a forked child")]
     fn count(work: &mut dyn FnMut()) -> Option<u64> {
         work();
@@ -95,7 +104,7 @@ mod counting {
             to.store(address, Ordering::Relaxed);
         }
         let (mut reader, writer) = std::io::pipe().unwrap();
-        // SAFETY: the child allocates nothing, runs `work`, makes system calls, and never returns from here.
+        // SAFETY: the child waits for no lock of another thread, makes system calls, and never returns from here.
         let child = unsafe {
             let child = libc::fork();
             if child == 0 {
@@ -173,6 +182,36 @@ mod counting {
         found
     }
 
+    /// Compares counts with the table; `None` says that the system does not step.
+    fn check(counts: Option<BTreeMap<String, u64>>) {
+        let Some(counts) = counts else {
+            let refused = "this system does not step through instructions";
+            assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{refused}");
+            return note(&format!("SKIPPED: {refused}"));
+        };
+        let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/instructions.txt");
+        let found = complaints(&fs::read_to_string(table).unwrap_or_default(), &counts);
+        let lines: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        assert!(
+            found.is_empty(),
+            "{}\n\ntests/golden/instructions.txt as counted here:\n{}",
+            found.join("\n"),
+            lines.join("\n")
+        );
+    }
+
+    /// Counts pieces of work and compares them with the table, each by its name there. Work outside the
+    /// kernels chooses vectors by itself, so all of it is counted on processors with the same.
+    fn guard(works: &mut [(&str, &mut dyn FnMut())]) {
+        if cfg!(debug_assertions) {
+            return note("SKIPPED: instructions are counted of optimised builds");
+        }
+        if !is_x86_feature_detected!("avx2") {
+            return note("SKIPPED: these instructions are counted on processors with AVX2");
+        }
+        check(works.iter_mut().map(|(name, work)| Some(((*name).to_owned(), count(work)?))).collect());
+    }
+
     #[test]
     fn kernels_take_the_instructions_they_took() {
         if cfg!(debug_assertions) {
@@ -183,21 +222,32 @@ mod counting {
             let threads: Vec<_> = sets.map(|isa| scope.spawn(move || measure(isa))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let Some(counts) = counts else {
-            let refused = "this system does not step through instructions";
-            assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{refused}");
-            return note(&format!("SKIPPED: {refused}"));
+        check(counts.map(|counts| counts.into_iter().flatten().collect()));
+    }
+
+    /// Some of everything that documentation holds.
+    const PAGE: &str = "---\ntitle: Add an item\nms.date: 01/18/2026\ntags:\n  - shop\n---\n# Add an item\n\n\
+        To add an item, call [`add`](../reference/add.md#options) with its *name* and **count**. See the\n\
+        [guide][1], the #howto pages, or ask <help@example.org>.\n\n\
+        ## Before you begin\n\n\
+        - Install the client, version 2.1 or later.\n- Sign in:\n\n  ```sh\n  shop login --user me\n  # then\n  shop add tea 3\n  ```\n\n\
+        1. One item at a time is added.\n2. The order of items does not matter, as they are sorted by name.\n\n\
+        > **Note** You have no cart yet? One is made for you.[^1]\n\n\
+        ## Options\n\n| Option | Meaning |\n| --- | --- |\n| `count` | How many, 1 if not given |\n| `note` | A remark – in any language, 日本語 too |\n\n\
+        <a id=\"more\"></a>\n\n![A cart](img/cart.png \"Cart\") and the sum $a + b$:\n\n$$\nc = a + b\n$$\n\n\
+        ### Options\n\nA line that is long enough to be broken by most editors, because it goes on and on about very\n\
+        little; and a second one.  \nIt ends here.\n\n[^1]: Unless there is one.\n\n[1]: https://example.org/guide\n";
+
+    #[test]
+    fn parsing_takes_the_instructions_it_took() {
+        let page = |path: &str| {
+            let Document { source, text, .. } = Document::from_text(path, PAGE);
+            move || {
+                let content = Content { text: text.clone(), hash: String::new(), bytes: text.len() as u64 };
+                drop(std::hint::black_box(Document::parse(source.clone(), content)));
+            }
         };
-        let counts = counts.into_iter().flatten().collect();
-        let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/instructions.txt");
-        let found = complaints(&fs::read_to_string(table).unwrap_or_default(), &counts);
-        let lines: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        assert!(
-            found.is_empty(),
-            "{}\n\ntests/golden/instructions.txt as counted here:\n{}",
-            found.join("\n"),
-            lines.join("\n")
-        );
+        guard(&mut [("parse markdown", &mut page("guide.md")), ("parse text", &mut page("guide.txt"))]);
     }
 
     #[test]

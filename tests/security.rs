@@ -501,6 +501,180 @@ fn few_documents_of_a_real_corpus_have_signals() {
     assert_eq!(strict.len(), 13, "{strict:?}");
 }
 
+/// The phrases as the source writes them, without what the generator of strings does not know.
+fn phrases() -> Vec<String> {
+    let source = include_str!("../src/document/security/phrases.rs");
+    let (_, list) = source.split_once("const PHRASES").unwrap();
+    let (list, _) = list.split_once("];").unwrap();
+    let phrase = |line: &str| Some(line.trim().strip_prefix("r\"")?.strip_suffix("\",")?.to_owned());
+    let known = |phrase: String| phrase.replace("(?:^|\\n)", "\n").replace(r"\s", " ").replace(r"\w", "a-z");
+    let phrases: Vec<String> = list.lines().filter_map(phrase).map(known).collect();
+    assert!(phrases.len() > 25, "{}", phrases.len());
+    phrases
+}
+
+/// A string that one of the phrases describes, in any case, `~` for each gap, and what stands in the gaps.
+fn written_phrase() -> impl Strategy<Value = (String, Vec<&'static str>)> {
+    let gaps = prop::collection::vec(prop::sample::select(GAPS), 1..9);
+    let phrase = prop::sample::select(phrases()).prop_flat_map(|phrase| prop::string::string_regex(&phrase).unwrap());
+    (phrase, any::<u64>(), gaps).prop_map(|(phrase, upper, gaps)| {
+        let raised = |(at, c): (usize, char)| if upper >> (at % 64) & 1 == 1 { c.to_ascii_uppercase() } else { c };
+        (phrase.chars().enumerate().map(raised).collect(), gaps)
+    })
+}
+
+fn gapped(phrase: &str, gaps: &[&str]) -> String {
+    let mut gaps = gaps.iter().cycle();
+    phrase
+        .split_inclusive('~')
+        .map(|part| part.strip_suffix('~').map_or(part.to_owned(), |word| format!("{word}{}", gaps.next().unwrap())))
+        .collect()
+}
+
+/// What may stand between the words of a phrase.
+const GAPS: &[&str] = &[
+    " ",
+    "\n",
+    "\r\n> ",
+    "  ",
+    "-",
+    "_",
+    "** ",
+    "\u{a0}",
+    "\u{3000}",
+    "” ",
+    "\u{200b} ",
+    "\u{ad}\n",
+    "&nbsp;",
+    "&#x00020;",
+    " <b>",
+    "</a-b>",
+    " <i title=\"a. b; c\">",
+    "<!-- (a) -->",
+    "](a/b.md?c=d) ",
+    "][a. b] ",
+    "](\u{e9})*",
+    "<br/> ",
+];
+
+/// Words of phrases and parts of them, and what may keep them from being one.
+const WORDS: &[&str] = &[
+    "ignore",
+    "IGNORE",
+    "disregard",
+    "forget",
+    "override",
+    "bypass",
+    "disable",
+    "all",
+    "any",
+    "of",
+    "the",
+    "your",
+    "previous",
+    "Prior",
+    "above",
+    "original",
+    "system",
+    "user",
+    "and",
+    "set",
+    "instructions",
+    "prompt",
+    "prompts",
+    "guidelines",
+    "guardrails",
+    "directions",
+    "rules",
+    "safety",
+    "filters",
+    "new",
+    "message",
+    "you",
+    "are",
+    "now",
+    "dan",
+    "free",
+    "from",
+    "on",
+    "will",
+    "act",
+    "as",
+    "if",
+    "have",
+    "had",
+    "no",
+    "restrictions",
+    "pretend",
+    "that",
+    "can",
+    "do",
+    "anything",
+    "is",
+    "reveal",
+    "show",
+    "me",
+    "hidden",
+    "secret",
+    "repeat",
+    "everything",
+    "this",
+    "verbatim",
+    "what",
+    "initial",
+    "send",
+    "conversation",
+    "chat",
+    "history",
+    "to",
+    "https://",
+    "not",
+    "don't",
+    "never",
+    "tell",
+    "let",
+    "know",
+    "these",
+    "ignorieren Sie",
+    "alle",
+    "vorherigen",
+    "Anweisungen",
+    "ignorez",
+    "les",
+    "précédentes",
+    "olvida",
+    "todas",
+    "las",
+    "instrucciones",
+    "anteriores",
+    "esqueça",
+    "instruções",
+    "忽略",
+    "之前",
+    "指令",
+    "指示を",
+    "無視",
+    "developer:",
+    "[INST]",
+    "<<SYS>>",
+    "<start_of_turn>",
+    "ig\u{200b}nore",
+    "<",
+    ">",
+    "(",
+    ")",
+    ".",
+    ";",
+    "x",
+    "](",
+    "][",
+    "~",
+    "|",
+    "[[",
+    " <",
+    "&",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -512,6 +686,23 @@ proptest! {
     #[test]
     fn ranges_are_inside_the_text_also_where_there_are_signals(pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40)) {
         check(&pieces.concat())?;
+    }
+
+    #[test]
+    fn every_phrase_is_found_however_it_is_written((phrase, gaps) in written_phrase(), before in "(|[a-z ]{1,9}\n|[a-zé日.,;:!?(#*_ -]{0,40} )") {
+        let text = before + &gapped(&phrase, &gaps);
+        let found = signals_of("a.txt", &text);
+        prop_assert!(found.iter().any(|signal| signal.0 == SignalKind::PromptInjection), "{text:?}");
+    }
+
+    /// A marker makes sure that the whole text is searched for phrases, not only for words of them.
+    #[test]
+    fn a_search_for_words_passes_over_no_phrase(pieces in prop::collection::vec(prop_oneof![3 => prop::sample::select(WORDS), 2 => prop::sample::select(GAPS)], 0..40)) {
+        let text = pieces.concat();
+        let marked = format!("{text}\n<|end|>");
+        let (found, mut all) = (signals_of("a.txt", &text), signals_of("a.txt", &marked));
+        prop_assert_eq!(all.pop(), Some((SignalKind::ChatMarkup, "<|end|>")));
+        prop_assert_eq!(found, all);
     }
 }
 

@@ -16,7 +16,7 @@ pub fn slug(heading: &str) -> String {
             match byte {
                 b' ' => name.push('-'),
                 b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                    name.push(char::from(byte.to_ascii_lowercase()))
+                    name.push(char::from(byte.to_ascii_lowercase()));
                 }
                 _ => {}
             }

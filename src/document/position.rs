@@ -31,22 +31,18 @@ impl Positions {
     /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let mut positions = Self {
-            line_feeds: Vec::with_capacity(text.len() / LINE),
-            chars_before: Vec::new(),
-            continuation_bits: Vec::new(),
-            len: text.len(),
-        };
+        let mut line_feeds = Vec::with_capacity(text.len() / LINE);
         let (words, rest) = text.as_bytes().as_chunks::<WORD>();
-        let mut last = [0; WORD];
-        last[..rest.len()].copy_from_slice(rest);
+        let last = padded(rest);
         for (word, start) in words.iter().chain([&last]).zip((0..).step_by(WORD)) {
-            let mut feeds = bits(word, |eight| zeros(eight ^ u64::from_ne_bytes([b'\n'; 8])));
+            let mut feeds = bits(word, |byte| byte == b'\n');
             while feeds != 0 {
-                positions.line_feeds.push(start + feeds.trailing_zeros());
+                line_feeds.push(start + feeds.trailing_zeros());
                 feeds &= feeds - 1;
             }
         }
+        let (chars_before, continuation_bits) = (Vec::new(), Vec::new());
+        let mut positions = Self { line_feeds, chars_before, continuation_bits, len: text.len() };
         if !text.is_ascii() {
             positions.count_chars(text.as_bytes());
         }
@@ -60,10 +56,7 @@ impl Positions {
             self.chars_before.push(offset(chars));
             chars += stride.len();
             for bytes in stride.chunks(WORD) {
-                let mut word = [0; WORD];
-                word[..bytes.len()].copy_from_slice(bytes);
-                // Their bytes begin with `10`.
-                let continuations = bits(&word, |eight| eight & !(eight << 1));
+                let continuations = bits(&padded(bytes), |byte| byte & 0b1100_0000 == 0b1000_0000);
                 chars -= continuations.count_ones() as usize;
                 self.continuation_bits.push(continuations);
             }
@@ -147,22 +140,24 @@ impl Positions {
     }
 }
 
-/// One bit for each of 64 bytes: the highest of each byte that `mark` makes of eight of them.
-#[inline]
-fn bits(word: &[u8; WORD], mark: impl Fn(u64) -> u64) -> u64 {
-    let eights = word.as_chunks::<8>().0.iter().enumerate();
-    eights.fold(0, |bits, (number, eight)| {
-        let marks = (mark(u64::from_le_bytes(*eight)) >> 7) & u64::from_ne_bytes([1; 8]);
-        // The product's highest byte has the lowest bit of each byte, side by side.
-        bits | (marks.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number)
-    })
+/// Up to 64 bytes, and zeros.
+fn padded(bytes: &[u8]) -> [u8; WORD] {
+    let mut word = [0; WORD];
+    word[..bytes.len()].copy_from_slice(bytes);
+    word
 }
 
-/// Sets the highest bit of each byte that is zero, and of no other.
+/// One bit for each of 64 bytes. The compiler compares many at a time.
 #[inline]
-fn zeros(eight: u64) -> u64 {
-    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
-    !(((eight & LOW) + LOW) | eight)
+fn bits(word: &[u8; WORD], is: impl Fn(u8) -> bool) -> u64 {
+    let mut marks = [0; WORD];
+    marks.iter_mut().zip(word).for_each(|(mark, byte)| *mark = u8::from(is(*byte)));
+    let eights = marks.as_chunks::<8>().0.iter().enumerate();
+    eights.fold(0, |bits, (number, eight)| {
+        // The product's highest byte has the lowest bit of each byte, side by side.
+        let side_by_side = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits | side_by_side << (8 * number)
+    })
 }
 
 /// Documents are at most [`crate::corpus::MAX_BYTES`] long.

@@ -5,9 +5,12 @@
 //! word for all of it, any character that is not ASCII for a gap, and what may be markup for a clue.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
+
+use super::sieve::Sieve;
 
 /// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those behind `*`,
 /// of at least three letters, are looked for; then their neighbours are read, those on the left by their
@@ -19,14 +22,15 @@ const CLUES: &[&str] = &[
     "t|stop|follow|following|any|all|the|of|your follow|following|any|all|the|of|your original *instruct|prompt|guideline",
     "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all your *instruct|prompt|guideline",
     "reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share|me|us|all of your *instruct|prompt|guideline",
-    "your|full|entire|complete|initial|original|exact|hidden|secret|internal|own|system full|entire|complete|initial|original|exact|hidden|secret|internal|own *instruct|prompt|guideline",
+    "your|full|entire|complete|initial|original|exact|hidden|secret|internal|own|system full|entire|complete|initial|original|exact|hidden|secret|internal|own|system *instruct|prompt|guideline",
     "the|full|entire|complete|initial|original|exact|hidden|secret|internal|own hidden|secret *instruct",
     "*ignor|disregard|forget|bypass|disable|override all|any|every|anything|of|your of|the|your|my|these|other|previous|prior|above|preceding|earlier|initial|original|system|safety|content|ethical|moral|instruction|prompt|guideline|guardrail|programming|before|you|i",
-    "*ignor|oublie|olvida|olvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|instru|indicaciones",
+    "*ignor|oublie|olvida|olvide tou|les|tes|vos|consignes|directives|todas|las|tus|sus|as|suas|instru|indicaciones",
     "this|these|your|above *instruct|prompt|directive to",
     "your new *instruct|directive|objective",
     "system *instruct|prompt|message",
-    "you are *now",
+    "you are *now a|in|the|my|called|named|dan|jailbroken|un|evil|god|developer|debug|free|no",
+    "system|assistant|developer you are *now",
     "anything|from *now",
     "*pretend that|you",
     "you *have|had no restriction|rule|guideline|limit|filter",
@@ -61,30 +65,11 @@ struct Neighbours {
     after: Vec<Words>,
 }
 
+/// The words that are looked for, and what makes each a clue, by its place among them.
 struct Clues {
-    /// The words that are looked for. One of its neighbours makes a word a clue.
-    words: Vec<(&'static [u8], Vec<Neighbours>)>,
-    /// For every pair of bytes, in its lower half one bit for each set of beginnings that it may start, in
-    /// its upper half one for each that it may go on with.
-    pairs: Box<[u32; PAIRS]>,
-    sets: [Vec<Beginning>; SETS],
+    words: Sieve,
+    neighbours: Vec<Vec<Neighbours>>,
 }
-
-/// A text is read in pairs of bytes, so a word begins in one of two ways.
-struct Beginning {
-    /// The word, by its place in the list.
-    word: usize,
-    /// The pairs that show it, of letters in any case; `None` stands for any byte.
-    pairs: [[Option<u8>; 2]; 2],
-    /// How many bytes before the second pair the word begins.
-    back: usize,
-}
-
-const PAIRS: usize = 1 << 16;
-const SETS: usize = 16;
-
-/// Bytes that are looked at together.
-const BLOCK: usize = 16;
 
 /// Compiles to `None` only if a clue above is wrong, which a test would show.
 static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
@@ -98,106 +83,20 @@ static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
             words.entry(word).or_default().push(Neighbours { before, after: sets.clone().collect() });
         }
     }
-    let words: Vec<_> = words.into_iter().collect();
-    let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, (word, _))| beginnings(at, word)).collect();
-    let is_vague = |beginning: &Beginning| beginning.pairs.as_flattened().contains(&None);
-    let (vague, exact): (Vec<_>, Vec<_>) = beginnings?.into_iter().flatten().partition(is_vague);
-    let mut clues =
-        Clues { words, pairs: vec![0; PAIRS].into_boxed_slice().try_into().ok()?, sets: Default::default() };
-    // Those that many pairs may be have sets of their own.
-    let (first, rest) = clues.sets.split_at_mut_checked(vague.len())?;
-    vague.into_iter().zip(first).for_each(|(beginning, set)| set.push(beginning));
-    let count = rest.len();
-    exact.into_iter().enumerate().for_each(|(number, beginning)| rest[number % count].push(beginning));
-    for (number, beginning) in
-        clues.sets.iter().enumerate().flat_map(|(number, set)| set.iter().map(move |one| (number, one)))
-    {
-        let [start, rest] = beginning.pairs;
-        mark(&mut clues.pairs, start, 1 << number);
-        mark(&mut clues.pairs, rest, 1 << (SETS + number));
-    }
-    Some(clues)
+    let (words, neighbours) = words.into_iter().unzip();
+    Some(Clues { words: Sieve::new(words)?, neighbours })
 });
-
-/// The two ways in which a word of at least three letters begins.
-fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
-    let &[first, second, third, ..] = word else { return None };
-    let even = [[Some(first), Some(second)], [Some(third), word.get(3).copied()]];
-    let (odd, back) = match *word {
-        [_, _, _, fourth, fifth, ..] => ([[Some(second), Some(third)], [Some(fourth), Some(fifth)]], 3),
-        _ => ([[None, Some(first)], [Some(second), Some(third)]], 1),
-    };
-    Some([Beginning { word: at, pairs: even, back: 2 }, Beginning { word: at, pairs: odd, back }])
-}
-
-/// Marks the pairs of these letters.
-fn mark(pairs: &mut [u32; PAIRS], letters: [Option<u8>; 2], mark: u32) {
-    let [first, second] = letters.map(|letter| {
-        let is = move |byte: &u8| letter.is_none_or(|letter| letter.eq_ignore_ascii_case(byte));
-        (0..=u8::MAX).filter(is)
-    });
-    for (first, second) in first.flat_map(|first| second.clone().map(move |second| (first, second))) {
-        pairs[pair_index([first, second])] |= mark;
-    }
-}
-
-#[inline]
-fn pair_index(pair: [u8; 2]) -> usize {
-    usize::from(u16::from_le_bytes(pair))
-}
 
 /// Whether a text without ignored characters may hold a phrase; `false` is certain.
 pub(super) fn any(text: &str) -> bool {
     let text = text.as_bytes();
-    COMPILED.as_ref().is_none_or(|clues| memmem::find(text, MARKER).is_some() || clues.any(text))
-}
-
-impl Clues {
-    fn any(&self, text: &[u8]) -> bool {
-        let (blocks, rest) = text.as_chunks::<BLOCK>();
-        let mut begun = 0;
-        for (number, block) in blocks.iter().enumerate() {
-            let (pairs, before) = (block.as_chunks::<2>().0, begun);
-            let mut found = 0;
-            for pair in pairs {
-                let marks = self.pairs[pair_index(*pair)];
-                found |= begun & (marks >> SETS);
-                begun = marks;
-            }
-            if found != 0 && self.any_in(text, number * BLOCK, pairs, before) {
-                return true;
-            }
-        }
-        let mut last = [0; BLOCK];
-        last[..rest.len()].copy_from_slice(rest);
-        self.any_in(text, blocks.len() * BLOCK, last.as_chunks::<2>().0, begun)
-    }
-
-    /// Whether one of the pairs at `at` goes on with a clue; `begun` are the marks of the pair before.
-    #[cold]
-    fn any_in(&self, text: &[u8], at: usize, pairs: &[[u8; 2]], mut begun: u32) -> bool {
-        pairs.iter().zip((at..).step_by(2)).any(|(pair, at)| {
-            let marks = self.pairs[pair_index(*pair)];
-            let mut found = std::mem::replace(&mut begun, marks) & (marks >> SETS);
-            while found != 0 {
-                let set = &self.sets[found.trailing_zeros() as usize];
-                if set.iter().any(|beginning| self.is_clue(text, at, beginning)) {
-                    return true;
-                }
-                found &= found - 1;
-            }
-            false
-        })
-    }
-
-    /// Whether a clue has this beginning, whose second pair is at `at`.
-    fn is_clue(&self, text: &[u8], at: usize, beginning: &Beginning) -> bool {
-        let (word, neighbours) = &self.words[beginning.word];
-        let Some((before, rest)) = at.checked_sub(beginning.back).and_then(|at| text.split_at_checked(at)) else {
-            return false;
+    COMPILED.as_ref().is_none_or(|clues| {
+        let is_clue = |word: usize, place: Range<usize>| {
+            let (before, after) = (&text[..place.start], &text[place.end..]);
+            clues.neighbours[word].iter().any(|near| near.stand(before, after))
         };
-        strip_start(rest, word).is_some_and(|after| neighbours.iter().any(|near| near.stand(before, after)))
-    }
+        memmem::find(text, MARKER).is_some() || clues.words.any(text, is_clue)
+    })
 }
 
 impl Neighbours {
@@ -269,10 +168,10 @@ fn spent(markups: &mut usize) -> bool {
     left.is_none()
 }
 
-/// What may stand between words, beside what is not ASCII.
+/// What may stand between words, with the colon after who speaks and all that is not ASCII.
 fn is_gap(byte: u8) -> bool {
     !byte.is_ascii()
-        || matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
+        || matches!(byte, b':' | b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
         || matches!(byte, b'#' | b'~' | b'&' | b'<' | b'[' | b']' | b'-')
 }
 

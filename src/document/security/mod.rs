@@ -10,6 +10,7 @@ mod clues;
 mod html;
 mod invisible;
 mod phrases;
+mod sieve;
 mod target;
 
 use std::ops::Range;
