@@ -177,12 +177,8 @@ impl<'a> Recipe<'a> {
         // Measured once, for its chunks and for their numbers of tokens.
         let ruler = self.sizer.measure(&document)?;
         let chunks = chunk::chunk_measured(&ruler, self.spec)?;
-        let tokens = match self.sizer {
-            Sizer::Tokens => ruler,
-            _ => Sizer::Tokens.measure(&document)?,
-        };
         let row = DocumentRow::new(&document, chunks.len());
-        let count = |chunk: &Chunk| tokens.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
+        let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
         let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
         Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
     }

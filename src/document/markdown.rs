@@ -182,10 +182,10 @@ impl State<'_> {
                 }
             }
             Tag::Link { link_type, dest_url, .. } => {
-                self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
+                self.link(LinkKind::Link, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range);
             }
             Tag::Image { link_type, dest_url, .. } => {
-                self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range)
+                self.link(LinkKind::Image, *link_type, std::mem::replace(dest_url, CowStr::Borrowed("")), range);
             }
             _ => {}
         }

@@ -155,9 +155,8 @@ impl From<&Quarantined> for QuarantineRow {
 
 impl ChunkRow {
     /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
-    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is the
-    /// size of its content in `cl100k_base` tokens, for which a [`Ruler`](crate::tokens::Ruler) need not
-    /// read the content again.
+    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is what
+    /// [`Ruler::tokens_between`](crate::tokens::Ruler::tokens_between) says of its content.
     #[must_use]
     pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
         let content = chunk.content(document);

@@ -109,6 +109,18 @@ impl<'d> Ruler<'d> {
         }
     }
 
+    /// [`size_between`](Self::size_between) in `cl100k_base` tokens, whatever the unit of this ruler. If it
+    /// is another, the three are counted.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::count`].
+    pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
+        match self.sizer {
+            Sizer::Tokens => self.size_between(prefix, range, suffix),
+            _ => count(cl100k(), [prefix, &self.document.text[range], suffix]),
+        }
+    }
+
     /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
     /// an estimate are words outside of code and as many characters as make a token inside. Every
     /// offset is a character boundary, a token that ends inside a character being moved to the
@@ -184,17 +196,11 @@ impl<'d> Ruler<'d> {
         suffix: &str,
     ) -> Result<usize> {
         let text = &self.document.text;
-        let count = |parts: [&str; 3]| match parts.map(str::is_empty) {
-            [true, true, true] => Ok(0),
-            [false, true, true] => counter.count(parts[0]),
-            [true, false, true] => counter.count(parts[1]),
-            [true, true, false] => counter.count(parts[2]),
-            _ => counter.count(&parts.concat()),
-        };
         match ends.zip(self.split(counter.breaks(), prefix, &range, suffix)) {
-            None => count([prefix, &text[range], suffix]),
+            None => count(counter, [prefix, &text[range], suffix]),
             Some((ends, Split { head, core, tail })) => {
-                Ok(count([prefix, &text[head], ""])? + ends.within(&core) + count(["", &text[tail], suffix])?)
+                let head = count(counter, [prefix, &text[head], ""])?;
+                Ok(head + ends.within(&core) + count(counter, ["", &text[tail], suffix])?)
             }
         }
     }
@@ -241,6 +247,15 @@ impl<'d> Ruler<'d> {
         let first = if breaks_at_start { start } else { start + breaks::first(known, inside)? };
         let last = if breaks_at_end { end } else { breaks::last(known, inside).map_or(first, |last| start + last) };
         Some(Split { head: start..first, core: first..last, tail: last..end })
+    }
+}
+
+/// Number of tokens of three texts as one, which is not made if all but one are empty.
+fn count(counter: &dyn TokenCounter, parts: [&str; 3]) -> Result<usize> {
+    match parts {
+        ["", "", ""] => Ok(0),
+        [text, "", ""] | ["", text, ""] | ["", "", text] => counter.count(text),
+        _ => counter.count(&parts.concat()),
     }
 }
 

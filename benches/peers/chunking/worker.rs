@@ -55,8 +55,7 @@ fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk,
     if !counted {
         return chunks.into_iter().map(|chunk| (chunk, None)).collect();
     }
-    let tokens = if spec.unit() == Unit::Tokens { ruler } else { Sizer::Tokens.measure(&document).unwrap() };
-    let count = |chunk: &Chunk| tokens.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
+    let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
     chunks
         .into_iter()
         .map(|chunk| {
