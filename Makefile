@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test eval eval-full baseline crash bench peers memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
@@ -21,7 +21,8 @@ help:
 	@echo "check    the quick part of test: format and lints"
 	@echo "crash    kills the program at 120 random moments and at each operation on files, and prints what it lost"
 	@echo "bench    criterion benchmarks of parse, count, chunk, embed and search"
-	@echo "peers    embedding engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
+	@echo "peers    both: peers-embedding, engines beside ours; PEERS='--corpus DIR --isa avx2 --json FILE' (minutes, GBs)"
+	@echo "         peers-chunking, chunkers beside ours: speed and where they cut; PEERS='--corpus DIR' or '--worst'"
 	@echo "memcheck the encoder's kernels under valgrind, which finds reads and writes out of bounds"
 	@echo "fuzz     FUZZ_SECONDS=1800 of arbitrary documents and specs; needs a C++ compiler"
 	@echo "model    fetch and check the default model"
@@ -104,8 +105,11 @@ bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
 
 PEERS ?=
-peers: model
+peers: peers-embedding peers-chunking
+peers-embedding: model
 	$(PYTHON) benches/peers/embedding/run.py $(PEERS)
+peers-chunking:
+	$(PYTHON) benches/peers/chunking/run.py $(PEERS)
 
 # The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
 # run the sets up to there; it is some thirty times slower, hence the fewer cases.

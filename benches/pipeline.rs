@@ -1,5 +1,5 @@
-//! Throughput of each stage on our own corpus: parse, count, chunk per strategy and unit, embed,
-//! and the whole job without a model.
+//! Throughput of each stage on our own corpus: parse, count, chunk per strategy and unit, lines of
+//! JSON, embed, and the whole job without a model.
 //!
 //! `make bench` runs it. Compare runs by ratio: machines differ, and shared ones are noisy.
 
@@ -15,8 +15,8 @@ use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discov
 use chunkmill::document::{Admission, Document};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Engine, Role, load};
-use chunkmill::index::{Job, run};
-use chunkmill::store::{EmbeddingType, FileSystem, FloatEncoding, Output};
+use chunkmill::index::{Job, Recipe, run};
+use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, EmbeddingType, FileSystem, FloatEncoding, Output};
 use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -78,6 +78,42 @@ fn strategies(c: &mut Criterion) {
     group.finish();
 }
 
+fn lines(c: &mut Criterion) {
+    let spec: Spec = "heading-tokens".parse().unwrap();
+    let sizer = Sizer::new(spec.unit(), None).unwrap();
+    let recipe = Recipe { spec: &spec, sizer, admission: Admission::default(), levels: None };
+    let rows = |source| {
+        let cut = recipe.cut(source).unwrap().unwrap();
+        (cut.row.clone(), cut.rows().collect())
+    };
+    let found = discover(&[root()], &filter(), &[]).unwrap();
+    let documents: Vec<(DocumentRow, Vec<ChunkRow>)> = found.sources.into_iter().map(rows).collect();
+    let mut out = Vec::new();
+    let ours = |out: &mut Vec<u8>| {
+        out.clear();
+        for (document, rows) in &documents {
+            let lines = ChunkLines::new(document);
+            for row in rows {
+                lines.push(row, out);
+            }
+        }
+    };
+    ours(&mut out);
+    let mut group = c.benchmark_group("lines");
+    group.throughput(Throughput::Bytes(out.len() as u64));
+    group.bench_function("ours", |b| b.iter(|| ours(&mut out)));
+    group.bench_function("serde_json", |b| {
+        b.iter(|| {
+            out.clear();
+            for row in documents.iter().flat_map(|(_, rows)| rows) {
+                serde_json::to_writer(&mut out, row).unwrap();
+                out.push(b'\n');
+            }
+        });
+    });
+    group.finish();
+}
+
 fn embedding(c: &mut Criterion) {
     let stop = AtomicBool::new(false);
     let spec = Spec::default();
@@ -131,5 +167,5 @@ fn job(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, stages, strategies, embedding, job);
+criterion_group!(benches, stages, strategies, lines, embedding, job);
 criterion_main!(benches);

@@ -161,6 +161,22 @@ impl Source {
     }
 }
 
+/// Cuts a list of documents into blocks of at most this many bytes, and one document at least.
+pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]> {
+    let mut rest = sources;
+    std::iter::from_fn(move || {
+        let mut weight = 0;
+        let fits = |source: &&Source| {
+            // Opening a file takes time too.
+            weight += source.bytes + 1;
+            weight <= bytes
+        };
+        let (block, after) = rest.split_at(rest.iter().take_while(fits).count().max(1).min(rest.len()));
+        rest = after;
+        (!block.is_empty()).then_some(block)
+    })
+}
+
 /// A document that is not indexed, and why.
 #[derive(Debug)]
 pub struct Quarantined {

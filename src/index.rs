@@ -9,6 +9,7 @@ mod build;
 mod edges;
 mod inputs;
 mod lifecycle;
+mod ordered;
 mod publish;
 mod reuse;
 mod shards;
@@ -20,17 +21,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::chunk::{self, Spec};
+use crate::chunk::{self, Chunk, Spec};
 use crate::corpus::{self, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{ChunkRow, Counts, Dataset, Disk, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
-use crate::tokens::Sizer;
+use crate::tokens::{Sizer, load_cl100k};
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
+
+pub(crate) use ordered::{Results, in_order};
 
 pub use lifecycle::{Changed, delete, promote};
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
@@ -154,12 +157,12 @@ pub struct Recipe<'a> {
     pub levels: Option<&'a BTreeMap<String, String>>,
 }
 
-impl Recipe<'_> {
-    /// Reads, parses, chunks and counts one document.
+impl<'a> Recipe<'a> {
+    /// Reads, parses and chunks one document.
     ///
     /// # Errors
     /// The outer error is the sizer's; the inner one says why the document is passed over.
-    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+    pub fn cut(&self, source: Source) -> Result<Result<Cut<'a>, Quarantined>> {
         let (source, content) = match corpus::read(source) {
             Ok(read) => read,
             Err(quarantined) => return Ok(Err(quarantined)),
@@ -171,17 +174,51 @@ impl Recipe<'_> {
         if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
             document.promotion_level = Some(level.clone());
         }
-        let chunks = chunk::chunk(&document, self.spec, self.sizer)?;
+        // Measured once, for its chunks and for their numbers of tokens.
+        let ruler = self.sizer.measure(&document)?;
+        let chunks = chunk::chunk_measured(&ruler, self.spec)?;
         let row = DocumentRow::new(&document, chunks.len());
-        let row_of = |chunk| ChunkRow::new(&document, chunk, self.spec, &row);
-        let rows = chunks.iter().map(row_of).collect::<Result<Vec<_>>>()?;
-        let texts = chunks.iter().zip(&rows).map(|(chunk, row)| {
+        let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
+        let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
+        Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
+    }
+
+    /// Reads, parses, chunks and counts one document.
+    ///
+    /// # Errors
+    /// Those of [`cut`](Self::cut).
+    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+        let cut = match self.cut(source)? {
+            Ok(cut) => cut,
+            Err(quarantined) => return Ok(Err(quarantined)),
+        };
+        let (document, outline) = (cut.row.clone(), Outline::new(&cut.document, &cut.chunks));
+        let chunks: Vec<ChunkRow> = cut.rows().collect();
+        let texts = chunks.iter().map(|row| {
             let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-            chunk::embed_text(chunk, shown.clone(), self.spec)
+            chunk::embed_text(&row.header_path, shown.clone(), self.spec)
         });
         let texts = texts.collect();
-        let outline = Outline::new(&document, &chunks);
-        Ok(Ok(Prepared { document: row, chunks: rows, texts, outline }))
+        Ok(Ok(Prepared { document, chunks, texts, outline }))
+    }
+}
+
+/// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
+pub struct Cut<'a> {
+    /// The row of `documents`.
+    pub row: DocumentRow,
+    document: Document,
+    chunks: Vec<Chunk>,
+    n_tokens: Vec<usize>,
+    spec: &'a Spec,
+}
+
+impl Cut<'_> {
+    /// The rows of `chunks`, each made when it is asked for.
+    pub fn rows(self) -> impl Iterator<Item = ChunkRow> {
+        let Self { row, document, chunks, n_tokens, spec } = self;
+        let counted = chunks.into_iter().zip(n_tokens);
+        counted.map(move |(chunk, n_tokens)| ChunkRow::new(&document, chunk, spec, &row, n_tokens))
     }
 }
 
@@ -192,6 +229,7 @@ impl Recipe<'_> {
 /// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
 pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
     let started = Instant::now();
+    load_cl100k();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
     let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
     // Starting over mends a dataset that is damaged.

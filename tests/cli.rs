@@ -34,11 +34,24 @@ fn chunk_prints_the_columns_of_the_table_without_the_vector() {
 
 #[test]
 fn chunk_is_the_same_on_any_number_of_threads() {
-    let files: Vec<(String, String)> = (0..300).map(|i| (format!("d/{i}.md"), PAGE.repeat(1 + i % 9))).collect();
+    // Small ones, and a few that take longer than all the small ones.
+    let size = |i: usize| if i % 97 == 5 { 3_000 } else { 1 + i % 9 };
+    let files: Vec<(String, String)> = (0..300).map(|i| (format!("d/{i:03}.md"), PAGE.repeat(size(i)))).collect();
     let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
-    let one = run(home.path(), &["chunk", "d", "--threads", "1"]);
-    assert_eq!(one, run(home.path(), &["chunk", "d", "--threads", "4"]));
-    assert_eq!(one.0, 0);
+    write(home.path(), "d/100.md", b"\xFF\xFF");
+    let chunk = |threads| run(home.path(), &["chunk", "d", "--preset", "heading-tokens", "--threads", threads]);
+    let one = chunk("1");
+    assert_eq!(one.0, 3);
+    for threads in ["2", "8"] {
+        assert!(chunk(threads) == one, "on {threads} threads");
+    }
+    let lines = json_lines(&one.1);
+    let ids: Vec<&str> = lines.iter().map(|line| line["doc_id"].as_str().unwrap()).collect();
+    assert!(ids.is_sorted());
+    let headings = |text: &str| text.lines().filter(|line| line.starts_with('#')).count();
+    let in_files: usize = files.iter().map(|(_, text)| headings(text)).sum();
+    let in_lines: usize = lines.iter().map(|line| headings(line["content"].as_str().unwrap())).sum();
+    assert_eq!(in_lines, in_files - headings(&files[100].1));
 }
 
 #[test]
@@ -227,16 +240,20 @@ fn settings_without_effect_are_told() {
 
 #[test]
 fn a_reader_that_stops_is_no_failure() {
-    let home = folder(&[("doc.md", &PAGE.repeat(20_000))]);
-    let mut child = program(home.path())
-        .args(["chunk", "doc.md", "--min", "1", "--max", "40", "--overlap", "0"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let (code, _, err) = finish(child.wait_with_output().unwrap());
-    assert_eq!((code, err.as_str()), (0, ""));
+    let small: Vec<(String, String)> = (0..200).map(|i| (format!("many/{i}.md"), PAGE.repeat(200))).collect();
+    let home = folder(&small.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    write(home.path(), "doc.md", PAGE.repeat(20_000).as_bytes());
+    for (corpus, threads) in [("doc.md", "1"), ("doc.md", "2"), ("many", "1"), ("many", "4")] {
+        let mut child = program(home.path())
+            .args(["chunk", corpus, "--min", "1", "--max", "40", "--overlap", "0", "--threads", threads])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let (code, _, err) = finish(child.wait_with_output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{corpus} on {threads} threads");
+    }
 }
 
 #[cfg(unix)]

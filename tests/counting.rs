@@ -1,13 +1,21 @@
 //! Sizes: equal to tiktoken on everything, and the same from prefix sums as counted directly.
 
+use std::path::Path;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use chunkmill::document::{BlockKind, Document};
-use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
+use chunkmill::chunk::{Preset, Spec};
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
+use chunkmill::document::{Admission, BlockKind, Document};
+use chunkmill::index::Recipe;
+use chunkmill::store::ChunkRow;
+use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
+use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
 
-use crate::common::Words;
+use crate::common::{Words, powershell, sizer};
+use crate::properties::preset_in;
 
 fn tiktoken() -> &'static CoreBPE {
     static TIKTOKEN: OnceLock<CoreBPE> = OnceLock::new();
@@ -53,6 +61,53 @@ fn a_window_may_count_more_alone_than_in_its_place() {
     expect_equal(tail);
 }
 
+/// The rows that `Recipe` makes of every `step`th document of a corpus from the `first` on.
+fn rows(root: &Path, spec: &Spec, first: usize, step: usize) -> Vec<ChunkRow> {
+    let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap();
+    let found = discover(&[Root::new(root)], &filter, &[]).unwrap();
+    let recipe = Recipe { spec, sizer: sizer(spec), admission: Admission::default(), levels: None };
+    let sources: Vec<_> = found.sources.into_iter().skip(first).step_by(step).collect();
+    let rows = sources.into_par_iter().map(|source| recipe.prepare(source).unwrap().map_or(Vec::new(), |it| it.chunks));
+    rows.flatten().collect()
+}
+
+#[test]
+fn every_stored_number_of_tokens_is_tiktokens() {
+    let larder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
+    // Of the large corpus every document is looked at under some preset, not every one under each.
+    let corpora = [Some((larder.as_path(), 1)), powershell().map(|root| (root, Preset::ALL.len()))];
+    for (root, step) in corpora.into_iter().flatten() {
+        for (first, preset) in Preset::ALL.into_iter().enumerate() {
+            for spec in [preset.spec(), preset_in(preset, Unit::Tokens)] {
+                let rows = rows(root, &spec, first % step, step);
+                assert!(!rows.is_empty());
+                rows.par_iter().for_each(|row| {
+                    let expected = tiktoken().encode_ordinary(&row.content).len();
+                    assert_eq!(row.n_tokens, i64::try_from(expected).unwrap(), "{} with `{spec}`", row.chunk_id);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_of_text_without_breaks_cost_what_they_hold() {
+    // Windows of a text in which no tokenization must break: each is counted, and none reads beyond itself.
+    const WINDOWS: usize = 2048;
+    for unit in ["a", " ", "7", "[", "\n", "漢"] {
+        let window = 512 * unit.len();
+        let document = Document::from_text("doc.md", unit.repeat(512 * WINDOWS));
+        let ruler = Sizer::Tokens.measure(&document).unwrap();
+        let alone = cl100k().count(&document.text[..window]).unwrap();
+        let started = Instant::now();
+        for start in (0..WINDOWS).map(|n| n * window) {
+            assert_eq!(ruler.size(start..start + window).unwrap(), alone, "{unit:?} from {start}");
+        }
+        // Counting the whole text takes some 10 ms; 2,048 windows that read all of it would take 20 s.
+        assert!(started.elapsed() < Duration::from_secs(5), "{unit:?}: {:?}", started.elapsed());
+    }
+}
+
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "[a-z]{1,12}",
@@ -63,7 +118,11 @@ fn text() -> impl Strategy<Value = String> {
         1 => "[!-/:-@]{1,6}",
         1 => "'[sStTrRvVmMlLdD]{1,3}",
         1 => "[日本語한국á-ü]{1,6}",
-        1 => "(🚲|👩‍👩‍👧|\u{301}|\u{a0}|\u{3000}){1,4}",
+        1 => "(🚲|👩‍👩‍👧|\u{301}|\u{a0}|\u{3000}|\u{85}|\u{2028}|\u{feff}){1,4}",
+        1 => "[\0\u{b}\u{c}\u{1c}\u{1f}\u{7f}]{1,3}",
+        1 => "(\n|\r\n)[ \t]{0,4}(\\||-|#|>|[a-z])?",
+        1 => "[.,;:)]{1,2}(\n|\r\n){0,3}",
+        1 => "[А-я]{1,8} ?",
         1 => "\\PC{1,4}",
     ];
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
@@ -74,6 +133,39 @@ fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::
     let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let (a, b) = (*a.get(&boundaries), *b.get(&boundaries));
     a.min(b)..a.max(b)
+}
+
+/// Where tokens end, from their bytes in tiktoken's own vocabulary.
+fn token_ends(ids: &[u32]) -> Vec<u32> {
+    let end = |end: &mut u32, &id: &u32| {
+        *end += u32::try_from(tiktoken().decode_bytes(&[id]).unwrap().len()).unwrap();
+        Some(*end)
+    };
+    ids.iter().scan(0, end).collect()
+}
+
+/// The nearest boundary of a character, the one before if both are equally near.
+fn nearest_boundary(text: &str, at: usize) -> usize {
+    let distance = |&boundary: &usize| (boundary.abs_diff(at), boundary);
+    let near = at.saturating_sub(3)..=text.len().min(at + 3);
+    near.filter(|&boundary| text.is_char_boundary(boundary)).min_by_key(distance).unwrap()
+}
+
+/// Counts words, and says that they break at white space.
+struct BreakingWords;
+
+impl TokenCounter for BreakingWords {
+    fn count(&self, text: &str) -> chunkmill::error::Result<usize> {
+        Words.count(text)
+    }
+
+    fn ends(&self, text: &str) -> chunkmill::error::Result<Vec<u32>> {
+        Words.ends(text)
+    }
+
+    fn breaks(&self) -> Breaks {
+        Breaks::WhiteSpace
+    }
 }
 
 /// Seed 3's estimate, in the plainest way: words that end outside of code, and characters inside.
@@ -93,8 +185,8 @@ fn an_estimate_counts_words_of_prose_and_characters_of_code() {
     // 4 words → 5; 19 characters of code with its fences → 4.
     assert_eq!(ruler.size(0..document.text.len()).unwrap(), 9);
     assert_eq!(ruler.size(0..13).unwrap(), 3);
-    assert_eq!(ruler.size_after("zero ", 0..13).unwrap(), 4);
-    assert_eq!(ruler.size_after(&"x".repeat(80), 0..13).unwrap(), 23, "a prefix may be code");
+    assert_eq!(ruler.size_between("zero ", 0..13, "").unwrap(), 4);
+    assert_eq!(ruler.size_between(&"x".repeat(80), 0..13, "").unwrap(), 23, "a prefix may be code");
 }
 
 proptest! {
@@ -122,6 +214,48 @@ proptest! {
             }
             prop_assert_eq!(sizer.measure(&document).unwrap().size(range.clone()).unwrap(), expected, "{} in place", unit);
         }
+    }
+
+    #[test]
+    fn any_text_counts_and_ends_as_tiktoken_says(text in text()) {
+        let ids = tiktoken().encode_ordinary(&text);
+        prop_assert_eq!(cl100k().count(&text).unwrap(), ids.len());
+        prop_assert_eq!(cl100k().ends(&text).unwrap(), token_ends(&ids));
+        prop_assert_eq!(cl100k().encode(&text), ids);
+    }
+
+    #[test]
+    fn a_range_between_two_texts_counts_as_one_text(
+        text in text(), a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>(),
+        prefix in text(), suffix in text(), without in 0..4u8,
+    ) {
+        let range = range_of(&text, a, b);
+        let prefix = if without & 1 == 0 { prefix } else { String::new() };
+        let suffix = if without & 2 == 0 { suffix } else { String::new() };
+        let joined = format!("{prefix}{}{suffix}", &text[range.clone()]);
+        let document = Document::from_text("doc.md", text);
+        for unit in Unit::ALL.into_iter().filter(|&unit| unit != Unit::Estimate) {
+            let sizer = Sizer::new(unit, Some(&BreakingWords)).unwrap();
+            let expected = match unit {
+                Unit::Tokens => tiktoken().encode_ordinary(&joined).len(),
+                _ => sizer.size(&joined).unwrap(),
+            };
+            let ruler = sizer.measure(&document).unwrap();
+            prop_assert_eq!(ruler.size_between(&prefix, range.clone(), &suffix).unwrap(), expected, "{}", unit);
+        }
+    }
+
+    #[test]
+    fn token_atoms_end_where_tiktokens_tokens_of_the_range_alone_end(
+        text in text(), a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>(),
+    ) {
+        let range = range_of(&text, a, b);
+        let ends = token_ends(&tiktoken().encode_ordinary(&text[range.clone()]));
+        let document = Document::from_text("doc.md", text.clone());
+        let atoms = Sizer::Tokens.measure(&document).unwrap().atoms(&range).unwrap();
+        let in_place = ends.iter().map(|&end| range.start + end as usize);
+        let expected: Vec<usize> = in_place.map(|end| nearest_boundary(&text, end)).collect();
+        prop_assert_eq!(&atoms[..], if range.is_empty() { &[range.end][..] } else { &expected[..] });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Seed 1, sections 8.3 to 8.6: every rule on chunks, ids, metadata and configuration.
 
-use chunkmill::chunk::{Preset, Settings, Spec, Strategy};
+use chunkmill::chunk::{Chunk, Preset, Settings, Spec, Strategy};
 use chunkmill::store::{ChunkRow, DocumentRow};
 use chunkmill::tokens::Unit;
 
@@ -14,7 +14,8 @@ fn paragraphs(count: usize, size: usize) -> String {
 
 fn rows(cut: &Cut) -> Vec<ChunkRow> {
     let document = DocumentRow::new(&cut.document, cut.chunks.len());
-    cut.chunks.iter().map(|chunk| ChunkRow::new(&cut.document, chunk, &Spec::default(), &document).unwrap()).collect()
+    let row = |chunk: &Chunk| ChunkRow::new(&cut.document, chunk.clone(), &Spec::default(), &document, 0);
+    cut.chunks.iter().map(row).collect()
 }
 
 // 8.3.1 the hierarchy
@@ -207,14 +208,14 @@ fn a_row_has_every_field_of_the_data_model() {
     let cut = cut("ragdocs", text);
     let row = &rows(&cut)[0];
     assert_eq!(row.chunk_id, "doc.md_chunk_0");
-    assert_eq!(row.doc_id, "doc.md");
+    assert_eq!(&*row.doc_id, "doc.md");
     assert_eq!(row.content, "# Guide\n\nSee [[Home]] and [more](more.md). #howto");
     assert_eq!(row.chunk_index, 0);
     assert_eq!(row.header_path, "Guide");
     assert_eq!(usize::try_from(row.start_byte).unwrap(), text.find("# Guide").unwrap());
     assert_eq!(usize::try_from(row.end_byte).unwrap(), text.trim_end().len());
     assert_eq!(row.start_char, row.start_byte, "all ASCII");
-    assert_eq!(row.path, "doc.md");
+    assert_eq!(&*row.path, "doc.md");
     assert_eq!(*row.tags, ["install", "linux", "howto"]);
     assert_eq!(*row.aliases, ["Setup"]);
     assert_eq!(&*row.metadata, r#"{"owner":"docs"}"#);

@@ -44,7 +44,7 @@ fn known() -> BTreeSet<String> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 52] = [
+const CHANGES: [(&str, &str, &str); 54] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -64,6 +64,8 @@ const CHANGES: [(&str, &str, &str); 52] = [
     ("[chunking] respect_boundaries", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_code", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_tables", "[chunking]\nstrategy = 'semantic'", "false"),
+    ("[chunking] cut_oversized", "", "true"),
+    ("[chunking] sentence_overlap", "", "true"),
     ("[chunking] normalize_whitespace", "", "true"),
     ("[chunking] normalize_unicode", "", "true"),
     ("[chunking] redact_urls", "", "true"),

@@ -2,19 +2,31 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::{folder, program, write};
 
-/// The most memory that indexing `corpus` took at any time, in kB.
-fn peak(home: &Path, corpus: &str) -> u64 {
+/// Indexing `corpus`.
+fn index(home: &Path, corpus: &str) -> Command {
     let mut command = program(home);
     command.args(["index", corpus, "-o", "out", "--embedder", "fake", "--progress", "never", "--fresh"]);
     // Large enough parts, so that what is bounded is full with one corpus already.
     command.args(["--files", "2"]);
     // The cache remembers what memory does not.
     command.arg("--embedding-cache").arg(home.join(format!("cache-{corpus}")));
+    command
+}
+
+/// Chunking `corpus`.
+fn chunk(home: &Path, corpus: &str) -> Command {
+    let mut command = program(home);
+    command.args(["chunk", corpus]);
+    command
+}
+
+/// The most memory that a command took at any time, in kB.
+fn peak(mut command: Command) -> u64 {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -46,8 +58,10 @@ fn ten_times_the_corpus_takes_the_same_memory() {
         }
     }
     // No text is there twice, or the larger one would be the easier one.
-    let [once, tenfold] = ["once", "tenfold"].map(|corpus| peak(home.path(), corpus));
-    eprintln!("memory: {once} kB for a corpus, {tenfold} kB for ten of it");
-    assert!(once > 10_000, "the peak was seen");
-    assert!(tenfold * 100 < once * 115, "{once} kB for a corpus, {tenfold} kB for ten of it");
+    for job in [index, chunk] {
+        let [once, tenfold] = ["once", "tenfold"].map(|corpus| peak(job(home.path(), corpus)));
+        eprintln!("memory: {once} kB for a corpus, {tenfold} kB for ten of it");
+        assert!(once > 10_000, "the peak was seen");
+        assert!(tenfold * 100 < once * 115, "{once} kB for a corpus, {tenfold} kB for ten of it");
+    }
 }

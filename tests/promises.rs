@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use chunkmill::chunk::{Chunk, Normalizer, Settings, Spec, Strategy, Switch, chunk};
 use chunkmill::document::{BlockKind, Document, is_blank};
-use chunkmill::tokens::{Sizer, TokenCounter, Unit};
+use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit};
 
 /// The sizer of a spec; `model` counts words between white space.
 pub fn sizer(spec: &Spec) -> Sizer<'static> {
@@ -29,8 +29,8 @@ impl TokenCounter for Words {
         Ok(text.split_whitespace().map(at).collect())
     }
 
-    fn breaks_between_words(&self) -> bool {
-        false
+    fn breaks(&self) -> Breaks {
+        Breaks::Unknown
     }
 }
 
@@ -54,8 +54,12 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         assert!(is_blank(&lost), "{at}: lost {lost:?}");
         covered = chunk.range.end;
 
-        // Content is prefix and source; a chunk of nothing exists only for an empty document.
-        assert_eq!(&content[chunk.prefix.len()..], &text[chunk.range.clone()], "{at}");
+        // Content is prefix, source, and what closes a fence; a chunk of nothing exists only for an empty document.
+        let source = &content[chunk.prefix.len()..content.len() - chunk.suffix.len()];
+        assert_eq!(source, &text[chunk.range.clone()], "{at}");
+        let marks = chunk.suffix.trim_start_matches(['\n', ' ', '\t', '>']).trim_end();
+        let closes = marks.len() > 2 && marks.trim_matches(['`', '~']).is_empty() && chunk.suffix.starts_with('\n');
+        assert!(chunk.suffix.is_empty() || spec.is_on(Switch::CutOversized) && closes, "{at}: {:?}", chunk.suffix);
         assert!(chunks.len() == 1 || !is_blank(&text[chunk.range.clone()]), "{at}: blank");
         if chunk.has_overlap {
             assert!(index > 0 && chunk.sub_index > Some(0), "{at}: overlap without a sibling before");
@@ -66,7 +70,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
             // What is code is known of a range of the document, not of the text of a prefix. That of
             // a window is a range too; any other is prose to the packer.
             Unit::Estimate => {
-                let after = ruler.size_after(&chunk.prefix, chunk.range.clone()).unwrap();
+                let after = ruler.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
                 let window = text[..chunk.range.start].ends_with(&chunk.prefix);
                 let start = chunk.range.start - if window { chunk.prefix.len() } else { 0 };
                 ruler.size(start..chunk.range.end).unwrap().min(after)
@@ -76,6 +80,8 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         if size > spec.max() {
             assert!(chunk.flags.iter().any(|flag| flag.starts_with("oversized_")), "{at}: over max: {content:?}");
             assert!(chunk.prefix.is_empty(), "{at}: an oversized chunk has a prefix");
+            let cut = spec.is_on(Switch::CutOversized);
+            assert!(!cut || source.trim().chars().count() == 1, "{at}: could be cut: {content:?}");
         }
         if exact {
             let before = &text[..chunk.range.start];
@@ -159,7 +165,8 @@ fn check_document(document: &Document) {
 fn check_cleaned(document: &Document, chunk: &Chunk) {
     let ink = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let whitespace = Normalizer { whitespace: true, ..Normalizer::default() };
-    let cleaned = |normalizer: Normalizer| normalizer.normalize(document, &chunk.prefix, chunk.range.clone());
+    let cleaned =
+        |normalizer: Normalizer| normalizer.normalize(document, &chunk.prefix, chunk.range.clone()) + &chunk.suffix;
     assert_eq!(ink(&cleaned(whitespace)), ink(&chunk.content(document)));
     assert_eq!(cleaned(Normalizer::default()), chunk.content(document));
     let _ = cleaned(Normalizer { unicode: true, redact_urls: true, ..whitespace });

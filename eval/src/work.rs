@@ -197,7 +197,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     let mut texts = HashSet::new();
     for prepared in prepared.into_iter().flatten() {
         let doc = chunked.documents.len();
-        chunked.documents.push(prepared.document.doc_id);
+        chunked.documents.push(prepared.document.doc_id.to_string());
         let place = |row: &ChunkRow| {
             let ChunkRow { start_byte, end_byte, n_tokens, prefix_len, .. } = *row;
             FoundChunk::new(doc, [start_byte, end_byte, n_tokens, prefix_len], row.has_overlap, &row.content)

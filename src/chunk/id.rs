@@ -22,7 +22,7 @@ impl<'a> Ids<'a> {
     pub(super) fn text(&self, index: usize, section: usize, sub: Option<usize>) -> String {
         let doc_id = self.doc_id;
         match (self.strategy, sub) {
-            (Strategy::Heading, _) => format!("{doc_id}#{index}"),
+            (Strategy::Heading | Strategy::Structure, _) => format!("{doc_id}#{index}"),
             (Strategy::Lines, _) => guid(doc_id, index),
             (Strategy::Header | Strategy::Section | Strategy::None, Some(sub)) => {
                 format!("{doc_id}_chunk_{section}_sub_{sub}")

@@ -4,7 +4,7 @@
 //! sizes and overlap; this file alone gives ids, paths and positions. So every strategy works with
 //! every unit, and every chunk obeys the same rules:
 //!
-//! - its content is a prefix and then exactly the bytes `range` of the document;
+//! - its content is a prefix, exactly the bytes `range` of the document, and a suffix;
 //! - the ranges of a document's chunks do not overlap and hold every byte that is not white space
 //!   or dropped front matter;
 //! - its size is at most the spec's maximum, unless it is one atomic block and flagged
@@ -21,6 +21,7 @@
 //! | `fixed` | before headings, or nowhere | forward until the minimum | windows of the target |
 //! | `heading` | before every heading | never | windows of the maximum |
 //! | `lines` | before headings 2 and 3 of long documents | never | whole blocks up to the maximum |
+//! | `structure` | wherever it costs least | what is under the minimum, inside one parent first | blocks, then rows, lines, sentences, words |
 //! | `recursive` | at separators, from blank line to character | pieces up to the maximum | – |
 //! | `windows` | anywhere | never | windows of the maximum |
 //! | `none` | nowhere | – | – |
@@ -36,8 +37,11 @@ mod pack;
 mod part;
 mod recursive;
 mod section;
+mod segment;
 mod semantic;
 mod spec;
+mod structure;
+mod unit;
 mod windows;
 
 use std::fmt;
@@ -48,7 +52,7 @@ pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator
 
 use crate::document::{BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;
-use crate::tokens::Sizer;
+use crate::tokens::{Ruler, Sizer};
 use id::Ids;
 use pack::{Group, Packer, Piece};
 
@@ -89,6 +93,8 @@ pub enum Boundary {
     BlankLine,
     /// The chunk before was full, no blank line would have served; this is the next block.
     Block,
+    /// The chunk before was full, and so would be the whole block; this is its next row or line.
+    Line,
     /// The chunk before was full, and so would be the whole paragraph; this is its next sentence.
     Sentence,
     /// The chunk before was full; this is inside a block, at the limit.
@@ -110,6 +116,7 @@ impl fmt::Display for Boundary {
             Self::Heading(level) => write!(f, "heading {level}"),
             Self::BlankLine => write!(f, "full: blank line"),
             Self::Block => write!(f, "full: next block"),
+            Self::Line => write!(f, "full: next line"),
             Self::Sentence => write!(f, "full: next sentence"),
             Self::Limit => write!(f, "full: at the limit"),
             Self::Separator("") => write!(f, "full: next character"),
@@ -140,8 +147,11 @@ pub struct Chunk {
     pub heading_path: Vec<String>,
     /// The heading path in the strategy's own way of writing it.
     pub header_path: String,
-    /// What stands before the source text: parent headers, overlap.
+    /// What stands before the source text: parent headers, overlap, the head of a table or a fence that
+    /// was cut.
     pub prefix: String,
+    /// What stands after the source text: the end of a fence that was cut.
+    pub suffix: String,
     /// Whether the prefix repeats text of the chunk before.
     pub has_overlap: bool,
     /// Its bytes in the document.
@@ -154,10 +164,10 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The text: prefix, then source.
+    /// The text: prefix, source, suffix.
     #[must_use]
     pub fn content(&self, document: &Document) -> String {
-        format!("{}{}", self.prefix, &document.text[self.range.clone()])
+        [&self.prefix, &document.text[self.range.clone()], &self.suffix].concat()
     }
 
     /// How many sections of the document its source touches.
@@ -168,11 +178,11 @@ impl Chunk {
     }
 }
 
-/// What the model sees for a chunk whose content is `content`.
+/// What the model sees for a chunk with this header path and this content.
 #[must_use]
-pub fn embed_text(chunk: &Chunk, content: String, spec: &Spec) -> String {
-    if spec.is_on(Switch::HeadingContext) && !chunk.header_path.is_empty() {
-        format!("{}\n\n{content}", chunk.header_path)
+pub fn embed_text(header_path: &str, content: String, spec: &Spec) -> String {
+    if spec.is_on(Switch::HeadingContext) && !header_path.is_empty() {
+        format!("{header_path}\n\n{content}")
     } else {
         content
     }
@@ -184,8 +194,17 @@ pub fn embed_text(chunk: &Chunk, content: String, spec: &Spec) -> String {
 /// # Errors
 /// [`Error::Embed`](crate::error::Error::Embed) if the sizer's tokenizer fails.
 pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<Chunk>> {
-    let ruler = sizer.measure(document)?;
-    let packer = Packer { document, spec, sizer, ruler: &ruler };
+    chunk_measured(&sizer.measure(document)?, spec)
+}
+
+/// [`chunk`], of a document that somebody measures for other ends too. The ruler's sizer is of the spec's
+/// unit.
+///
+/// # Errors
+/// Those of [`chunk`].
+pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
+    let document = ruler.document();
+    let packer = Packer { document, spec, sizer: ruler.sizer(), ruler };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
         Strategy::Section => section::propose(&packer)?,
@@ -193,6 +212,7 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
         Strategy::Fixed => fixed::propose(&packer)?,
         Strategy::Heading => heading::propose(&packer)?,
         Strategy::Lines => lines::propose(&packer)?,
+        Strategy::Structure => structure::propose(&packer)?,
         Strategy::Recursive => recursive::propose(&packer)?,
         Strategy::Windows => windows::propose(&packer)?,
         Strategy::None => none::propose(document),
@@ -233,6 +253,7 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 heading_path,
                 flags: flags(document, &mut signals, &piece),
                 prefix: piece.prefix,
+                suffix: piece.suffix,
                 has_overlap: piece.has_overlap,
                 range: piece.range,
                 boundary: piece.boundary,

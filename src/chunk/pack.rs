@@ -6,9 +6,8 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
-
-use super::{Boundary, Kind, Spec, Strategy};
+use super::unit::{Grain, Unit};
+use super::{Boundary, Kind, Spec, Strategy, Switch};
 use crate::document::{Block, BlockKind, Document, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
@@ -18,7 +17,7 @@ const SEPARATOR: &str = "\n\n";
 
 /// Sizes of a prefix and of a range add up to the size of both to within this many units. Where
 /// that could decide, the joined text is measured.
-const JOIN_SLACK: usize = 8;
+pub(super) const JOIN_SLACK: usize = 8;
 
 /// The chunks of one section, or of several that were merged.
 pub(super) struct Group {
@@ -56,6 +55,7 @@ impl Group {
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
     pub(super) prefix: String,
+    pub(super) suffix: String,
     pub(super) has_overlap: bool,
     pub(super) flags: Vec<&'static str>,
     pub(super) boundary: Boundary,
@@ -64,7 +64,8 @@ pub(super) struct Piece {
 impl Piece {
     /// A piece without prefix or flags.
     pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
-        Self { range, prefix: String::new(), has_overlap: false, flags: Vec::new(), boundary }
+        let (prefix, suffix) = Default::default();
+        Self { range, prefix, suffix, has_overlap: false, flags: Vec::new(), boundary }
     }
 }
 
@@ -76,34 +77,22 @@ pub(super) struct Packer<'a> {
     pub(super) ruler: &'a Ruler<'a>,
 }
 
-/// A run of sibling blocks that is kept together if it fits, or a sentence of a block that did not.
-struct Unit {
-    range: Range<usize>,
-    blocks: Range<usize>,
-    /// Whether it is a sentence, which is never cut.
-    sentence: bool,
-    /// Whether it starts inside a list item, which is then over the maximum.
-    inside_item: bool,
-    /// How a chunk that starts here is said to start.
-    boundary: Boundary,
-}
-
 impl Packer<'_> {
     /// Whether prefix and range together are within the maximum.
     pub(super) fn fits(&self, prefix: &str, range: Range<usize>) -> Result<bool> {
-        self.within(self.spec.max(), prefix, range)
+        self.within(self.spec.max(), prefix, range, "")
     }
 
-    fn within(&self, limit: usize, prefix: &str, range: Range<usize>) -> Result<bool> {
+    pub(super) fn within(&self, limit: usize, prefix: &str, range: Range<usize>, suffix: &str) -> Result<bool> {
         let own = self.ruler.size(range.clone())?;
-        if prefix.is_empty() {
+        if prefix.is_empty() && suffix.is_empty() {
             return Ok(own <= limit);
         }
-        let sum = own + self.sizer.size(prefix)?;
+        let sum = own + self.sizer.size(prefix)? + self.sizer.size(suffix)?;
         if sum.abs_diff(limit) > JOIN_SLACK {
             return Ok(sum <= limit);
         }
-        Ok(self.ruler.size_after(prefix, range)? <= limit)
+        Ok(self.ruler.size_between(prefix, range, suffix)? <= limit)
     }
 
     /// A range as one chunk if it fits, else packed by [`fill`](Self::fill).
@@ -137,6 +126,7 @@ impl Packer<'_> {
         boundary: Boundary,
         headers: &dyn Fn(usize) -> String,
     ) -> Result<Vec<Piece>> {
+        let text = &self.document.text;
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = Piece { prefix: headers(range.start), ..Piece::plain(range.start..range.start, boundary) };
         let mut units = self.paragraphs(range);
@@ -145,16 +135,26 @@ impl Packer<'_> {
             // A piece that is still empty already is the fresh one, and can only lose its overlap.
             let empty = open.range.is_empty();
             let limit = if empty { self.spec.max() } else { self.spec.target() };
-            if self.within(limit, &open.prefix, trim(&self.document.text, open.range.start..unit.range.end))? {
+            let alone = trim(text, unit.range.clone());
+            let (opening, closing) = (&text[unit.wrap.opening(alone.start)], &text[unit.wrap.closing(alone.end)]);
+            let joined = trim(text, open.range.start..unit.range.end);
+            if self.within(limit, &open.prefix, joined, closing)? {
                 open.range.end = unit.range.end;
+                closing.clone_into(&mut open.suffix);
                 continue;
             }
-            let bare = headers(unit.range.start);
-            let fresh = if empty { open.prefix.clone() } else { self.overlap(&open, &bare)? };
-            let alone = trim(&self.document.text, unit.range.clone());
-            let prefix = if !empty && self.fits(&fresh, alone.clone())? {
+            let bare = format!("{}{opening}", headers(unit.range.start));
+            let fresh = if empty {
+                open.prefix.clone()
+            } else if opening.is_empty() {
+                self.overlap(&open, &bare)?
+            } else {
+                bare.clone()
+            };
+            let fits = |prefix: &str| self.within(self.spec.max(), prefix, alone.clone(), closing);
+            let prefix = if !empty && fits(&fresh)? {
                 Some(fresh)
-            } else if fresh != bare && self.fits(&bare, alone.clone())? {
+            } else if fresh != bare && fits(&bare)? {
                 Some(bare.clone())
             } else {
                 None
@@ -162,6 +162,7 @@ impl Packer<'_> {
             let next = |prefix: String| Piece {
                 has_overlap: prefix.len() > bare.len(),
                 prefix,
+                suffix: closing.to_owned(),
                 ..Piece::plain(unit.range.clone(), if empty { open.boundary } else { unit.boundary })
             };
             if let Some(prefix) = prefix {
@@ -174,16 +175,18 @@ impl Packer<'_> {
                 self.finish(&mut pieces, std::mem::replace(&mut open, next));
                 continue;
             }
-            let children = self.children(&unit);
-            if !children.is_empty() {
-                units.extend(children.into_iter().rev());
+            let finer = self.finer(&unit, self.spec.max())?;
+            if !finer.is_empty() {
+                units.extend(finer.into_iter().rev());
                 continue;
             }
-            // One block, alone and without headers, is as small as it gets.
-            let mut oversized = next(String::new());
-            if !self.fits("", alone)? {
-                let kind = self.document.blocks[unit.blocks.start].kind;
-                flag(&mut oversized, if unit.sentence { "oversized_sentence" } else { kind.oversized() });
+            // Alone and without headers it is as small as it gets.
+            let mut oversized = next(opening.to_owned());
+            if !fits(opening)? {
+                (oversized.prefix, oversized.suffix) = Default::default();
+                if !self.fits("", alone)? {
+                    flag(&mut oversized, self.oversized(&unit));
+                }
             }
             if unit.inside_item {
                 flag(&mut open, CUT_ITEM);
@@ -203,6 +206,17 @@ impl Packer<'_> {
         self.finish(&mut pieces, open);
         self.merge_last(&mut pieces)?;
         Ok(pieces)
+    }
+
+    /// The flag of a unit that is over the maximum and cannot be cut.
+    pub(super) fn oversized(&self, unit: &Unit) -> &'static str {
+        match unit.grain {
+            Grain::Sentence => "oversized_sentence",
+            Grain::Word => OVERSIZED_CHARACTER,
+            Grain::Block | Grain::Line => {
+                self.document.blocks.get(unit.blocks.start).map_or(OVERSIZED_CHARACTER, |block| block.kind.oversized())
+            }
+        }
     }
 
     /// A last piece under the minimum joins the one before where both together are within the
@@ -236,114 +250,14 @@ impl Packer<'_> {
             return Ok(headers.to_owned());
         }
         let range = trim(&self.document.text, piece.range.clone());
+        if self.spec.is_on(Switch::SentenceOverlap) {
+            let tail = &self.document.text[self.sentences_before(range.clone())?..range.end];
+            let separator = if tail.is_empty() { "" } else { SEPARATOR };
+            return Ok(format!("{headers}{tail}{separator}"));
+        }
         let content = format!("{}{}", piece.prefix, &self.document.text[range]);
         let tail = self.sizer.suffix(&content, self.spec.overlap())?;
         Ok(format!("{headers}{tail}{SEPARATOR}"))
-    }
-
-    /// The top-level blocks of a range, grouped where no blank line separates them. A heading is
-    /// grouped with what follows it.
-    fn paragraphs(&self, range: &Range<usize>) -> Vec<Unit> {
-        let blocks = &self.document.blocks;
-        // A block may start before the range does: on a line that is blank to Unicode, not to markdown.
-        let mut first = blocks.partition_point(|block| block.range.start < range.start);
-        if let Some(block) = self.document.top_level_block_before(first)
-            && blocks[block].range.end > range.start
-        {
-            first = block;
-        }
-        let mut units: Vec<Unit> = Vec::new();
-        let mut index = first;
-        let mut heading = false;
-        while index < blocks.len() && blocks[index].range.start < range.end {
-            let Block { range: at, next, .. } = &blocks[index];
-            match units.last_mut() {
-                Some(unit) if heading || !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
-                    unit.blocks.end = *next;
-                }
-                _ => units.push(Unit::block(at.start..range.end, index..*next, Boundary::BlankLine)),
-            }
-            heading = matches!(blocks[index].kind, BlockKind::Heading(_));
-            index = *next;
-        }
-        close_gaps(&mut units, range.clone());
-        units
-    }
-
-    /// What a unit that is too large may be cut into; nothing if it is one block with none inside.
-    fn children(&self, unit: &Unit) -> Vec<Unit> {
-        if unit.sentence {
-            return Vec::new();
-        }
-        let blocks = &self.document.blocks;
-        let mut outer = unit.blocks.start;
-        // A container around one block that starts and ends with it offers no cut of its own. Such
-        // chains can be long (`>>>>…`), so they are walked here, without measuring each level.
-        while blocks[outer].next == unit.blocks.end
-            && outer + 1 < unit.blocks.end
-            && blocks[outer + 1].next == unit.blocks.end
-            && blocks[outer + 1].range.start == blocks[outer].range.start
-        {
-            outer += 1;
-        }
-        let siblings = blocks[outer].next < unit.blocks.end;
-        let mut index = if siblings { outer } else { outer + 1 };
-        let mut units: Vec<Unit> = Vec::new();
-        if !siblings && index < unit.blocks.end {
-            // A container's own text, before the first block inside it, is a unit if it has lines
-            // of its own.
-            let head = &self.document.text[unit.range.start..blocks[index].range.start];
-            if head.contains('\n') {
-                let range = unit.range.start..blocks[index].range.start;
-                units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
-            }
-        }
-        while index < unit.blocks.end {
-            // A heading stays with the block after it, unless these two are all there is.
-            let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
-            let mut next = blocks[index].next;
-            let after = blocks[..unit.blocks.end].get(next).filter(|after| !is_heading(after));
-            if let Some(after) =
-                after.filter(|after| siblings && is_heading(&blocks[index]) && (index..after.next) != unit.blocks)
-            {
-                next = after.next;
-            }
-            units.push(Unit::block(blocks[index].range.clone(), index..next, Boundary::Block));
-            index = next;
-        }
-        if units.is_empty() && self.spec.strategy() == Strategy::Section && blocks[outer].kind == BlockKind::Paragraph {
-            units = self.sentences(unit);
-        }
-        close_gaps(&mut units, unit.range.clone());
-        let item = !siblings && blocks[unit.blocks.start..=outer].iter().any(|b| b.kind == BlockKind::ListItem);
-        for (at, child) in units.iter_mut().enumerate() {
-            child.inside_item = unit.inside_item || (item && at > 0);
-        }
-        if let Some(first) = units.first_mut() {
-            first.boundary = unit.boundary;
-        }
-        units
-    }
-
-    /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
-    /// none and that none ends inside a link; nothing if it is one sentence.
-    fn sentences(&self, unit: &Unit) -> Vec<Unit> {
-        let one_line = self.document.text[unit.range.clone()].replace(['\n', '\r'], " ");
-        let links = &self.document.links;
-        let inside_link = |at: usize| {
-            let before = links.partition_point(|link| link.range.start < at);
-            before > 0 && at < links[before - 1].range.end
-        };
-        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| unit.range.start + at);
-        let starts: Vec<usize> = starts.filter(|&at| !inside_link(at)).collect();
-        if starts.len() < 2 {
-            return Vec::new();
-        }
-        let sentence = |start: usize| Unit {
-            sentence: true,
-            ..Unit::block(start..unit.range.end, unit.blocks.clone(), Boundary::Sentence)
-        };
-        starts.into_iter().map(sentence).collect()
     }
 
     /// Cuts a range into windows of exactly the target that overlap by exactly the overlap. What
@@ -379,7 +293,7 @@ impl Packer<'_> {
                 start = at(done);
                 if self.ruler.size(start..at(last))? > max {
                     let block = block_before(at(last)).filter(|(block, _)| start < block.end);
-                    flags.push(block.map_or("oversized_character", |(_, kind)| kind.oversized()));
+                    flags.push(block.map_or(OVERSIZED_CHARACTER, |(_, kind)| kind.oversized()));
                 }
             }
             let core = at(done)..at(last);
@@ -390,6 +304,7 @@ impl Packer<'_> {
             if !is_blank(&text[core.clone()]) {
                 pieces.push(Piece {
                     prefix: text[start..core.start].to_owned(),
+                    suffix: String::new(),
                     has_overlap: start < core.start,
                     flags,
                     boundary: if pieces.is_empty() { boundary } else { Boundary::Limit },
@@ -418,14 +333,11 @@ impl Packer<'_> {
     }
 }
 
-impl Unit {
-    fn block(range: Range<usize>, blocks: Range<usize>, boundary: Boundary) -> Self {
-        Self { range, blocks, sentence: false, inside_item: false, boundary }
-    }
-}
-
 /// The flag of chunks that hold only part of a list item.
 const CUT_ITEM: &str = BlockKind::ListItem.oversized();
+
+/// The flag of a chunk of one character that is over the maximum by itself.
+pub(super) const OVERSIZED_CHARACTER: &str = "oversized_character";
 
 fn flag(piece: &mut Piece, flag: &'static str) {
     if !piece.flags.contains(&flag) {
@@ -452,23 +364,4 @@ fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -
         if passes(middle)? { good = middle } else { bad = middle }
     }
     Ok(good)
-}
-
-/// Makes the units follow each other without a gap from the start of `range` to its end.
-fn close_gaps(units: &mut [Unit], range: Range<usize>) {
-    let mut end = range.end;
-    for unit in units.iter_mut().rev() {
-        unit.range.end = end;
-        end = unit.range.start;
-    }
-    if let Some(first) = units.first_mut() {
-        first.range.start = range.start;
-    }
-}
-
-/// Whether the line before the end of a text is blank.
-fn blank_line_before(text: &str) -> bool {
-    let Some(line_end) = text.strip_suffix('\n') else { return false };
-    let line = line_end.rsplit('\n').next().unwrap_or(line_end);
-    is_blank(line)
 }

@@ -38,6 +38,8 @@ pub enum Strategy {
     Heading,
     /// Long documents are cut at headings of level 2 and 3, short ones not at all.
     Lines,
+    /// The cheapest of all cuts: every place where a chunk may start has a price.
+    Structure,
     /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
     Recursive,
     /// The plainest baseline: windows over the whole document.
@@ -48,7 +50,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Header,
         Self::Section,
         Self::Semantic,
@@ -56,6 +58,7 @@ impl Strategy {
         Self::Fixed,
         Self::Heading,
         Self::Lines,
+        Self::Structure,
         Self::Recursive,
         Self::Windows,
         Self::None,
@@ -72,6 +75,7 @@ impl Strategy {
             Self::Fixed => "fixed",
             Self::Heading => "heading",
             Self::Lines => "lines",
+            Self::Structure => "structure",
             Self::Recursive => "recursive",
             Self::Windows => "windows",
             Self::None => "none",
@@ -89,6 +93,7 @@ impl Strategy {
             Self::Fixed => Preset::Fixed,
             Self::Heading => Preset::HeadingTokens,
             Self::Lines => Preset::LineThreshold,
+            Self::Structure => Preset::Structure,
             Self::Recursive => Preset::Recursive,
             Self::Windows => Preset::Windows,
             Self::None => Preset::None,
@@ -99,7 +104,7 @@ impl Strategy {
     fn limits(self) -> Limits {
         let limits = |min, target| Limits { min, target, max: true };
         match self {
-            Self::Header | Self::Lines => limits(true, false),
+            Self::Header | Self::Lines | Self::Structure => limits(true, false),
             Self::Section | Self::Semantic | Self::CodeAware | Self::Fixed => limits(true, true),
             Self::Heading | Self::Recursive | Self::Windows => limits(false, false),
             Self::None => Limits { min: false, target: false, max: false },
@@ -113,6 +118,10 @@ impl Strategy {
             Switch::RespectBoundaries | Switch::IncludeCode | Switch::IncludeTables => {
                 matches!(self, Self::Semantic | Self::CodeAware | Self::Fixed)
             }
+            Switch::CutOversized | Switch::SentenceOverlap => matches!(
+                self,
+                Self::Header | Self::Section | Self::Semantic | Self::CodeAware | Self::Lines | Self::Structure
+            ),
             Switch::HeadingContext | Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => {
                 true
             }
@@ -143,6 +152,10 @@ pub enum Switch {
     IncludeCode,
     /// Keep tables.
     IncludeTables,
+    /// Cut a block over the maximum between its rows, lines, sentences or words.
+    CutOversized,
+    /// Repeat whole sentences, and at most half a chunk.
+    SentenceOverlap,
     /// Show the model a text with its white space tidied.
     NormalizeWhitespace,
     /// Show the model a text in Unicode's composed form, NFC.
@@ -153,12 +166,14 @@ pub enum Switch {
 
 impl Switch {
     /// Every switch.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::ParentHeaders,
         Self::HeadingContext,
         Self::RespectBoundaries,
         Self::IncludeCode,
         Self::IncludeTables,
+        Self::CutOversized,
+        Self::SentenceOverlap,
         Self::NormalizeWhitespace,
         Self::NormalizeUnicode,
         Self::RedactUrls,
@@ -173,6 +188,8 @@ impl Switch {
             Self::RespectBoundaries => "respect_boundaries",
             Self::IncludeCode => "include_code",
             Self::IncludeTables => "include_tables",
+            Self::CutOversized => "cut_oversized",
+            Self::SentenceOverlap => "sentence_overlap",
             Self::NormalizeWhitespace => "normalize_whitespace",
             Self::NormalizeUnicode => "normalize_unicode",
             Self::RedactUrls => "redact_urls",
@@ -186,6 +203,8 @@ impl Switch {
             Self::RespectBoundaries => settings.respect_boundaries,
             Self::IncludeCode => settings.include_code,
             Self::IncludeTables => settings.include_tables,
+            Self::CutOversized => settings.cut_oversized,
+            Self::SentenceOverlap => settings.sentence_overlap,
             Self::NormalizeWhitespace => settings.normalize_whitespace,
             Self::NormalizeUnicode => settings.normalize_unicode,
             Self::RedactUrls => settings.redact_urls,
@@ -212,6 +231,8 @@ pub enum Preset {
     HeadingTokens,
     /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
     LineThreshold,
+    /// Ours: `structure`, 50 to 256 tokens.
+    Structure,
     /// Baseline: `recursive`, 400 tokens.
     Recursive,
     /// Baseline: `windows`, 400 tokens.
@@ -222,7 +243,7 @@ pub enum Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ragdocs,
         Self::Sections,
         Self::Docs,
@@ -231,6 +252,7 @@ impl Preset {
         Self::Pdf,
         Self::HeadingTokens,
         Self::LineThreshold,
+        Self::Structure,
         Self::Recursive,
         Self::Windows,
         Self::None,
@@ -251,6 +273,7 @@ impl Preset {
             Self::Pdf => "pdf",
             Self::HeadingTokens => "heading-tokens",
             Self::LineThreshold => "line-threshold",
+            Self::Structure => "structure",
             Self::Recursive => "recursive",
             Self::Windows => "windows",
             Self::None => "none",
@@ -293,6 +316,13 @@ impl Preset {
             Self::Pdf => policy(Strategy::Semantic, [100, 500, 1000, 75]),
             Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, [0, 512, 512, 50]),
             Self::LineThreshold => spec(Strategy::Lines, Unit::Lines, [500, 1000, 1000, 0]),
+            Self::Structure => {
+                let mut spec = spec(Strategy::Structure, Unit::Tokens, [50, 256, 256, 0]);
+                for on in [Switch::CutOversized, Switch::SentenceOverlap, Switch::HeadingContext] {
+                    spec.switches.set(on, true);
+                }
+                spec
+            }
             Self::Recursive => spec(Strategy::Recursive, Unit::Tokens, [0, 400, 400, 0]),
             Self::Windows => spec(Strategy::Windows, Unit::Tokens, [0, 400, 400, 0]),
             Self::None => spec(Strategy::None, Unit::Chars, [0, UNLIMITED, UNLIMITED, 0]),
@@ -372,6 +402,10 @@ options! {
         pub include_code: bool,
         /// See [`Switch::IncludeTables`].
         pub include_tables: bool,
+        /// See [`Switch::CutOversized`].
+        pub cut_oversized: bool,
+        /// See [`Switch::SentenceOverlap`].
+        pub sentence_overlap: bool,
         /// See [`Switch::NormalizeWhitespace`].
         pub normalize_whitespace: bool,
         /// See [`Switch::NormalizeUnicode`].

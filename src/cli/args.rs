@@ -107,6 +107,13 @@ pub(super) struct ChunkArgs {
     /// Keep tables (`semantic`, `code_aware`, `fixed`)
     #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     include_tables: Option<bool>,
+    /// Cut what is over the maximum between rows, lines, sentences or words; tables keep their header and code its fence
+    /// (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`)
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    cut_oversized: Option<bool>,
+    /// Overlap by whole sentences, at most half a chunk (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`)
+    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    sentence_overlap: Option<bool>,
     /// Show the model a text with its white space tidied
     #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     normalize_whitespace: Option<bool>,
@@ -137,6 +144,8 @@ impl ChunkArgs {
             respect_boundaries,
             include_code,
             include_tables,
+            cut_oversized,
+            sentence_overlap,
             normalize_whitespace,
             normalize_unicode,
             redact_urls,
@@ -156,6 +165,8 @@ impl ChunkArgs {
             respect_boundaries,
             include_code,
             include_tables,
+            cut_oversized,
+            sentence_overlap,
             normalize_whitespace,
             normalize_unicode,
             redact_urls,

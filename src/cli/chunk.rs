@@ -1,9 +1,9 @@
 //! `chunkmill chunk`: chunks as JSON lines, without a model.
 
 use std::io::{self, Write};
+use std::sync::mpsc::SendError;
 
 use anyhow::Context;
-use rayon::prelude::*;
 
 use super::args::{ChunkArgs, CorpusArgs, ModelArgs, ThreadArgs, merge};
 use super::{use_threads, warn_unused};
@@ -11,13 +11,15 @@ use crate::config::{Config, Options};
 use crate::corpus::{self, Quarantined, Source};
 use crate::embed;
 use crate::error::{Result, exit};
-use crate::index::{Prepared, Recipe};
-use crate::store::ChunkRow;
-use crate::tokens::{Sizer, TokenCounter, Unit};
+use crate::index::{Recipe, Results, in_order};
+use crate::store::ChunkLines;
+use crate::tokens::{Sizer, TokenCounter, Unit, load_cl100k};
 
-/// Documents worked on between two writes: enough to keep every thread busy, few enough to bound
-/// memory.
-const BATCH: usize = 256;
+/// Bytes of documents that a thread takes at a time; a document that is larger is taken alone.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+/// Bytes of lines that are written at once.
+const WRITE_BYTES: usize = 128 << 10;
 
 const CANNOT_WRITE: &str = "cannot write to standard output";
 
@@ -44,22 +46,21 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     })?;
     warn_unused(&config);
     use_threads(config.threads)?;
+    load_cl100k();
     let counter = model_counter(&config)?;
     let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let mut quarantined = found.quarantined;
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    for sources in found.sources.chunks(BATCH) {
-        let prepare = |source: &Source| recipe.prepare(source.clone());
-        let prepared: Vec<Result<Result<Prepared, Quarantined>>> = sources.par_iter().map(prepare).collect();
-        for document in prepared {
-            match document? {
-                Ok(document) => document.chunks.iter().try_for_each(|row| write_line(&mut out, row))?,
-                Err(passed_over) => quarantined.push(passed_over),
-            }
+    let mut out = io::stdout().lock();
+    let run = |sources: &[Source], made: &Results<Result<Made>>| make(&recipe, sources, made);
+    in_order(corpus::blocks(&found.sources, BLOCK_BYTES), run, |made| -> anyhow::Result<()> {
+        match made? {
+            Made::Lines(lines) => out.write_all(&lines).context(CANNOT_WRITE)?,
+            Made::PassedOver(document) => quarantined.push(document),
         }
-    }
+        Ok(())
+    })?;
     out.flush().context(CANNOT_WRITE)?;
     for document in &quarantined {
         tracing::warn!("quarantined {}: {}", document.doc_id, document.reason);
@@ -77,8 +78,34 @@ pub(super) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
     embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())
 }
 
-/// Rows are written one at a time: what a document's chunks share would, written out, be large.
-fn write_line(out: &mut impl Write, row: &ChunkRow) -> anyhow::Result<()> {
-    serde_json::to_writer(&mut *out, row).map_err(io::Error::from).context(CANNOT_WRITE)?;
-    out.write_all(b"\n").context(CANNOT_WRITE)
+/// What comes of documents.
+enum Made {
+    Lines(Vec<u8>),
+    PassedOver(Quarantined),
+}
+
+/// Makes the lines of some documents. They are handed on as they come: what a document's chunks share would, written
+/// out, be large.
+fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -> Result<(), SendError<Result<Made>>> {
+    // The last line goes over the limit, mostly by less than this.
+    let buffer = || Vec::with_capacity(WRITE_BYTES + WRITE_BYTES / 8);
+    let mut lines = buffer();
+    for source in sources {
+        let cut = match recipe.cut(source.clone()) {
+            Ok(Ok(cut)) => cut,
+            Ok(Err(passed_over)) => {
+                made.send(Ok(Made::PassedOver(passed_over)))?;
+                continue;
+            }
+            Err(error) => return made.send(Err(error)),
+        };
+        let writer = ChunkLines::new(&cut.row);
+        for row in cut.rows() {
+            writer.push(&row, &mut lines);
+            if lines.len() >= WRITE_BYTES {
+                made.send(Ok(Made::Lines(std::mem::replace(&mut lines, buffer()))))?;
+            }
+        }
+    }
+    made.send(Ok(Made::Lines(lines)))
 }

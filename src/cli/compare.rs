@@ -78,6 +78,7 @@ fn start(document: &Document, chunk: &Chunk) -> Start {
         Boundary::Heading(level) => format!("h{level}"),
         Boundary::BlankLine => "p".to_owned(),
         Boundary::Block => "b".to_owned(),
+        Boundary::Line => "l".to_owned(),
         Boundary::Sentence => "s".to_owned(),
         Boundary::Limit => "|".to_owned(),
         Boundary::Separator(_) => "/".to_owned(),

@@ -144,7 +144,7 @@ fn explain<'a>(
         end_line,
         start_byte: chunk.range.start,
         end_byte: chunk.range.end,
-        size: ruler.size_after(&chunk.prefix, chunk.range.clone())?,
+        size: ruler.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix)?,
         unit,
         starts_at: chunk.boundary.to_string(),
         sections: chunk.sections(document),

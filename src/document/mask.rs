@@ -355,7 +355,7 @@ fn may_open(line: &[u8], mdx: bool) -> bool {
 }
 
 /// A line without the list and quote markers at its start.
-fn inside_containers(line: &str) -> &str {
+pub(crate) fn inside_containers(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
         let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role, normalize};
 use crate::error::Result;
-use crate::tokens::{TokenCounter, word_ends};
+use crate::tokens::{Breaks, TokenCounter, word_ends};
 
 const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
@@ -94,7 +94,7 @@ impl TokenCounter for Words {
         Ok(word_ends(text))
     }
 
-    fn breaks_between_words(&self) -> bool {
-        true
+    fn breaks(&self) -> Breaks {
+        Breaks::WhiteSpace
     }
 }

@@ -15,7 +15,7 @@ use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
 use super::{Encoded, Engine, ModelInfo, Precision, Role, failed, normalize};
 use crate::error::{Error, Result};
-use crate::tokens::TokenCounter;
+use crate::tokens::{Breaks, TokenCounter};
 
 /// The model used when none is named.
 pub const DEFAULT_ID: &str = "sentence-transformers/all-MiniLM-L6-v2";
@@ -541,7 +541,8 @@ impl TokenCounter for ModelTokenizer {
         Ok(ends.collect())
     }
 
-    fn breaks_between_words(&self) -> bool {
-        self.breaks_between_words && !self.lower_case
+    fn breaks(&self) -> Breaks {
+        // Not at punctuation: `[MASK]` in a text may be one token.
+        if self.breaks_between_words && !self.lower_case { Breaks::WhiteSpace } else { Breaks::Unknown }
     }
 }

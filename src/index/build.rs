@@ -16,7 +16,7 @@ use super::inputs;
 use super::reuse::{Earlier, Kept};
 use super::work::PartWork;
 use super::{Event, Job, Recipe, Watcher};
-use crate::corpus::Source;
+use crate::corpus::{self, Source};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::store::{
@@ -108,10 +108,10 @@ impl Builder<'_> {
             let mut inputs = self.recipe.begin(&passed_over);
             let mut block = Block::new(index);
             block.outlines = passed_over.into_iter().map(OutlineRow::Quarantined).collect();
-            let mut sources = sources.as_slice();
+            let mut blocks = corpus::blocks(&sources, BLOCK_BYTES).peekable();
             loop {
                 let started = Instant::now();
-                let now = first_block(sources);
+                let sources = blocks.next().unwrap_or_default();
                 let prepare = |source: &Source| {
                     if self.stop.load(Ordering::Relaxed) {
                         return Err(Error::Interrupted);
@@ -121,7 +121,7 @@ impl Builder<'_> {
                     (self.watch)(Event::Prepared { chunks });
                     Ok(prepared)
                 };
-                let prepared = sources[..now].par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                let prepared = sources.par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
                 // A file may have changed since it was looked at; what counts is what was read.
                 for (source, prepared) in sources.iter().zip(prepared) {
                     block.bytes += source.bytes;
@@ -140,15 +140,15 @@ impl Builder<'_> {
                         }
                     }
                 }
-                sources = &sources[now..];
-                if sources.is_empty() {
+                let is_last = blocks.peek().is_none();
+                if is_last {
                     block.end = Some(PartInputs { inputs: inputs.value(), promotions: promotions.clone() });
                 }
                 busy += started.elapsed();
                 if done.send(std::mem::replace(&mut block, Block::new(index))).is_err() {
                     return Ok(busy);
                 }
-                if sources.is_empty() {
+                if is_last {
                     break;
                 }
             }
@@ -238,17 +238,6 @@ impl Builder<'_> {
         }
         Ok((parts, busy))
     }
-}
-
-/// How many of these documents make a block.
-fn first_block(sources: &[Source]) -> usize {
-    let mut bytes = 0;
-    let fits = |source: &&Source| {
-        let is_first = bytes == 0;
-        bytes += source.bytes.max(1);
-        is_first || bytes <= BLOCK_BYTES
-    };
-    sources.iter().take_while(fits).count()
 }
 
 fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {

@@ -81,7 +81,7 @@ impl Searcher {
         let mut known = HashMap::new();
         for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
             let place = self.place(found.row);
-            let text = content.get(place.prefix_len as usize..).unwrap_or_default();
+            let text = place.source(&content);
             // A document that repeats itself is not cut to pieces; one that repeats another is left out.
             let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
             if !text.trim().is_empty() && **first == place.document.doc_id {

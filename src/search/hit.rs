@@ -34,6 +34,14 @@ pub struct Place<'s> {
 }
 
 impl Place<'_> {
+    /// What of its content is the document's own text: not what it repeats before and after it.
+    #[must_use]
+    pub fn source<'c>(&self, content: &'c str) -> &'c str {
+        let start = self.prefix_len as usize;
+        let len = usize::try_from(self.end_byte.saturating_sub(self.start_byte)).unwrap_or(usize::MAX);
+        content.get(start..start.saturating_add(len)).unwrap_or_default()
+    }
+
     /// Path and lines, as editors and people read them: `guide/start.md:3-17`.
     #[must_use]
     pub fn citation(&self) -> String {

@@ -21,6 +21,7 @@ mod card;
 mod commit;
 mod disk;
 mod gc;
+mod lines;
 mod lock;
 mod manifest;
 mod outline;
@@ -35,6 +36,7 @@ mod writer;
 pub use commit::{Staging, attempt, attempted, forget_attempts};
 pub use disk::{Disk, FileSystem, Output as OutputFile};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
+pub use lines::ChunkLines;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
     SpecRecord,

@@ -69,8 +69,8 @@ impl DocumentOutline {
         });
         let links = links.collect();
         Self {
-            doc_id: document.doc_id.clone(),
-            path: document.path.clone(),
+            doc_id: document.doc_id.to_string(),
+            path: document.path.to_string(),
             aliases: document.aliases.to_vec(),
             chunks: ids,
             anchors,

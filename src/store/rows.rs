@@ -1,4 +1,5 @@
-//! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are.
+//! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are, through
+//! [`ChunkLines`](super::ChunkLines).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,17 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
-use crate::error::Result;
-use crate::tokens::{TokenCounter, cl100k};
 
 /// A row of `chunks`, without its vector. The fields stand in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
 pub struct ChunkRow {
     pub chunk_id: String,
-    pub doc_id: String,
-    pub collection: String,
-    pub path: String,
+    pub doc_id: Arc<str>,
+    pub collection: Arc<str>,
+    pub path: Arc<str>,
     pub chunk_index: i64,
     pub section_index: i64,
     pub sub_index: Option<i64>,
@@ -95,9 +94,9 @@ impl ImageRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
 pub struct DocumentRow {
-    pub doc_id: String,
-    pub collection: String,
-    pub path: String,
+    pub doc_id: Arc<str>,
+    pub collection: Arc<str>,
+    pub path: Arc<str>,
     pub title: Option<String>,
     pub bytes: i64,
     pub lines: i64,
@@ -156,14 +155,17 @@ impl From<&Quarantined> for QuarantineRow {
 
 impl ChunkRow {
     /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
-    /// tags, aliases and metadata every chunk repeats on disk and shares in memory.
-    ///
-    /// # Errors
-    /// None today: the token counter cannot fail.
-    pub fn new(document: &Document, chunk: &Chunk, spec: &Spec, shared: &DocumentRow) -> Result<Self> {
+    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is what
+    /// [`Ruler::tokens_between`](crate::tokens::Ruler::tokens_between) says of its content.
+    #[must_use]
+    pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
         let content = chunk.content(document);
         let normalizer = spec.normalizer();
-        let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.prefix, chunk.range.clone());
+        let normalize = |n: &Normalizer<'_>| {
+            let mut text = n.normalize(document, &chunk.prefix, chunk.range.clone());
+            text.push_str(&chunk.suffix);
+            text
+        };
         let url = |link: &Link| {
             let leads_by_path = !link.named && spec.base_url().is_some();
             leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
@@ -175,18 +177,15 @@ impl ChunkRow {
         let inside = || document.links[first..].iter().take_while(|link| link.range.start < chunk.range.end);
         let links = inside().filter(|link| link.kind != LinkKind::Image);
         let images = inside().filter(|link| link.kind == LinkKind::Image);
-        Ok(Self {
-            chunk_id: chunk.id.clone(),
-            doc_id: document.source.doc_id.to_string(),
-            collection: document.source.collection.to_string(),
-            path: document.source.path.to_string(),
+        Self {
+            doc_id: Arc::clone(&shared.doc_id),
+            collection: Arc::clone(&shared.collection),
+            path: Arc::clone(&shared.path),
             chunk_index: int(chunk.index),
             section_index: int(chunk.section_index),
             sub_index: chunk.sub_index.map(int),
             n_in_section: int(chunk.n_in_section),
             kind: chunk.kind.name(),
-            heading_path: chunk.heading_path.clone(),
-            header_path: chunk.header_path.clone(),
             start_byte: int(chunk.range.start),
             end_byte: int(chunk.range.end),
             start_char: int(start_char),
@@ -196,11 +195,10 @@ impl ChunkRow {
             prefix_len: int(chunk.prefix.len()),
             has_overlap: chunk.has_overlap,
             is_sub_split: chunk.sub_index.is_some(),
-            n_chars: int(chunk.prefix.chars().count() + end_char - start_char),
-            n_tokens: int(cl100k().count(&content)?),
+            n_chars: int(chunk.prefix.chars().count() + end_char - start_char + chunk.suffix.chars().count()),
+            n_tokens: int(n_tokens),
             n_model_tokens: None,
             truncated: None,
-            flags: chunk.flags.clone(),
             links: links
                 .map(|link| LinkRow {
                     kind: link.kind.name(),
@@ -216,11 +214,16 @@ impl ChunkRow {
             aliases: Arc::clone(&shared.aliases),
             metadata: Arc::clone(&shared.metadata),
             promotion_level: shared.promotion_level.clone(),
-            content_hash: blake3::hash(content.as_bytes()).to_hex().to_string(),
-            modified_time: document.source.modified_micros,
+            content_hash: blake3::hash(content.as_bytes()).to_hex().as_str().to_owned(),
+            modified_time: shared.modified_time,
             content,
             normalized_content: normalizer.as_ref().map(normalize),
-        })
+            // What the chunk has of its own goes along.
+            chunk_id: chunk.id,
+            heading_path: chunk.heading_path,
+            header_path: chunk.header_path,
+            flags: chunk.flags,
+        }
     }
 }
 
@@ -229,9 +232,9 @@ impl DocumentRow {
     #[must_use]
     pub fn new(document: &Document, chunks: usize) -> Self {
         Self {
-            doc_id: document.source.doc_id.to_string(),
-            collection: document.source.collection.to_string(),
-            path: document.source.path.to_string(),
+            doc_id: Arc::clone(&document.source.doc_id),
+            collection: Arc::clone(&document.source.collection),
+            path: Arc::clone(&document.source.path),
             title: document.title.clone(),
             bytes: i64::try_from(document.bytes).unwrap_or(i64::MAX),
             lines: int(document.lines()),
@@ -256,6 +259,11 @@ fn int(value: usize) -> i64 {
 
 #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
 fn rfc3339<S: serde::Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    written(*micros).serialize(serializer)
+}
+
+/// A time as people write it.
+pub(super) fn written(micros: Option<i64>) -> Option<String> {
     let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
-    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)).serialize(serializer)
+    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true))
 }

@@ -245,12 +245,16 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "kind") => "text, code, footnote, or document for a whole one",
         (Table::Chunks, "heading_path") => "the headings above, outermost first",
         (Table::Chunks, "header_path") => "the heading path as one string",
-        (Table::Chunks, "content") => "prefix_len bytes of prefix, then the document's bytes start_byte..end_byte",
+        (Table::Chunks, "content") => {
+            "prefix_len bytes of prefix, the document's bytes start_byte..end_byte, and after a fence that was cut the line that closes it"
+        }
         (Table::Chunks, "normalized_content") => "content as the spec normalises it; null if the spec does not",
         (Table::Chunks, "start_byte" | "end_byte") => "byte range in the file (UTF-16 files: in their text as UTF-8)",
         (Table::Chunks, "start_char" | "end_char") => "the same range in Unicode scalar values",
         (Table::Chunks, "start_line" | "end_line") => "first and last line of the range, from 1, inclusive",
-        (Table::Chunks, "prefix_len") => "bytes of content that stand before the source text: parent headers, overlap",
+        (Table::Chunks, "prefix_len") => {
+            "bytes of content that stand before the source text: parent headers, overlap, the head of a table or fence that was cut"
+        }
         (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the chunk before",
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",

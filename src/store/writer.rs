@@ -3,6 +3,23 @@
 //! Rows come in batches of any size and are cut into pages and row groups by what they hold, so a file's bytes follow
 //! from its rows alone: not from how they came, nor from what made them. Memory is bounded by one row group as it
 //! is on disk.
+//!
+//! The choices, measured on the chunks of 33 MB of markdown (49,758 rows, 91 MB with vectors of 64 values) as ratios
+//! to what is written today, zstd level 3 in pages of 1 MiB and row groups of 16 MiB:
+//!
+//! | instead | size | the same without vectors | encoding takes | reading `content` takes |
+//! | --- | --- | --- | --- | --- |
+//! | level 1 | 1.11 | 1.13 | 0.8 | 1.1 |
+//! | level 6 | 0.93 | 0.92 | 2.2 | 0.8 |
+//! | level 9 | 0.91 | 0.90 | 3.2 | 0.8 |
+//! | no compression | 3.78 | 4.31 | 0.4 | 0.2 |
+//! | pages of 64 KiB | 1.16 | 1.15 | 1.0 | 1.1 |
+//! | pages of 256 KiB | 1.09 | 1.08 | 1.0 | 0.9 |
+//! | row groups of 4 MiB | 1.10 | 1.11 | 1.1 | 1.0 |
+//! | row groups of 64 MiB | 0.95 | 0.95 | 0.9 | 1.0 |
+//!
+//! A reader gains little by any of them. Level 6 would save a fourteenth of the size and take more than twice the
+//! time of the only thread that writes; larger row groups would take four times the memory for a twentieth.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -96,7 +96,7 @@ const UNSEEN: &str = concat!(
 static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let phrases = PHRASES.join("|").replace('~', GAP);
     let phrases = Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()?;
-    let ignored: String = IGNORED.iter().flat_map(|(first, last)| [*first, '-', *last]).collect();
+    let ignored: String = IGNORED.iter().flat_map(|&(first, last)| [first, '-', last]).collect();
     let unseen = Regex::new(&format!("(?i){}", UNSEEN.replace('~', &ignored))).ok()?;
     Some((phrases, unseen))
 });

@@ -341,11 +341,13 @@ impl Chunks<'_> {
                 );
             }
         }
-        let source = usize::try_from(*prefix_len).ok().and_then(|prefix_len| content.get(prefix_len..));
-        let Some(source) = source else {
+        let text = usize::try_from(*prefix_len).ok().and_then(|prefix_len| content.get(prefix_len..));
+        let Some(text) = text else {
             let problem = format!("prefix_len {prefix_len} is outside of its content or inside of a character");
             return self.wrong(Check::Range, row, &problem);
         };
+        let source = usize::try_from(end - start).ok().and_then(|len| text.split_at_checked(len));
+        let source = source.filter(|(_, after)| closes_fence(after)).map_or(text, |(source, _)| source);
         let feeds = memchr::memchr_iter(b'\n', &source.as_bytes()[..source.len().saturating_sub(1)]).count();
         for (what, said, is) in [
             ("bytes", end - start, source.len()),
@@ -406,6 +408,13 @@ impl Chunks<'_> {
         }
         Some(())
     }
+}
+
+/// Whether a text after the source of a chunk is what may stand there: the line that closes a fence.
+fn closes_fence(text: &str) -> bool {
+    let marks = text.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
+    text.is_empty()
+        || text.starts_with('\n') && marks.len() >= 3 && marks.bytes().all(|byte| matches!(byte, b'`' | b'~'))
 }
 
 /// Whether a range that ends so can be in a file of so many bytes. A file in UTF-16 has its ranges in UTF-8, which takes up

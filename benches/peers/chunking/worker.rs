@@ -1,0 +1,120 @@
+//! chunkmill's own chunkers behind the pipe of `pipe.rs`, so that the driver runs them in turn with everyone else's,
+//! and the floors: what parsing alone and counting alone cost.
+//!
+//! `chunking-worker DOCUMENTS WORK [SPEC]` where WORK is
+//!
+//! - `rows`: parse, cut as SPEC says, count the tokens of every chunk's content; what a dataset holds of it;
+//! - `cut`: the same without the counts, for sizes in characters;
+//! - `parse`: the document's structure alone;
+//! - `events`: nothing but the events of the markdown parser that we build on;
+//! - `count`: nothing but the tokens of each document.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
+#![expect(clippy::print_stdout, reason = "standard output is the pipe")]
+
+mod pipe;
+
+use std::path::Path;
+
+use chunkmill::chunk::{Chunk, Spec, chunk_measured};
+use chunkmill::corpus::{Content, Source};
+use chunkmill::document::Document;
+use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
+use pipe::Text;
+use pulldown_cmark::{Options, Parser};
+use serde_json::{Value, json};
+
+/// As in the program.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Those that `document::markdown` parses with.
+fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+        | Options::ENABLE_WIKILINKS
+}
+
+fn parsed(source: &Source, text: &Text) -> Document {
+    let content = Content { text: text.text.clone(), hash: String::new(), bytes: source.bytes };
+    Document::parse(source.clone(), content)
+}
+
+/// What is timed: from a text in memory to its chunks, each with the exact number of its tokens, as
+/// `Recipe::cut` makes them.
+fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
+    let document = parsed(source, text);
+    let ruler = Sizer::new(spec.unit(), None).unwrap().measure(&document).unwrap();
+    let chunks = chunk_measured(&ruler, spec).unwrap();
+    if !counted {
+        return chunks.into_iter().map(|chunk| (chunk, None)).collect();
+    }
+    let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
+    chunks
+        .into_iter()
+        .map(|chunk| {
+            let n_tokens = count(&chunk);
+            (chunk, Some(n_tokens))
+        })
+        .collect()
+}
+
+fn shown(text: &Text, rows: Vec<(Chunk, Option<usize>)>) -> Vec<Value> {
+    let show = |(chunk, tokens): (Chunk, Option<usize>)| {
+        json!({
+            "start": chunk.range.start,
+            "end": chunk.range.end,
+            "text": format!("{}{}{}", chunk.prefix, &text.text[chunk.range.clone()], chunk.suffix),
+            "skip": chunk.prefix.len(),
+            "tail": chunk.suffix.len(),
+            "tokens": tokens,
+            "flags": chunk.flags,
+            "path": chunk.heading_path,
+        })
+    };
+    rows.into_iter().map(show).collect()
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, work, spec @ ..] = &arguments[..] else { panic!("chunking-worker DOCUMENTS WORK [SPEC]") };
+    let loaded = pipe::load(Path::new(file));
+    let sources: Vec<Source> = loaded
+        .0
+        .iter()
+        .map(|text| Source { bytes: text.text.len() as u64, ..Document::from_text(&text.path, "").source })
+        .collect();
+    // Its vocabulary is unpacked once for a process: part of starting, not of chunking.
+    cl100k().count("").unwrap();
+    let versions = json!({ "chunkmill": env!("CARGO_PKG_VERSION") });
+    let nothing = |_: &Text, _: usize| Vec::new();
+    match work.as_str() {
+        "rows" | "cut" => {
+            let spec: Spec = spec.join(" ").parse().unwrap();
+            let unit = if spec.unit() == Unit::Chars { "chars" } else { "tokens" };
+            let settings = json!({ "spec": spec.to_string() });
+            let ready = json!({ "versions": versions, "settings": settings, "unit": unit, "max": spec.max() });
+            pipe::serve(&loaded, ready, |i, text| rows(&sources[i], text, &spec, work == "rows"), shown);
+        }
+        "parse" => {
+            let ready = json!({ "versions": versions, "settings": {} });
+            pipe::serve(&loaded, ready, |i, text| parsed(&sources[i], text).blocks.len(), nothing);
+        }
+        "events" => {
+            let ready = json!({ "versions": { "pulldown-cmark": "as chunkmill's" }, "settings": {} });
+            let events = |text: &Text| Parser::new_ext(&text.text, options()).into_offset_iter().count();
+            pipe::serve(&loaded, ready, |_, text| events(text), nothing);
+        }
+        "count" => {
+            let ready = json!({ "versions": { "toktok-rs": "as chunkmill's" }, "settings": {} });
+            pipe::serve(&loaded, ready, |_, text| cl100k().count(&text.text).unwrap(), nothing);
+        }
+        other => panic!("no work is called {other}"),
+    }
+}

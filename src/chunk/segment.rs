@@ -1,0 +1,250 @@
+//! A document as a row of segments: texts that no cut goes through, with how much each belongs to the
+//! one before it.
+//!
+//! A segment is a block or an item of a list; of a block that is over the maximum a block inside it, some
+//! of its rows or lines, a sentence, or part of one. Segments know the sums of sizes up to them, so that
+//! the size of any run of them is a difference.
+
+use std::ops::Range;
+
+use super::Boundary;
+use super::pack::{JOIN_SLACK, Packer};
+use super::unit::{Grain, Unit, blank_line_before, close_gaps};
+use crate::document::{BlockKind, is_blank, trim};
+use crate::error::Result;
+use crate::tokens::Unit as Measure;
+
+/// A text that is not cut.
+pub(super) struct Segment {
+    /// Its text, without white space at its ends.
+    pub(super) range: Range<usize>,
+    /// Why a chunk would start here.
+    pub(super) boundary: Boundary,
+    /// How much it belongs to the segment before.
+    pub(super) bond: Bond,
+    /// Level of the section that it is in.
+    pub(super) level: u8,
+    /// What a chunk that starts here repeats of a table or a fence, and its size.
+    pub(super) opening: (Range<usize>, usize),
+    /// What a chunk that ends here repeats of a fence, and its size.
+    pub(super) closing: (Range<usize>, usize),
+    /// The flag of a chunk of this segment alone, if that is over the maximum.
+    pub(super) oversized: Option<&'static str>,
+    is_heading: bool,
+    /// Size of what stands before it, and of that with its own text, as far as sizes add up.
+    sums: [usize; 2],
+}
+
+/// How much two neighbours belong together, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bond {
+    /// Another section starts.
+    Section,
+    /// A blank line is between them.
+    Loose,
+    /// There is none, or they are items of one list.
+    Tight,
+    /// Blocks inside one that is over the maximum.
+    Nested,
+    /// A text that ends with a colon, and what it announces.
+    Announced,
+    /// Lines of one block, a blank line between them.
+    Stanza,
+    /// Lines of one block of which the second is not indented.
+    Line,
+    /// Sentences, indented lines.
+    Sentence,
+    /// Words.
+    Word,
+    /// A documentation comment, and what it is about.
+    Comment,
+    /// A heading, and what is under it.
+    Heading,
+}
+
+/// The segments of one document.
+pub(super) struct Segments<'a> {
+    packer: &'a Packer<'a>,
+    pub(super) row: Vec<Segment>,
+    /// Whether the sizes of neighbours add up to that of both.
+    adds_up: bool,
+}
+
+impl<'a> Segments<'a> {
+    /// The segments of the body.
+    pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
+        let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
+        let mut segments = Self { packer, row: Vec::new(), adds_up };
+        for (unit, level) in top_level(packer) {
+            segments.add(unit, level)?;
+        }
+        Ok(segments)
+    }
+
+    /// Size of a run of segments, without what a chunk of them would repeat.
+    pub(super) fn size(&self, first: usize, last: usize) -> Result<usize> {
+        let (first, last) = (&self.row[first], &self.row[last]);
+        if self.adds_up {
+            return Ok(last.sums[1] - first.sums[0]);
+        }
+        self.packer.ruler.size(first.range.start..last.range.end)
+    }
+
+    /// Adds a unit, or what it must be cut into.
+    fn add(&mut self, unit: Unit, level: u8) -> Result<()> {
+        let mut units = vec![(unit, false)];
+        while let Some((unit, nested)) = units.pop() {
+            let range = trim(&self.packer.document.text, unit.range.clone());
+            if range.is_empty() {
+                continue;
+            }
+            let bond = self.bond(&unit, &range, nested);
+            let mut segment = self.segment(&unit, range, bond, level)?;
+            // A text that does not fit with its heading is cut rather than parted from it.
+            let headings = if self.stays_whole(&unit) { None } else { self.headings_above() };
+            let start = headings.unwrap_or(&segment);
+            if !self.fits(start, &segment)? {
+                let above = segment.sums[0] - start.sums[0];
+                let finer = self.packer.finer(&unit, self.packer.spec.max().saturating_sub(above))?;
+                if !finer.is_empty() {
+                    let finer = finer.into_iter().enumerate().rev();
+                    units.extend(finer.map(|(at, finer)| (finer, nested || at > 0)));
+                    continue;
+                }
+                segment.oversized = (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit));
+            }
+            if bond != Bond::Section && segment.opening.0.is_empty() && !self.row.is_empty() {
+                let spec = self.packer.spec;
+                segment.opening.1 = spec.overlap().min(spec.max() / 2);
+            }
+            self.row.push(segment);
+        }
+        Ok(())
+    }
+
+    /// Whether a unit is rather parted from its heading than cut.
+    fn stays_whole(&self, unit: &Unit) -> bool {
+        let kind = self.packer.document.blocks.get(unit.blocks.start).map(|block| block.kind);
+        unit.grain == Grain::Block && !matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem))
+    }
+
+    /// The first of the headings that stand directly above the next segment.
+    fn headings_above(&self) -> Option<&Segment> {
+        self.row.iter().rev().take_while(|segment| segment.is_heading).last()
+    }
+
+    /// Whether the text from one segment to another fits a chunk, with what that repeats.
+    pub(super) fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
+        let Packer { document, spec, .. } = self.packer;
+        let sum = last.sums[1] - first.sums[0] + first.opening.1 + last.closing.1;
+        if self.adds_up && sum.abs_diff(spec.max()) > JOIN_SLACK {
+            return Ok(sum <= spec.max());
+        }
+        let [opening, closing] = [&first.opening, &last.closing].map(|(range, _)| &document.text[range.clone()]);
+        self.packer.within(spec.max(), opening, first.range.start..last.range.end, closing)
+    }
+
+    fn segment(&self, unit: &Unit, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {
+        let Packer { document, ruler, sizer, .. } = self.packer;
+        let repeated = |range: Range<usize>| -> Result<_> {
+            let size = if range.is_empty() { 0 } else { sizer.size(&document.text[range.clone()])? };
+            Ok((range, size))
+        };
+        let before = match self.row.last() {
+            Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
+            None => 0,
+        };
+        let kind = document.blocks.get(unit.blocks.start).map(|block| block.kind);
+        Ok(Segment {
+            boundary: unit.boundary,
+            bond,
+            level,
+            opening: repeated(unit.wrap.opening(range.start))?,
+            closing: repeated(unit.wrap.closing(range.end))?,
+            oversized: None,
+            is_heading: unit.grain == Grain::Block && matches!(kind, Some(BlockKind::Heading(_))),
+            sums: [before, before + ruler.size(range.clone())?],
+            range,
+        })
+    }
+
+    /// How much a unit belongs to the last segment.
+    fn bond(&self, unit: &Unit, range: &Range<usize>, nested: bool) -> Bond {
+        let document = self.packer.document;
+        let Some(last) = self.row.last() else { return Bond::Section };
+        let between = &document.text[last.range.start..range.start];
+        let block = unit.blocks.start.checked_sub(1).and_then(|before| document.blocks.get(before));
+        let commented =
+            || block.is_some_and(|block| block.kind == BlockKind::Comment && block.range.end > last.range.start);
+        match unit.boundary {
+            _ if last.is_heading => Bond::Heading,
+            Boundary::Limit => Bond::Word,
+            Boundary::Sentence => Bond::Sentence,
+            Boundary::Line if blank_line_before(between) => Bond::Stanza,
+            Boundary::Line if document.text[range.start..].starts_with([' ', '\t']) => Bond::Sentence,
+            Boundary::Line => Bond::Line,
+            _ if commented() => Bond::Comment,
+            Boundary::Heading(_) => Bond::Section,
+            _ if document.text[..last.range.end].ends_with([':', '：']) => Bond::Announced,
+            _ if nested => Bond::Nested,
+            Boundary::BlankLine => Bond::Loose,
+            _ => Bond::Tight,
+        }
+    }
+}
+
+/// The top-level blocks of the body and the items of its lists, each with the level of its section. A
+/// section that starts inside a block, as a method of a class does, starts a unit too.
+fn top_level(packer: &Packer<'_>) -> Vec<(Unit, u8)> {
+    let document = packer.document;
+    let blocks = &document.blocks;
+    let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
+    let mut levels: Vec<u8> = Vec::with_capacity(blocks.len());
+    let mut block = 0;
+    for section in &document.sections {
+        let first = units.len();
+        while let Some(at) = blocks.get(block).filter(|at| at.range.start < section.range.end) {
+            let is_list = at.kind == BlockKind::List && block + 1 < at.next;
+            let mut item = if is_list { block + 1 } else { block };
+            while item < at.next {
+                let Some(inner) = blocks.get(item) else { break };
+                units.push(Unit::block(inner.range.start..at.range.end, item..inner.next, Boundary::Block));
+                item = inner.next;
+            }
+            block = at.next;
+        }
+        let start = section.range.start;
+        let starts_at_block = units
+            .get(first)
+            .is_some_and(|unit| unit.range.start <= start || is_blank(&document.text[start..unit.range.start]));
+        if !starts_at_block {
+            let inside = blocks.partition_point(|block| block.range.start < start)..block;
+            let after = units.get(first).map_or(inside.end, |unit| unit.blocks.start);
+            units.insert(first, Unit::block(start..section.range.end, inside.start..after, Boundary::Block));
+        }
+        units[first].range.start = start;
+        units[first].boundary = if section.level == 0 { Boundary::Start } else { Boundary::Heading(section.level) };
+        levels.resize(units.len(), section.level);
+    }
+    close_gaps(&mut units, document.body.clone());
+    for at in 0..units.len() {
+        let range = units[at].range.clone();
+        // What of a block is in later sections is in their units.
+        let held = units[at].blocks.clone();
+        let inside = blocks[held.clone()].partition_point(|block| block.range.start < range.end);
+        units[at].blocks.end = held.start + inside;
+        let before = at.checked_sub(1).map_or("", |before| &document.text[units[before].range.start..range.start]);
+        if units[at].boundary == Boundary::Block && !is_item(packer, &units[at]) && blank_line_before(before) {
+            units[at].boundary = Boundary::BlankLine;
+        }
+    }
+    units.into_iter().zip(levels).collect()
+}
+
+/// Whether a unit is an item of a list, and not its first.
+fn is_item(packer: &Packer<'_>, unit: &Unit) -> bool {
+    let blocks = &packer.document.blocks;
+    let start = unit.blocks.start;
+    blocks.get(start).is_some_and(|block| block.kind == BlockKind::ListItem)
+        && start.checked_sub(1).is_some_and(|before| blocks[before].kind != BlockKind::List)
+}

@@ -1,0 +1,158 @@
+//! Ours: of all ways to cut a document that keep every chunk within the maximum, the cheapest.
+//!
+//! Each place where a chunk may start has a price, the higher the more its two sides belong together:
+//! little between paragraphs, more inside of a list, most between a heading and its text. A chunk that
+//! holds parts of several sections pays for each heading that it crosses, more if it leaves the parent
+//! that it starts in; one under the minimum pays more than that. So sections are kept apart unless one of
+//! them would be too small, and then it is merged inside its parent first. Unused room is paid for by its
+//! square, which makes the pieces of a long section alike in size.
+//!
+//! The cheapest way is found by dynamic programming over the document's [segments](super::segment), as
+//! Knuth and Plass break paragraphs into lines ("Breaking Paragraphs into Lines", 1981). Each segment is
+//! looked at together with those before it that fit a chunk, so time is linear in the document's length
+//! for a given maximum.
+
+use std::ops::Range;
+
+use super::pack::{Group, Packer, Piece};
+use super::segment::{Bond, Segments};
+use crate::error::Result;
+
+/// What a chunk costs by itself.
+const CHUNK: f64 = 2.0;
+/// What an empty chunk would cost more, and a full one not; between them as the square.
+const ROOM: f64 = 6.0;
+/// What each heading costs that a chunk holds beside its first.
+const CROSSING: f64 = 25.0;
+/// What it costs if one of these is above the section that the chunk starts in.
+const LEAVING: f64 = 15.0;
+/// What a chunk under the minimum costs, and an empty one once more than this.
+const SMALL: f64 = 60.0;
+/// What a chunk over the maximum costs: it is only made of what cannot be cut.
+const OVERSIZED: f64 = 1000.0;
+
+/// What a cut costs.
+fn price(bond: Bond) -> f64 {
+    match bond {
+        Bond::Section => 0.0,
+        Bond::Loose => 1.0,
+        Bond::Tight => 2.0,
+        Bond::Nested => 5.0,
+        Bond::Announced => 6.0,
+        Bond::Stanza => 7.0,
+        Bond::Line => 8.0,
+        Bond::Sentence => 9.0,
+        Bond::Word => 14.0,
+        Bond::Comment => 30.0,
+        Bond::Heading => 60.0,
+    }
+}
+
+pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+    let segments = Segments::of(packer)?;
+    let chunks = chunks(packer, &segments, 0..segments.row.len(), packer.spec.max())?;
+    let mut groups: Vec<Group> = Vec::new();
+    for chunk in chunks {
+        let starts_section = segments.row[chunk.start].bond == Bond::Section;
+        let before = groups.last().and_then(|group| group.pieces.last()).map(|piece| piece.range.clone());
+        let piece = piece(packer, &segments, chunk, before.filter(|_| !starts_section))?;
+        match groups.last_mut() {
+            Some(group) if !starts_section => {
+                group.split = true;
+                group.pieces.push(piece);
+            }
+            _ => groups.push(Group::whole(piece)),
+        }
+    }
+    Ok(groups)
+}
+
+/// The chunks of some segments, each a run of them. Where sizes did not quite add up, a chunk that is
+/// over the maximum after all is cut once more.
+fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
+    let mut chunks = Vec::new();
+    for chunk in cheapest(packer, segments, run, limit)? {
+        let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
+        if chunk.len() == 1 || segments.fits(first, last)? {
+            chunks.push(chunk);
+        } else {
+            let size = segments.size(chunk.start, chunk.end - 1)? + first.opening.1 + last.closing.1;
+            chunks.extend(self::chunks(packer, segments, chunk, size - 1)?);
+        }
+    }
+    Ok(chunks)
+}
+
+/// The cheapest way to make chunks of a run of segments, none over the limit.
+fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
+    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
+    let share = |of: usize| move |size: usize| size as f64 * (1.0 / of as f64);
+    let segments = &all.row[run.clone()];
+    let (min, max) = (packer.spec.min(), packer.spec.max());
+    let (of_min, of_max) = (share(min), share(max));
+    // For each segment: what everything up to it costs, and where its chunk starts.
+    let mut best: Vec<(f64, usize)> = Vec::with_capacity(segments.len());
+    for (last, end) in segments.iter().enumerate() {
+        let mut cheapest = (f64::INFINITY, last);
+        // Headings inside of the chunk so far, and the highest of their levels.
+        let (mut crossed, mut highest) = (0.0, u8::MAX);
+        for (first, start) in segments[..=last].iter().enumerate().rev() {
+            let text = all.size(run.start + first, run.start + last)?;
+            let size = text + start.opening.1 + end.closing.1;
+            if text > limit && first < last {
+                break;
+            }
+            if size <= limit || first == last {
+                let room = 1.0 - of_max(size.min(max));
+                let mut cost = price(start.bond) + CHUNK + ROOM * room * room + CROSSING * crossed;
+                cost += if highest < start.level { LEAVING } else { 0.0 };
+                cost += if size < min { SMALL * (2.0 - of_min(size)) } else { 0.0 };
+                cost += if size > limit { OVERSIZED } else { 0.0 };
+                cost += first.checked_sub(1).map_or(0.0, |before| best[before].0);
+                if cost < cheapest.0 {
+                    cheapest = (cost, first);
+                }
+            }
+            if start.bond == Bond::Section {
+                (crossed, highest) = (crossed + 1.0, highest.min(start.level));
+            }
+        }
+        best.push(cheapest);
+    }
+    let mut chunks = Vec::new();
+    let mut end = segments.len();
+    while let Some(&(_, start)) = end.checked_sub(1).and_then(|last| best.get(last)) {
+        chunks.push(run.start + start..run.start + end);
+        end = start;
+    }
+    chunks.reverse();
+    Ok(chunks)
+}
+
+/// A run of segments as what becomes a chunk; `before` is the text that it goes on from.
+fn piece(
+    packer: &Packer<'_>,
+    segments: &Segments<'_>,
+    chunk: Range<usize>,
+    before: Option<Range<usize>>,
+) -> Result<Piece> {
+    let text = &packer.document.text;
+    let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
+    let range = first.range.start..last.range.end;
+    let mut piece = Piece::plain(range.clone(), first.boundary);
+    let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);
+    if first.oversized.is_none() {
+        (piece.prefix, piece.suffix) = (opening.to_owned(), closing.to_owned());
+        if let Some(before) = before.filter(|_| opening.is_empty() && packer.spec.overlap() > 0) {
+            let start = packer.sentences_before(before.clone())?;
+            let overlap = &text[start..range.start];
+            if start < before.end && packer.within(packer.spec.max(), overlap, range, closing)? {
+                overlap.clone_into(&mut piece.prefix);
+                piece.has_overlap = true;
+            }
+        }
+    } else {
+        piece.flags.extend(first.oversized);
+    }
+    Ok(piece)
+}

@@ -1,0 +1,401 @@
+//! What may be cut into what: paragraphs into blocks, blocks into those inside them and, where a spec
+//! wants no block to be over the maximum, these into rows, lines, sentences, words.
+//!
+//! A table's rows say little without its header, lines of code little without the fence that says
+//! they are code. So what is cut out of one has a [`Wrap`]: the lines that a chunk repeats before and
+//! after it.
+
+use std::ops::Range;
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+use super::pack::Packer;
+use super::{Boundary, Strategy, Switch};
+use crate::document::{Block, BlockKind, inside_containers, is_blank, trim};
+use crate::error::Result;
+
+/// Lines and sentences are joined to at least this part of the maximum before they are offered as
+/// units: a cut need not be finer.
+const FINEST: usize = 32;
+
+/// What is cut from a table or a fence repeats its lines only if they take at most this part of the
+/// maximum.
+const MOST_REPEATED: usize = 2;
+
+/// A run of text that is kept together if it fits.
+#[derive(Clone)]
+pub(super) struct Unit {
+    pub(super) range: Range<usize>,
+    /// The blocks that it holds or, if it is finer than one, that block.
+    pub(super) blocks: Range<usize>,
+    pub(super) grain: Grain,
+    /// Whether it starts inside a list item, which is then over the maximum.
+    pub(super) inside_item: bool,
+    /// How a chunk that starts here is said to start.
+    pub(super) boundary: Boundary,
+    /// What a chunk repeats that is cut here.
+    pub(super) wrap: Wrap,
+}
+
+/// How fine a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// Whole blocks.
+    Block,
+    /// Rows or lines of a block.
+    Line,
+    /// Sentences of a block.
+    Sentence,
+    /// Part of a line or sentence.
+    Word,
+}
+
+/// Where the lines stand that every piece of a table or a fence repeats; empty ranges if there are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Wrap {
+    before: Range<usize>,
+    after: Range<usize>,
+}
+
+impl Wrap {
+    /// What a piece that starts at `start` repeats before its text.
+    pub(super) fn opening(&self, start: usize) -> Range<usize> {
+        if start >= self.before.end { self.before.clone() } else { 0..0 }
+    }
+
+    /// What a piece that ends at `end` repeats after its text.
+    pub(super) fn closing(&self, end: usize) -> Range<usize> {
+        if end <= self.after.start { self.after.clone() } else { 0..0 }
+    }
+}
+
+impl Unit {
+    pub(super) fn block(range: Range<usize>, blocks: Range<usize>, boundary: Boundary) -> Self {
+        Self { range, blocks, grain: Grain::Block, inside_item: false, boundary, wrap: Wrap::default() }
+    }
+}
+
+impl Packer<'_> {
+    /// The top-level blocks of a range, grouped where no blank line separates them. A heading is
+    /// grouped with what follows it.
+    pub(super) fn paragraphs(&self, range: &Range<usize>) -> Vec<Unit> {
+        let blocks = &self.document.blocks;
+        // A block may start before the range does: on a line that is blank to Unicode, not to markdown.
+        let mut first = blocks.partition_point(|block| block.range.start < range.start);
+        if let Some(block) = self.document.top_level_block_before(first)
+            && blocks[block].range.end > range.start
+        {
+            first = block;
+        }
+        let mut units: Vec<Unit> = Vec::new();
+        let mut index = first;
+        let mut heading = false;
+        while index < blocks.len() && blocks[index].range.start < range.end {
+            let Block { range: at, next, .. } = &blocks[index];
+            match units.last_mut() {
+                Some(unit) if heading || !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
+                    unit.blocks.end = *next;
+                }
+                _ => units.push(Unit::block(at.start..range.end, index..*next, Boundary::BlankLine)),
+            }
+            heading = matches!(blocks[index].kind, BlockKind::Heading(_));
+            index = *next;
+        }
+        close_gaps(&mut units, range.clone());
+        units
+    }
+
+    /// What a unit that is larger than `limit` may be cut into; nothing if it is as small as the spec lets
+    /// it be.
+    pub(super) fn finer(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
+        let cuts = self.spec.is_on(Switch::CutOversized);
+        if unit.grain != Grain::Block {
+            return if cuts { self.words(unit, limit) } else { Ok(Vec::new()) };
+        }
+        let inner = self.innermost(unit);
+        let mut units = self.blocks_inside(unit, inner);
+        if units.is_empty() {
+            units = match self.document.blocks[..unit.blocks.end].get(inner).map(|block| block.kind) {
+                Some(BlockKind::Paragraph) if cuts || self.spec.strategy() == Strategy::Section => self.sentences(unit),
+                kind if cuts => self.lines(unit, kind)?,
+                _ => units,
+            };
+        }
+        if units.is_empty() && cuts {
+            units = self.words(unit, limit)?;
+        }
+        let around = self.document.blocks.get(unit.blocks.start..=inner).unwrap_or_default();
+        let item = !self.are_siblings(unit, inner) && around.iter().any(|block| block.kind == BlockKind::ListItem);
+        for (at, child) in units.iter_mut().enumerate() {
+            child.inside_item = unit.inside_item || (item && at > 0);
+        }
+        if let Some(first) = units.first_mut() {
+            first.boundary = unit.boundary;
+        }
+        Ok(units)
+    }
+
+    /// The first block of a unit, or the last of those around one another that start and end together: a
+    /// container around one block offers no cut of its own. Such chains can be long (`>>>>…`), so they are
+    /// walked here, without measuring each level.
+    fn innermost(&self, unit: &Unit) -> usize {
+        let blocks = &self.document.blocks;
+        let mut outer = unit.blocks.start;
+        while outer + 1 < unit.blocks.end
+            && blocks[outer].next == unit.blocks.end
+            && blocks[outer + 1].next == unit.blocks.end
+            && blocks[outer + 1].range.start == blocks[outer].range.start
+        {
+            outer += 1;
+        }
+        outer
+    }
+
+    /// Whether a unit has further blocks beside this one.
+    fn are_siblings(&self, unit: &Unit, block: usize) -> bool {
+        self.document.blocks[..unit.blocks.end].get(block).is_some_and(|block| block.next < unit.blocks.end)
+    }
+
+    /// The blocks of a unit or, if it is one block, those inside; nothing if there are none.
+    fn blocks_inside(&self, unit: &Unit, outer: usize) -> Vec<Unit> {
+        let blocks = &self.document.blocks[..unit.blocks.end];
+        let siblings = self.are_siblings(unit, outer);
+        let mut index = if siblings { outer } else { outer + 1 };
+        let mut units: Vec<Unit> = Vec::new();
+        if !siblings && index < blocks.len() {
+            // A container's own text, before the first block inside it, is a unit if it has lines
+            // of its own.
+            let head = &self.document.text[unit.range.start..blocks[index].range.start];
+            if head.contains('\n') {
+                let range = unit.range.start..blocks[index].range.start;
+                units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
+            }
+        }
+        while let Some(block) = blocks.get(index) {
+            // A heading stays with the block after it, unless these two are all there is.
+            let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
+            let mut next = block.next;
+            let after = blocks.get(next).filter(|after| !is_heading(after));
+            if let Some(after) =
+                after.filter(|after| siblings && is_heading(block) && (index..after.next) != unit.blocks)
+            {
+                next = after.next;
+            }
+            units.push(Unit::block(block.range.clone(), index..next, Boundary::Block));
+            index = next;
+        }
+        close_gaps(&mut units, unit.range.clone());
+        units
+    }
+
+    /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
+    /// none and that none ends inside a link; nothing if it is one sentence.
+    fn sentences(&self, unit: &Unit) -> Vec<Unit> {
+        let one_line = self.document.text[unit.range.clone()].replace(['\n', '\r'], " ");
+        let links = &self.document.links;
+        let inside_link = |at: usize| {
+            let before = links.partition_point(|link| link.range.start < at);
+            before > 0 && at < links[before - 1].range.end
+        };
+        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| unit.range.start + at);
+        self.inside(unit, Grain::Sentence, Boundary::Sentence, starts.filter(|&at| !inside_link(at)))
+    }
+
+    /// Where the last sentences start that may be repeated after a range: whole ones, of its last
+    /// paragraphs and list items, as many as the overlap and half the maximum allow. The end of the range
+    /// if there are none.
+    pub(super) fn sentences_before(&self, range: Range<usize>) -> Result<usize> {
+        let limit = self.spec.overlap().min(self.spec.max() / 2);
+        let blocks = &self.document.blocks;
+        // The range may start inside a paragraph.
+        let first = blocks.partition_point(|block| block.range.start < range.start).saturating_sub(1);
+        let last = blocks.partition_point(|block| block.range.start < range.end);
+        let mut start = range.end;
+        for index in (first..last).rev() {
+            let block = &blocks[index];
+            let is_leaf = block.next == index + 1;
+            if !is_leaf || block.range.end <= range.start {
+                continue;
+            }
+            if !matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem) {
+                break;
+            }
+            let unit = Unit::block(block.range.start.max(range.start)..start, 0..0, Boundary::Block);
+            let mut starts: Vec<usize> = self.sentences(&unit).iter().map(|unit| unit.range.start).collect();
+            if starts.is_empty() {
+                starts.push(unit.range.start);
+            }
+            for at in starts.iter().rev() {
+                if self.ruler.size(*at..range.end)? > limit {
+                    return Ok(start);
+                }
+                start = *at;
+            }
+        }
+        Ok(start)
+    }
+
+    /// The lines of a block, those of a table or a fence with what each piece repeats.
+    fn lines(&self, unit: &Unit, kind: Option<BlockKind>) -> Result<Vec<Unit>> {
+        let text = &self.document.text;
+        let range = trim(text, unit.range.clone());
+        let wrap = match kind {
+            Some(BlockKind::Table) => table_wrap(text, &range),
+            Some(BlockKind::Code) => fence_wrap(text, &range),
+            _ => None,
+        };
+        let wrap = match wrap {
+            Some(wrap) => {
+                let repeated =
+                    self.sizer.size(&text[wrap.before.clone()])? + self.sizer.size(&text[wrap.after.clone()])?;
+                if repeated * MOST_REPEATED <= self.spec.max() { wrap } else { Wrap::default() }
+            }
+            None => Wrap::default(),
+        };
+        let feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
+        let starts = feeds.map(|feed| range.start + feed + 1).filter(|&at| at > wrap.before.end);
+        let last = if wrap.after.is_empty() { range.end } else { wrap.after.start };
+        let starts = std::iter::once(unit.range.start).chain(starts.take_while(|&at| at < last));
+        let mut units = self.inside(unit, Grain::Line, Boundary::Line, starts);
+        for line in &mut units {
+            line.wrap = wrap.clone();
+        }
+        Ok(units)
+    }
+
+    /// Units of a block that start at `starts`, each of at least the finest size.
+    fn inside(&self, unit: &Unit, grain: Grain, boundary: Boundary, starts: impl Iterator<Item = usize>) -> Vec<Unit> {
+        let finest = if self.spec.is_on(Switch::CutOversized) { self.spec.max() / FINEST } else { 0 };
+        let mut units: Vec<Unit> = Vec::new();
+        for start in starts {
+            // No unit has more of any unit of size than it has bytes.
+            if units.last().is_none_or(|last| start - last.range.start > finest) {
+                let part = start..unit.range.end;
+                units.push(Unit { range: part, grain, boundary, ..unit.clone() });
+            }
+        }
+        close_gaps(&mut units, unit.range.clone());
+        if let Some(first) = units.first_mut() {
+            first.boundary = unit.boundary;
+        }
+        if units.len() < 2 { Vec::new() } else { units }
+    }
+
+    /// Pieces of a line or sentence, each as long as the limit lets it be beside what it repeats, cut
+    /// between words, else between what a reader takes for characters (UAX #29), else between
+    /// characters.
+    fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
+        let text = &self.document.text;
+        let repeated =
+            self.sizer.size(&text[unit.wrap.before.clone()])? + self.sizer.size(&text[unit.wrap.after.clone()])?;
+        let room = limit.saturating_sub(repeated).max(1);
+        let range = trim(text, unit.range.clone());
+        let mut units: Vec<Unit> = Vec::new();
+        let mut start = range.start;
+        while start < range.end {
+            let boundary = if units.is_empty() { unit.boundary } else { Boundary::Limit };
+            units.push(Unit { range: start..range.end, grain: Grain::Word, boundary, ..unit.clone() });
+            let end = self.reach(start, range.end, room)?;
+            start = if end < range.end { last_break(text, start, end) } else { end };
+        }
+        close_gaps(&mut units, unit.range.clone());
+        Ok(if units.len() < 2 { Vec::new() } else { units })
+    }
+
+    /// The furthest character boundary up to `end` to which the text from `start` has at most `room`.
+    fn reach(&self, start: usize, end: usize, room: usize) -> Result<usize> {
+        let text = &self.document.text;
+        let fits = |to: usize| -> Result<bool> { Ok(self.ruler.size(start..to)? <= room) };
+        let mut good = start;
+        let mut step = room.clamp(1, 1 << 20);
+        let mut bad = loop {
+            let next = text.floor_char_boundary(good.saturating_add(step)).min(end);
+            let next = if next > good { next } else { text.ceil_char_boundary(good + 1) };
+            if !fits(next)? {
+                break next;
+            }
+            if next == end {
+                return Ok(end);
+            }
+            (good, step) = (next, step * 2);
+        };
+        loop {
+            let middle = text.floor_char_boundary(usize::midpoint(good, bad));
+            if middle <= good {
+                return Ok(good);
+            }
+            if fits(middle)? { good = middle } else { bad = middle }
+        }
+    }
+}
+
+/// Where a text from `start` that may go on to `end` is best cut: after the last word, unless that leaves
+/// less than half, else before the last grapheme, else at `end`. After `start` in any case.
+fn last_break(text: &str, start: usize, end: usize) -> usize {
+    let end = end.max(text.ceil_char_boundary(start + 1));
+    let half = text.ceil_char_boundary(start + (end - start) / 2);
+    if text[end..].starts_with(char::is_whitespace) {
+        return end;
+    }
+    if let Some((at, space)) = text[half..end].char_indices().rev().find(|(_, c)| c.is_whitespace()) {
+        return half + at + space.len_utf8();
+    }
+    let mut cursor = GraphemeCursor::new(end, text.len(), true);
+    if cursor.is_boundary(text, 0).unwrap_or(true) {
+        return end;
+    }
+    // A cluster can be as long as an author wants; what comes before it is kept whole.
+    match cursor.prev_boundary(text, 0) {
+        Ok(Some(at)) if at > start => at,
+        _ => end,
+    }
+}
+
+/// The lines with which every part of a table begins: its header and the line under it.
+fn table_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
+    let mut feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
+    let head = range.start + feeds.nth(1)? + 1;
+    Some(Wrap { before: range.start..head, after: range.end..range.end })
+}
+
+/// The lines that open and close a fence; `None` if the block is indented code.
+fn fence_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
+    let block = &text[range.clone()];
+    let (opening, _) = block.split_once('\n')?;
+    let marker = fence(opening)?;
+    let last = block.rfind('\n')?;
+    let closes = last > opening.len()
+        && inside_containers(&block[last + 1..]).trim_end().strip_prefix(marker).is_some_and(|rest| {
+            // More of the same marks, and nothing else.
+            rest.bytes().all(|byte| marker.as_bytes().contains(&byte))
+        });
+    let end = if closes { range.start + last } else { range.end };
+    Some(Wrap { before: range.start..range.start + opening.len() + 1, after: end..range.end })
+}
+
+/// The marks with which a line opens a fence, inside of quotes and lists.
+fn fence(line: &str) -> Option<&str> {
+    let inner = inside_containers(line);
+    let mark = inner.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let len = inner.len() - inner.trim_start_matches(mark).len();
+    (len >= 3).then(|| &inner[..len])
+}
+
+/// Makes the units follow each other without a gap from the start of `range` to its end.
+pub(super) fn close_gaps(units: &mut [Unit], range: Range<usize>) {
+    let mut end = range.end;
+    for unit in units.iter_mut().rev() {
+        unit.range.end = end;
+        end = unit.range.start;
+    }
+    if let Some(first) = units.first_mut() {
+        first.range.start = range.start;
+    }
+}
+
+/// Whether the line before the end of a text is blank.
+pub(super) fn blank_line_before(text: &str) -> bool {
+    let Some(line_end) = text.strip_suffix('\n') else { return false };
+    let line = line_end.rsplit('\n').next().unwrap_or(line_end);
+    is_blank(line)
+}

@@ -1,0 +1,299 @@
+//! Sizes of the ranges of one document, from what was stored when it was counted once.
+
+use std::ops::Range;
+
+use super::code::Code;
+use super::{
+    Breaks, CHARS_PER_TOKEN, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in, words_to_size,
+};
+use crate::document::Document;
+use crate::error::Result;
+
+/// Answers for the ranges of one document in one unit.
+pub struct Ruler<'d> {
+    document: &'d Document,
+    sizer: Sizer<'d>,
+    index: Index<'d>,
+}
+
+enum Index<'d> {
+    Chars,
+    Lines,
+    /// Where words outside of `code` end, and the code blocks whose characters are counted instead.
+    Words {
+        ends: Ends,
+        code: Code,
+    },
+    /// Where tokens end; `None` if the counter does not say where they must.
+    Tokens {
+        counter: &'d dyn TokenCounter,
+        ends: Option<Ends>,
+    },
+}
+
+/// A range in three: what depends on the text before it, what does not depend on the text around it, and
+/// what depends on the text after it. Any of them may be empty.
+struct Split {
+    head: Range<usize>,
+    core: Range<usize>,
+    tail: Range<usize>,
+}
+
+impl<'d> Ruler<'d> {
+    pub(super) fn new(document: &'d Document, sizer: Sizer<'d>) -> Result<Self> {
+        let text = &document.text;
+        let tokens = |counter: &'d dyn TokenCounter| -> Result<Index<'d>> {
+            let known = counter.breaks() > Breaks::Unknown;
+            let ends = known.then(|| counter.ends(text)).transpose()?;
+            Ok(Index::Tokens { counter, ends: ends.map(|ends| Ends::new(ends, text.len())) })
+        };
+        let index = match sizer {
+            Sizer::Chars => Index::Chars,
+            Sizer::Lines => Index::Lines,
+            Sizer::Words => Index::Words { ends: Ends::new(word_ends(text), text.len()), code: Code::default() },
+            Sizer::Estimate => {
+                let code = Code::of(document);
+                let outside = |end: &u32| !code.holds(*end as usize - 1);
+                let ends = word_ends(text).into_iter().filter(outside).collect();
+                Index::Words { ends: Ends::new(ends, text.len()), code }
+            }
+            Sizer::Tokens => tokens(cl100k())?,
+            Sizer::Model(counter) => tokens(counter)?,
+        };
+        Ok(Self { document, sizer, index })
+    }
+
+    /// The document it answers for.
+    #[must_use]
+    pub fn document(&self) -> &'d Document {
+        self.document
+    }
+
+    /// What it measures with.
+    #[must_use]
+    pub fn sizer(&self) -> Sizer<'d> {
+        self.sizer
+    }
+
+    /// Size of a range whose ends are character boundaries: exactly that of its text alone.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::count`].
+    pub fn size(&self, range: Range<usize>) -> Result<usize> {
+        let positions = &self.document.positions;
+        Ok(match &self.index {
+            Index::Chars => positions.char_at(range.end) - positions.char_at(range.start),
+            Index::Lines => positions.lines_in(range),
+            Index::Words { ends, code } => {
+                words_to_size(self.words(ends, code, &range)) + code.chars(positions, &range) / CHARS_PER_TOKEN
+            }
+            Index::Tokens { counter, ends } => self.tokens(*counter, ends.as_ref(), "", range, "")?,
+        })
+    }
+
+    /// Size of a range between two texts: exactly that of all three as one text. For an estimate, which
+    /// knows of the range alone what in it is code, it is the sum of the three.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::count`].
+    pub fn size_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
+        if prefix.is_empty() && suffix.is_empty() {
+            return self.size(range);
+        }
+        match (&self.index, self.sizer) {
+            (Index::Chars, _) | (_, Sizer::Estimate) => {
+                Ok(self.sizer.size(prefix)? + self.size(range)? + self.sizer.size(suffix)?)
+            }
+            (Index::Tokens { counter, ends }, _) => self.tokens(*counter, ends.as_ref(), prefix, range, suffix),
+            _ => self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[range])),
+        }
+    }
+
+    /// [`size_between`](Self::size_between) in `cl100k_base` tokens, whatever the unit of this ruler. If it
+    /// is another, the three are counted.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::count`].
+    pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
+        match self.sizer {
+            Sizer::Tokens => self.size_between(prefix, range, suffix),
+            _ => count(cl100k(), [prefix, &self.document.text[range], suffix]),
+        }
+    }
+
+    /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
+    /// an estimate are words outside of code and as many characters as make a token inside. Every
+    /// offset is a character boundary, a token that ends inside a character being moved to the
+    /// nearer side; the last is the end of the range.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::ends`].
+    pub fn atoms(&self, range: &Range<usize>) -> Result<Vec<usize>> {
+        let text = &self.document.text;
+        let mut atoms: Vec<usize> = match &self.index {
+            Index::Chars => {
+                let inner = text[range.clone()].char_indices().skip(1);
+                inner.map(|(at, _)| range.start + at).chain([range.end]).collect()
+            }
+            Index::Lines => self.document.positions.line_ends(range.clone()).collect(),
+            Index::Words { ends, code } => {
+                let mut words = ends.after(range.start).iter().map(|&end| end as usize).peekable();
+                let mut atoms = Vec::new();
+                for block in code.within(range) {
+                    atoms.extend(std::iter::from_fn(|| words.next_if(|&end| end <= block.start)));
+                    let chars = text[block.clone()].char_indices().map(|(at, _)| block.start + at);
+                    atoms.extend(chars.step_by(CHARS_PER_TOKEN).skip(1).chain([block.end]));
+                }
+                atoms.extend(words.take_while(|&end| end <= range.end));
+                atoms
+            }
+            Index::Tokens { counter, ends } => self.token_ends(*counter, ends.as_ref(), range)?,
+        };
+        match atoms.last_mut() {
+            Some(last) => *last = range.end,
+            None => atoms.push(range.end),
+        }
+        Ok(atoms)
+    }
+
+    /// How many atoms, whichever they are, make a text of at most `size`.
+    #[must_use]
+    pub fn atoms_in(&self, size: usize) -> usize {
+        match self.index {
+            Index::Words { .. } => words_in(size),
+            _ => size,
+        }
+    }
+
+    /// No text of at most `size` has more atoms than this.
+    #[must_use]
+    pub fn most_atoms_in(&self, size: usize) -> usize {
+        match &self.index {
+            Index::Words { code, .. } if code.blocks.is_empty() => words_in(size),
+            _ => size,
+        }
+    }
+
+    fn words(&self, ends: &Ends, code: &Code, range: &Range<usize>) -> usize {
+        if range.is_empty() {
+            return 0;
+        }
+        let text = &self.document.text;
+        let cut = text[..range.end].chars().next_back().is_some_and(|c| !c.is_whitespace())
+            && text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace())
+            && !code.holds(range.end - 1);
+        ends.within(range) + usize::from(cut)
+    }
+
+    /// Tokens of a range between two texts: those of the range's middle are stored, and what depends on
+    /// the texts is counted together with them.
+    fn tokens(
+        &self,
+        counter: &dyn TokenCounter,
+        ends: Option<&Ends>,
+        prefix: &str,
+        range: Range<usize>,
+        suffix: &str,
+    ) -> Result<usize> {
+        let text = &self.document.text;
+        match ends.zip(self.split(counter.breaks(), prefix, &range, suffix)) {
+            None => count(counter, [prefix, &text[range], suffix]),
+            Some((ends, Split { head, core, tail })) => {
+                let head = count(counter, [prefix, &text[head], ""])?;
+                Ok(head + ends.within(&core) + count(counter, ["", &text[tail], suffix])?)
+            }
+        }
+    }
+
+    /// Where the tokens of a range's text end.
+    fn token_ends(&self, counter: &dyn TokenCounter, ends: Option<&Ends>, range: &Range<usize>) -> Result<Vec<usize>> {
+        let text = &self.document.text;
+        let alone = |range: Range<usize>| -> Result<Vec<usize>> {
+            if range.is_empty() {
+                return Ok(Vec::new());
+            }
+            let ends = counter.ends(&text[range.clone()])?;
+            Ok(ends.into_iter().map(|end| range.start + end as usize).collect())
+        };
+        let mut atoms = match ends.zip(self.split(counter.breaks(), "", range, "")) {
+            None => alone(range.clone())?,
+            Some((ends, Split { head, core, tail })) => {
+                let mut atoms = alone(head)?;
+                let stored = ends.after(core.start).iter().map(|&end| end as usize);
+                atoms.extend(stored.take_while(|&end| end <= core.end));
+                atoms.extend(alone(tail)?);
+                atoms
+            }
+        };
+        for at in &mut atoms {
+            *at = nearest_boundary(text, *at);
+        }
+        Ok(atoms)
+    }
+
+    /// Splits a range that stands between two texts; `None` if it has no break.
+    fn split(&self, known: Breaks, prefix: &str, range: &Range<usize>, suffix: &str) -> Option<Split> {
+        let text = &self.document.text;
+        let inside = &text[range.clone()];
+        let Range { start, end } = *range;
+        if inside.is_empty() {
+            return None;
+        }
+        // At an end of the range there must be a break both in the document and in what is asked for.
+        let at =
+            |before: &str, after: &str| before.is_empty() || after.is_empty() || breaks::between(known, before, after);
+        let breaks_at_start = at(&text[..start], &text[start..]) && at(prefix, inside);
+        let breaks_at_end = at(&text[..end], &text[end..]) && at(inside, suffix);
+        let first = if breaks_at_start { start } else { start + breaks::first(known, inside)? };
+        let last = if breaks_at_end { end } else { breaks::last(known, inside).map_or(first, |last| start + last) };
+        Some(Split { head: start..first, core: first..last, tail: last..end })
+    }
+}
+
+/// Number of tokens of three texts as one, which is not made if all but one are empty.
+fn count(counter: &dyn TokenCounter, parts: [&str; 3]) -> Result<usize> {
+    match parts {
+        ["", "", ""] => Ok(0),
+        [text, "", ""] | ["", text, ""] | ["", "", text] => counter.count(text),
+        _ => counter.count(&parts.concat()),
+    }
+}
+
+/// Bytes between two entries of the index of [`Ends`].
+const STRIDE: usize = 64;
+
+/// Ascending offsets, with an index to find one at once.
+struct Ends {
+    ends: Vec<u32>,
+    /// How many are at most each multiple of [`STRIDE`].
+    before: Vec<u32>,
+}
+
+impl Ends {
+    /// `len` is the length of the text.
+    fn new(ends: Vec<u32>, len: usize) -> Self {
+        let mut before = Vec::with_capacity(len / STRIDE + 1);
+        for (count, &end) in (0..).zip(&ends) {
+            // Every multiple below this end has seen those before it.
+            before.resize((end as usize).div_ceil(STRIDE), count);
+        }
+        before.resize(len / STRIDE + 1, u32::try_from(ends.len()).unwrap_or(u32::MAX));
+        Self { ends, before }
+    }
+
+    /// How many are at most `byte`.
+    fn until(&self, byte: usize) -> usize {
+        let before = self.before[byte / STRIDE] as usize;
+        before + self.ends[before..].iter().take_while(|&&end| end as usize <= byte).count()
+    }
+
+    /// How many are after the start of a range and at most its end.
+    fn within(&self, range: &Range<usize>) -> usize {
+        self.until(range.end) - self.until(range.start)
+    }
+
+    /// Those after `byte`.
+    fn after(&self, byte: usize) -> &[u32] {
+        &self.ends[self.until(byte)..]
+    }
+}
