@@ -52,7 +52,7 @@ TOKEN_SPECS = {
     "recursive": "recursive max=512",
 }
 CHAR_SPECS = {
-    "structure": "structure unit=chars min=200 max=2000",
+    "structure chars": "structure unit=chars min=200 max=2000",
     "ragdocs": "ragdocs max=2000",
     "sections": "sections target=2000 max=2000 overlap=0",
 }
