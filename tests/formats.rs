@@ -122,6 +122,7 @@ fn yaml_of_every_shape() {
         ("a: &x [*x, *y]\na: *x\n", "§ a\n+ a: &x [*x, *y]\n§ a\n+ a: *x\n"),
         ("k: \"é日本\"\nü: 1\n", "§ k\n+ k: \"é日本\"\n§ ü\n+ ü: 1\n"),
         ("a: 1\rb: 2\r", "§ a\n+ a: 1\n§ b\n+ b: 2\n"),
+        ("\u{a0}\n# about\n\n---\na: 1\n---\n", "§ \n# # about|\n§ a\n+ ---|a: 1|---\n"),
         ("a: [1\n\nb: 2\n", "§ \n~ a: [1|\n~ b: 2|\n! malformed_yaml\n"),
         ("a:\n\tb: 1\n", "§ \n~ a:|\tb: 1|\n! malformed_yaml\n"),
     ] {

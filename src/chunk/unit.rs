@@ -11,7 +11,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::pack::Packer;
 use super::{Boundary, Strategy, Switch};
-use crate::document::{Block, BlockKind, inside_containers, is_blank, trim};
+use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, trim};
 use crate::error::Result;
 
 /// Lines and sentences are joined to at least this part of the maximum before they are offered as
@@ -244,14 +244,10 @@ impl Packer<'_> {
             Some(BlockKind::Code) => fence_wrap(text, &range),
             _ => None,
         };
-        let wrap = match wrap {
-            Some(wrap) => {
-                let repeated =
-                    self.sizer.size(&text[wrap.before.clone()])? + self.sizer.size(&text[wrap.after.clone()])?;
-                if repeated * MOST_REPEATED <= self.spec.max() { wrap } else { Wrap::default() }
-            }
-            None => Wrap::default(),
-        };
+        let mut wrap = wrap.unwrap_or_default();
+        if self.repeated(&wrap)? * MOST_REPEATED > self.spec.max() {
+            wrap = Wrap::default();
+        }
         let feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
         let starts = feeds.map(|feed| range.start + feed + 1).filter(|&at| at > wrap.before.end);
         let last = if wrap.after.is_empty() { range.end } else { wrap.after.start };
@@ -275,9 +271,6 @@ impl Packer<'_> {
             }
         }
         close_gaps(&mut units, unit.range.clone());
-        if let Some(first) = units.first_mut() {
-            first.boundary = unit.boundary;
-        }
         if units.len() < 2 { Vec::new() } else { units }
     }
 
@@ -286,9 +279,7 @@ impl Packer<'_> {
     /// characters.
     fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let text = &self.document.text;
-        let repeated =
-            self.sizer.size(&text[unit.wrap.before.clone()])? + self.sizer.size(&text[unit.wrap.after.clone()])?;
-        let room = limit.saturating_sub(repeated).max(1);
+        let room = limit.saturating_sub(self.repeated(&unit.wrap)?).max(1);
         let range = trim(text, unit.range.clone());
         let mut units: Vec<Unit> = Vec::new();
         let mut start = range.start;
@@ -300,6 +291,12 @@ impl Packer<'_> {
         }
         close_gaps(&mut units, unit.range.clone());
         Ok(if units.len() < 2 { Vec::new() } else { units })
+    }
+
+    /// Size of what a piece repeats before and after its text.
+    fn repeated(&self, wrap: &Wrap) -> Result<usize> {
+        let size = |range: &Range<usize>| self.sizer.size(&self.document.text[range.clone()]);
+        Ok(size(&wrap.before)? + size(&wrap.after)?)
     }
 
     /// The furthest character boundary up to `end` to which the text from `start` has at most `room`.
@@ -362,23 +359,12 @@ fn table_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
 fn fence_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
     let block = &text[range.clone()];
     let (opening, _) = block.split_once('\n')?;
-    let marker = fence(opening)?;
+    let (mark, len, _) = fence(inside_containers(opening))?;
     let last = block.rfind('\n')?;
-    let closes = last > opening.len()
-        && inside_containers(&block[last + 1..]).trim_end().strip_prefix(marker).is_some_and(|rest| {
-            // More of the same marks, and nothing else.
-            rest.bytes().all(|byte| marker.as_bytes().contains(&byte))
-        });
+    let close = fence(inside_containers(&block[last + 1..])).filter(|_| last > opening.len());
+    let closes = close.is_some_and(|(with, marks, rest)| with == mark && marks >= len && is_blank(rest));
     let end = if closes { range.start + last } else { range.end };
     Some(Wrap { before: range.start..range.start + opening.len() + 1, after: end..range.end })
-}
-
-/// The marks with which a line opens a fence, inside of quotes and lists.
-fn fence(line: &str) -> Option<&str> {
-    let inner = inside_containers(line);
-    let mark = inner.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let len = inner.len() - inner.trim_start_matches(mark).len();
-    (len >= 3).then(|| &inner[..len])
 }
 
 /// Makes the units follow each other without a gap from the start of `range` to its end.

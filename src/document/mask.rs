@@ -373,7 +373,7 @@ pub(crate) fn inside_containers(line: &str) -> &str {
 }
 
 /// The character and length of the fence a line begins with, and what follows it on the line.
-fn fence(line: &str) -> Option<(u8, usize, &str)> {
+pub(crate) fn fence(line: &str) -> Option<(u8, usize, &str)> {
     let byte = *line.as_bytes().first()?;
     if byte != b'`' && byte != b'~' {
         return None;

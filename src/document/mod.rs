@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 
 pub use anchor::slug;
 pub use format::{Format, Language};
-pub(crate) use mask::inside_containers;
+pub(crate) use mask::{fence, inside_containers};
 pub use position::Positions;
 pub(crate) use security::after_scheme;
 pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};

@@ -35,7 +35,10 @@ from statistics import fmean, median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+
+from common import ROOT, Lost, build, last_words, say  # noqa: E402
+
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 WORK = TARGET / "peers" / "chunking"
 PYTHON = WORK / "venv" / "bin" / "python"
@@ -80,10 +83,6 @@ PYTHONS = {
     "LlamaIndex markdown + sentence": ["llama-index:markdown"],
 }
 AGAINST = [TIKTOKEN, FAST, CHARS, EVENTS, COUNT]
-
-
-class Lost(Exception):
-    """A chunker cannot be had, or ended; the message says why."""
 
 
 @dataclass
@@ -157,17 +156,6 @@ class Worker:
         self.process.wait()
 
 
-def last_words(log: Path) -> str:
-    """The line of a log that says most: the last error, else the last line."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(\w+\.)*\w*(error|panicked|killed)\b", line, re.I)]
-    return (errors or lines or ["it ended without a word"])[-1][:300]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def install() -> set[str]:
     """Makes the virtual environment as `requirements.txt` pins it; gives the packages that it lacks."""
     wanted = (HERE / "requirements.txt").read_text()
@@ -186,18 +174,6 @@ def install() -> set[str]:
     if not missing:
         stamp.write_text(wanted)
     return missing
-
-
-def build(arguments: list[str], name: str) -> Path:
-    """Builds a worker and gives its path."""
-    say(f"building {name}")
-    command = ["cargo", *arguments, "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    for line in built.stdout.splitlines():
-        message = json.loads(line)
-        if message.get("target", {}).get("name") == name and message.get("executable"):
-            return Path(message["executable"])
-    raise Lost("cargo could not build it")
 
 
 def build_ours() -> Path:

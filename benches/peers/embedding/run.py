@@ -31,7 +31,10 @@ from statistics import fmean, median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+
+from common import ROOT, Lost, build, last_words, say  # noqa: E402
+
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 WORK = TARGET / "peers"
 PYTHON = WORK / "venv" / "bin" / "python"
@@ -107,21 +110,6 @@ class Worker:
         return self.answer()
 
 
-class Lost(Exception):
-    """An engine cannot be had, or ended; the message says why."""
-
-
-def last_words(log: Path) -> str:
-    """The line of a log that says most: the last error, else the last line."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(\w+\.)*\w*(error|panicked|killed)\b", line, re.I)]
-    return (errors or lines or ["it ended without a word"])[-1][:300]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def install() -> set[str]:
     """Makes the virtual environment as `requirements.txt` pins it; gives the packages it holds."""
     wanted = (HERE / "requirements.txt").read_text()
@@ -178,14 +166,7 @@ def environment(isa: str | None) -> dict[str, str]:
 
 def build_ours() -> Path:
     """Builds the worker of our own engines and gives its path."""
-    say("building chunkmill's worker")
-    command = ["cargo", "bench", "--bench", "embedding-worker", "--no-run", "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    for line in built.stdout.splitlines():
-        message = json.loads(line)
-        if message.get("target", {}).get("name") == "embedding-worker" and message.get("executable"):
-            return Path(message["executable"])
-    raise Lost("cargo could not build it")
+    return build(["bench", "--bench", "embedding-worker", "--no-run"], "embedding-worker")
 
 
 def start(name: str, command: list[str], isa: str | None, threads: int) -> Worker:

@@ -38,7 +38,8 @@ pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
         match event {
             Event::Scalar(value, ..) => {
                 let root = matches!(places.last(), Some(Place::Root));
-                if !(root && start == end) {
+                // What is blank to Unicode is no more a node than nothing at all.
+                if !(root && text[start..end].trim().is_empty()) {
                     node(&mut tree, places.last(), start, root);
                     tree.token(start + text[start..end].trim_end().len());
                     leave(&mut tree, &mut places, Some(&value));
