@@ -226,13 +226,12 @@ impl Packer<'_> {
             && before.flags.is_empty()
             && last.flags.is_empty()
             && self.ruler.size(last.range.clone())? < self.spec.min()
-            && self.fits(&before.prefix, before.range.start..last.range.end)?
+            && self.within(self.spec.max(), &before.prefix, before.range.start..last.range.end, &last.suffix)?
+            && let Some(last) = pieces.pop()
+            && let Some(before) = pieces.last_mut()
         {
-            let end = last.range.end;
-            pieces.pop();
-            if let Some(before) = pieces.last_mut() {
-                before.range.end = end;
-            }
+            before.range.end = last.range.end;
+            before.suffix = last.suffix;
         }
         Ok(())
     }
