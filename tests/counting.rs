@@ -9,7 +9,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
 use chunkmill::document::{Admission, BlockKind, Document};
 use chunkmill::index::Recipe;
 use chunkmill::store::ChunkRow;
-use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit, cl100k};
+use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
@@ -123,6 +123,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => "(\n|\r\n)[ \t]{0,4}(\\||-|#|>|[a-z])?",
         1 => "[.,;:)]{1,2}(\n|\r\n){0,3}",
         1 => "[А-я]{1,8} ?",
+        1 => "['a-zÀ-ȿЀ-ҁ×÷ſ]{1,9}",
         1 => "\\PC{1,4}",
     ];
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
@@ -159,7 +160,7 @@ impl TokenCounter for BreakingWords {
         Words.count(text)
     }
 
-    fn ends(&self, text: &str) -> chunkmill::error::Result<Vec<u32>> {
+    fn ends(&self, text: &str) -> chunkmill::error::Result<Ends> {
         Words.ends(text)
     }
 
@@ -220,8 +221,15 @@ proptest! {
     fn any_text_counts_and_ends_as_tiktoken_says(text in text()) {
         let ids = tiktoken().encode_ordinary(&text);
         prop_assert_eq!(cl100k().count(&text).unwrap(), ids.len());
-        prop_assert_eq!(cl100k().ends(&text).unwrap(), token_ends(&ids));
+        prop_assert_eq!(cl100k().ends(&text).unwrap(), Ends::new(text.len(), token_ends(&ids)));
         prop_assert_eq!(cl100k().encode(&text), ids);
+    }
+
+    #[test]
+    fn a_long_text_counts_and_ends_as_tiktoken_says(texts in prop::collection::vec(text(), 20..120)) {
+        let text = texts.concat();
+        let ids = tiktoken().encode_ordinary(&text);
+        prop_assert_eq!(cl100k().ends(&text).unwrap(), Ends::new(text.len(), token_ends(&ids)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use chunkmill::chunk::{Chunk, Normalizer, Settings, Spec, Strategy, Switch, chunk};
 use chunkmill::document::{BlockKind, Document, is_blank};
-use chunkmill::tokens::{Breaks, Sizer, TokenCounter, Unit};
+use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit};
 
 /// The sizer of a spec; `model` counts words between white space.
 pub fn sizer(spec: &Spec) -> Sizer<'static> {
@@ -24,9 +24,9 @@ impl TokenCounter for Words {
         Ok(text.split_whitespace().count())
     }
 
-    fn ends(&self, text: &str) -> chunkmill::error::Result<Vec<u32>> {
+    fn ends(&self, text: &str) -> chunkmill::error::Result<Ends> {
         let at = |word: &str| (word.as_ptr() as usize - text.as_ptr() as usize + word.len()) as u32;
-        Ok(text.split_whitespace().map(at).collect())
+        Ok(Ends::new(text.len(), text.split_whitespace().map(at)))
     }
 
     fn breaks(&self) -> Breaks {

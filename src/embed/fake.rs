@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role, normalize};
 use crate::error::Result;
-use crate::tokens::{Breaks, TokenCounter, word_ends};
+use crate::tokens::{Breaks, Ends, TokenCounter, word_ends};
 
 const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
@@ -90,8 +90,8 @@ impl TokenCounter for Words {
         Ok(text.split_whitespace().count())
     }
 
-    fn ends(&self, text: &str) -> Result<Vec<u32>> {
-        Ok(word_ends(text))
+    fn ends(&self, text: &str) -> Result<Ends> {
+        Ok(Ends::new(text.len(), word_ends(text)))
     }
 
     fn breaks(&self) -> Breaks {

@@ -15,7 +15,7 @@ use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
 use super::{Encoded, Engine, ModelInfo, Precision, Role, failed, normalize};
 use crate::error::{Error, Result};
-use crate::tokens::{Breaks, TokenCounter};
+use crate::tokens::{Breaks, Ends, TokenCounter};
 
 /// The model used when none is named.
 pub const DEFAULT_ID: &str = "sentence-transformers/all-MiniLM-L6-v2";
@@ -530,7 +530,7 @@ impl TokenCounter for ModelTokenizer {
         Ok(self.raw(text)?.len())
     }
 
-    fn ends(&self, text: &str) -> Result<Vec<u32>> {
+    fn ends(&self, text: &str) -> Result<Ends> {
         // Without the case rule: lower case may be longer or shorter than the text it comes from.
         let encoding = self.tokenizer.encode(text, false).map_err(|error| failed("tokenizing")(&error))?;
         let mut end = 0;
@@ -538,7 +538,7 @@ impl TokenCounter for ModelTokenizer {
             end = end.max(u32::try_from(to).unwrap_or(u32::MAX));
             end
         });
-        Ok(ends.collect())
+        Ok(Ends::new(text.len(), ends))
     }
 
     fn breaks(&self) -> Breaks {

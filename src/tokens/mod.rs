@@ -10,9 +10,11 @@
 mod breaks;
 mod cl100k;
 mod code;
+mod ends;
 mod ruler;
 
 pub use cl100k::{Cl100k, cl100k, load_cl100k};
+pub use ends::Ends;
 pub use ruler::Ruler;
 
 use crate::document::Document;
@@ -73,7 +75,7 @@ pub trait TokenCounter: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails on it.
-    fn ends(&self, text: &str) -> Result<Vec<u32>>;
+    fn ends(&self, text: &str) -> Result<Ends>;
 
     /// Where every tokenization breaks, whatever the text around. Sizes of ranges are found from
     /// positions stored there; with none, each range is tokenized.
@@ -157,7 +159,8 @@ impl<'a> Sizer<'a> {
         let Some(last) = size.checked_sub(1) else { return Ok("") };
         let tokens = |counter: &dyn TokenCounter| -> Result<usize> {
             let ends = counter.ends(text)?;
-            let start = ends.len().checked_sub(size + 1).map_or(0, |before| ends[before] as usize);
+            let before = ends.len().checked_sub(size + 1);
+            let start = before.and_then(|before| ends.iter().nth(before)).unwrap_or(0);
             Ok(nearest_boundary(text, start))
         };
         let start = match *self {
@@ -206,9 +209,8 @@ fn offset_in(text: &str, part: &str) -> usize {
 }
 
 /// Byte offset just after each word between white space.
-pub(crate) fn word_ends(text: &str) -> Vec<u32> {
-    let end = |word: &str| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX);
-    text.split_whitespace().map(end).collect()
+pub(crate) fn word_ends(text: &str) -> impl Iterator<Item = u32> {
+    text.split_whitespace().map(|word| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX))
 }
 
 /// The character boundary nearest to a byte offset, the earlier of two equally near ones.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::{
-    Breaks, CHARS_PER_TOKEN, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in, words_to_size,
+    Breaks, CHARS_PER_TOKEN, Ends, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in,
+    words_to_size,
 };
 use crate::document::Document;
 use crate::error::Result;
@@ -45,17 +46,16 @@ impl<'d> Ruler<'d> {
         let tokens = |counter: &'d dyn TokenCounter| -> Result<Index<'d>> {
             let known = counter.breaks() > Breaks::Unknown;
             let ends = known.then(|| counter.ends(text)).transpose()?;
-            Ok(Index::Tokens { counter, ends: ends.map(|ends| Ends::new(ends, text.len())) })
+            Ok(Index::Tokens { counter, ends })
         };
         let index = match sizer {
             Sizer::Chars => Index::Chars,
             Sizer::Lines => Index::Lines,
-            Sizer::Words => Index::Words { ends: Ends::new(word_ends(text), text.len()), code: Code::default() },
+            Sizer::Words => Index::Words { ends: Ends::new(text.len(), word_ends(text)), code: Code::default() },
             Sizer::Estimate => {
                 let code = Code::of(document);
                 let outside = |end: &u32| !code.holds(*end as usize - 1);
-                let ends = word_ends(text).into_iter().filter(outside).collect();
-                Index::Words { ends: Ends::new(ends, text.len()), code }
+                Index::Words { ends: Ends::new(text.len(), word_ends(text).filter(outside)), code }
             }
             Sizer::Tokens => tokens(cl100k())?,
             Sizer::Model(counter) => tokens(counter)?,
@@ -137,7 +137,7 @@ impl<'d> Ruler<'d> {
             }
             Index::Lines => self.document.positions.line_ends(range.clone()).collect(),
             Index::Words { ends, code } => {
-                let mut words = ends.after(range.start).iter().map(|&end| end as usize).peekable();
+                let mut words = ends.after(range.start).peekable();
                 let mut atoms = Vec::new();
                 for block in code.within(range) {
                     atoms.extend(std::iter::from_fn(|| words.next_if(|&end| end <= block.start)));
@@ -213,14 +213,13 @@ impl<'d> Ruler<'d> {
                 return Ok(Vec::new());
             }
             let ends = counter.ends(&text[range.clone()])?;
-            Ok(ends.into_iter().map(|end| range.start + end as usize).collect())
+            Ok(ends.iter().map(|end| range.start + end).collect())
         };
         let mut atoms = match ends.zip(self.split(counter.breaks(), "", range, "")) {
             None => alone(range.clone())?,
             Some((ends, Split { head, core, tail })) => {
                 let mut atoms = alone(head)?;
-                let stored = ends.after(core.start).iter().map(|&end| end as usize);
-                atoms.extend(stored.take_while(|&end| end <= core.end));
+                atoms.extend(ends.after(core.start).take_while(|&end| end <= core.end));
                 atoms.extend(alone(tail)?);
                 atoms
             }
@@ -256,44 +255,5 @@ fn count(counter: &dyn TokenCounter, parts: [&str; 3]) -> Result<usize> {
         ["", "", ""] => Ok(0),
         [text, "", ""] | ["", text, ""] | ["", "", text] => counter.count(text),
         _ => counter.count(&parts.concat()),
-    }
-}
-
-/// Bytes between two entries of the index of [`Ends`].
-const STRIDE: usize = 64;
-
-/// Ascending offsets, with an index to find one at once.
-struct Ends {
-    ends: Vec<u32>,
-    /// How many are at most each multiple of [`STRIDE`].
-    before: Vec<u32>,
-}
-
-impl Ends {
-    /// `len` is the length of the text.
-    fn new(ends: Vec<u32>, len: usize) -> Self {
-        let mut before = Vec::with_capacity(len / STRIDE + 1);
-        for (count, &end) in (0..).zip(&ends) {
-            // Every multiple below this end has seen those before it.
-            before.resize((end as usize).div_ceil(STRIDE), count);
-        }
-        before.resize(len / STRIDE + 1, u32::try_from(ends.len()).unwrap_or(u32::MAX));
-        Self { ends, before }
-    }
-
-    /// How many are at most `byte`.
-    fn until(&self, byte: usize) -> usize {
-        let before = self.before[byte / STRIDE] as usize;
-        before + self.ends[before..].iter().take_while(|&&end| end as usize <= byte).count()
-    }
-
-    /// How many are after the start of a range and at most its end.
-    fn within(&self, range: &Range<usize>) -> usize {
-        self.until(range.end) - self.until(range.start)
-    }
-
-    /// Those after `byte`.
-    fn after(&self, byte: usize) -> &[u32] {
-        &self.ends[self.until(byte)..]
     }
 }

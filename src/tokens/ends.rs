@@ -1,0 +1,111 @@
+//! Where the atoms of a text end, a bit for every byte: half the room of their offsets, and how many end
+//! in a range is known at once.
+
+use std::ops::Range;
+
+/// Ascending byte offsets in a text, some of them perhaps the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ends {
+    /// Bit `n`: something ends after byte `n`.
+    bits: Vec<u64>,
+    /// How many bits are set before each of these words; one more than there are words.
+    before: Vec<u32>,
+    /// The second and every further one of those that are the same.
+    again: Vec<u32>,
+}
+
+impl Ends {
+    /// Those of a text of `len` bytes. What ends where the text starts is taken to end with its first byte.
+    ///
+    /// # Panics
+    /// If an offset is larger than `len`.
+    #[must_use]
+    pub fn new(len: usize, ends: impl IntoIterator<Item = u32>) -> Self {
+        let mut bits = vec![0; len.div_ceil(WORD)];
+        let mut again = Vec::new();
+        for end in ends {
+            let end = end.max(1);
+            let (word, bit) = place(end as usize - 1);
+            if bits[word] & bit != 0 {
+                again.push(end);
+            }
+            bits[word] |= bit;
+        }
+        Self { again, ..Self::of_bits(bits) }
+    }
+
+    /// Those of a text whose bits are these.
+    pub(super) fn of_bits(bits: Vec<u64>) -> Self {
+        let mut sum = 0;
+        let sums = bits.iter().map(|word| {
+            sum += word.count_ones();
+            sum
+        });
+        let before = std::iter::once(0).chain(sums).collect();
+        Self { bits, before, again: Vec::new() }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.before.last().map_or(0, |&all| all as usize) + self.again.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Every one, in order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        self.after(0)
+    }
+
+    /// How many are after the start of a range and at most its end.
+    pub(super) fn within(&self, range: &Range<usize>) -> usize {
+        self.until(range.end) - self.until(range.start)
+    }
+
+    /// Those after `byte`.
+    pub(super) fn after(&self, byte: usize) -> impl Iterator<Item = usize> {
+        let first = byte / WORD;
+        let seen = (1 << (byte % WORD)) - 1;
+        let words = (first..).zip(self.bits.get(first..).unwrap_or_default());
+        let ends = words.flat_map(move |(at, &word)| {
+            let mut left = if at == first { word & !seen } else { word };
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                (left != 0).then(|| {
+                    left &= left - 1;
+                    at * WORD + bit + 1
+                })
+            })
+        });
+        let mut again = self.again[self.again_until(byte)..].iter().peekable();
+        ends.flat_map(move |end| {
+            let same = std::iter::from_fn(|| again.next_if(|&&again| again as usize == end)).count();
+            std::iter::repeat_n(end, 1 + same)
+        })
+    }
+
+    /// How many are at most `byte`.
+    fn until(&self, byte: usize) -> usize {
+        let (word, bit) = place(byte);
+        let inside = self.bits.get(word).map_or(0, |bits| (bits & (bit - 1)).count_ones());
+        let before = self.before.get(word).or(self.before.last()).copied().unwrap_or(0);
+        (before + inside) as usize + self.again_until(byte)
+    }
+
+    fn again_until(&self, byte: usize) -> usize {
+        self.again.partition_point(|&again| again as usize <= byte)
+    }
+}
+
+/// Bits in a word.
+const WORD: usize = u64::BITS as usize;
+
+/// The word of a bit, and the bit in it.
+fn place(bit: usize) -> (usize, u64) {
+    (bit / WORD, 1 << (bit % WORD))
+}
