@@ -6,22 +6,35 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+/// What becomes of a byte of ASCII in a name; nothing if it is zero.
+const NAMED: [u8; 256] = {
+    let mut named = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        named[byte as usize] = match byte {
+            b' ' => b'-',
+            b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => byte.to_ascii_lowercase(),
+            _ => 0,
+        };
+        byte += 1;
+    }
+    named
+};
+
 /// A heading's name before duplicates are told apart: lower case, a hyphen for each space, and of
 /// the rest only what makes words, in any script, and hyphens.
 #[must_use]
 pub fn slug(heading: &str) -> String {
     if heading.is_ascii() {
-        let mut name = String::with_capacity(heading.len());
-        for byte in heading.trim().bytes() {
-            match byte {
-                b' ' => name.push('-'),
-                b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
-                    name.push(char::from(byte.to_ascii_lowercase()));
-                }
-                _ => {}
-            }
+        let heading = heading.trim().as_bytes();
+        let (mut name, mut len) = (vec![0; heading.len()], 0);
+        // Written even where it is left out: whether the next byte stays cannot be predicted.
+        for byte in heading {
+            name[len] = NAMED[usize::from(*byte)];
+            len += usize::from(name[len] != 0);
         }
-        return name;
+        name.truncate(len);
+        return String::from_utf8(name).unwrap_or_default();
     }
     let lower = heading.trim().to_lowercase();
     let name = lower.chars().filter(|&c| c == ' ' || c == '-' || makes_words(c));

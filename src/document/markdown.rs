@@ -325,7 +325,10 @@ impl State<'_> {
         let (searched, start) = self.line;
         let (from, known) = if at >= searched { (searched, start) } else { (self.body.start, self.body.start) };
         let before = &self.text.as_bytes()[from..at];
-        let start = memchr::memrchr2(b'\n', b'\r', before).map_or(known, |end| from + end + 1);
+        let start = match before.last() {
+            Some(b'\n' | b'\r') => at,
+            _ => memchr::memrchr2(b'\n', b'\r', before).map_or(known, |end| from + end + 1),
+        };
         self.line = (at, start);
         start
     }

@@ -130,7 +130,7 @@ const MAX_ABOVE: usize = 3;
 /// Whether a target climbs out of the collection to the system's own folders, hides that it goes up,
 /// or is a system path.
 fn climbs(target: &str, path: &str) -> bool {
-    let target = target.split(['?', '#']).next().unwrap_or_default();
+    let target = &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())];
     let bytes = target.as_bytes();
     if bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && matches!(bytes[2], b'/' | b'\\') {
         return true;
@@ -138,7 +138,7 @@ fn climbs(target: &str, path: &str) -> bool {
     if target.starts_with("\\\\") || SYSTEM.iter().any(|system| target.starts_with(system)) {
         return true;
     }
-    if !target.contains("..") && !target.contains('%') {
+    if !bytes.contains(&b'%') && !bytes.windows(2).any(|pair| pair == b"..") {
         return false;
     }
     let absolute = target.starts_with("//") || after_scheme(target).is_some();
