@@ -49,6 +49,15 @@ fn hostile_documents_keep_every_promise() {
 }
 
 #[test]
+fn a_block_that_is_blank_to_unicode_alone_may_stand_behind_the_end_of_a_section() {
+    let document = Document::from_text("doc.md", "- a.\n\n  a.\n  - a.\n\n    bcbcjf a.\n\n    \u{a0}\n\n");
+    for spec in ["header unit=chars min=0 max=1 overlap=0", "structure unit=chars min=0 max=1 overlap=0"] {
+        let spec: Spec = spec.parse().unwrap();
+        check(&document, &spec, &chunk(&document, &spec, sizer(&spec)).unwrap(), true);
+    }
+}
+
+#[test]
 fn a_hundred_megabyte_line_and_deep_nesting_finish() {
     let line = Document::from_text("doc.md", "a".repeat(100 << 20));
     let spec: Spec = "heading-tokens".parse().unwrap();

@@ -171,7 +171,8 @@ impl Packer<'_> {
                 units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
             }
         }
-        while let Some(block) = blocks.get(index) {
+        // What is blank to Unicode at the end of the range is no longer in it, though it may be a block.
+        while let Some(block) = blocks.get(index).filter(|block| block.range.start < unit.range.end) {
             // A heading stays with the block after it, unless these two are all there is.
             let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
             let mut next = block.next;
