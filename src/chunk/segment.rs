@@ -75,8 +75,10 @@ impl<'a> Segments<'a> {
     pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
         let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
         let mut segments = Self { packer, row: Vec::new(), adds_up };
+        let mut stack = Vec::new();
         for (unit, level) in top_level(packer) {
-            segments.add(unit, level)?;
+            stack.push((unit, false));
+            segments.add(&mut stack, level)?;
         }
         Ok(segments)
     }
@@ -90,9 +92,9 @@ impl<'a> Segments<'a> {
         self.packer.ruler.size(first.range.start..last.range.end)
     }
 
-    /// Adds a unit, or what it must be cut into.
-    fn add(&mut self, unit: Unit, level: u8) -> Result<()> {
-        let mut units = vec![(unit, false)];
+    /// Adds units, the last of them first, or what they must be cut into; each comes with whether it is
+    /// inside of one that was.
+    fn add(&mut self, units: &mut Vec<(Unit, bool)>, level: u8) -> Result<()> {
         while let Some((unit, nested)) = units.pop() {
             let range = trim(&self.packer.document.text, unit.range.clone());
             if range.is_empty() {
@@ -195,7 +197,7 @@ impl<'a> Segments<'a> {
 
 /// The top-level blocks of the body and the items of its lists, each with the level of its section. A
 /// section that starts inside a block, as a method of a class does, starts a unit too.
-fn top_level(packer: &Packer<'_>) -> Vec<(Unit, u8)> {
+fn top_level(packer: &Packer<'_>) -> impl Iterator<Item = (Unit, u8)> {
     let document = packer.document;
     let blocks = &document.blocks;
     let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
@@ -238,7 +240,7 @@ fn top_level(packer: &Packer<'_>) -> Vec<(Unit, u8)> {
             units[at].boundary = Boundary::BlankLine;
         }
     }
-    units.into_iter().zip(levels).collect()
+    units.into_iter().zip(levels)
 }
 
 /// Whether a unit is an item of a list, and not its first.

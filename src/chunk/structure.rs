@@ -83,6 +83,17 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
     Ok(chunks)
 }
 
+/// A segment as the first of a chunk: what that costs wherever the chunk ends, and what it must know.
+struct Start {
+    /// With all that comes before it.
+    cost: f64,
+    /// Size of what it repeats.
+    opening: usize,
+    /// Level of the section, if one starts here.
+    opens: Option<u8>,
+    level: u8,
+}
+
 /// The cheapest way to make chunks of a run of segments, none over the limit.
 fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
@@ -90,38 +101,47 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
     let segments = &all.row[run.clone()];
     let (min, max) = (packer.spec.min(), packer.spec.max());
     let (of_min, of_max) = (share(min), share(max));
-    // For each segment: what everything up to it costs, and where its chunk starts.
-    let mut best: Vec<(f64, usize)> = Vec::with_capacity(segments.len());
+    let mut starts: Vec<Start> = Vec::with_capacity(segments.len());
+    // What everything up to the segment before costs.
+    let mut before = 0.0;
+    // Where the last chunk starts of the cheapest way to cut what ends with each segment.
+    let mut best: Vec<usize> = Vec::with_capacity(segments.len());
     for (last, end) in segments.iter().enumerate() {
+        starts.push(Start {
+            cost: before + price(end.bond) + CHUNK,
+            opening: end.opening.1,
+            opens: (end.bond == Bond::Section).then_some(end.level),
+            level: end.level,
+        });
         let mut cheapest = (f64::INFINITY, last);
-        // Headings inside of the chunk so far, and the highest of their levels.
-        let (mut crossed, mut highest) = (0.0, u8::MAX);
-        for (first, start) in segments[..=last].iter().enumerate().rev() {
+        // What is paid for the headings inside of the chunk so far, and the highest of their levels.
+        let (mut crossings, mut highest) = (0.0, u8::MAX);
+        for (first, start) in starts.iter().enumerate().rev() {
             let text = all.size(run.start + first, run.start + last)?;
-            let size = text + start.opening.1 + end.closing.1;
             if text > limit && first < last {
                 break;
             }
+            let size = text + start.opening + end.closing.1;
             if size <= limit || first == last {
                 let room = 1.0 - of_max(size.min(max));
-                let mut cost = price(start.bond) + CHUNK + ROOM * room * room + CROSSING * crossed;
+                let mut cost = start.cost + crossings + ROOM * room * room;
                 cost += if highest < start.level { LEAVING } else { 0.0 };
                 cost += if size < min { SMALL * (2.0 - of_min(size)) } else { 0.0 };
                 cost += if size > limit { OVERSIZED } else { 0.0 };
-                cost += first.checked_sub(1).map_or(0.0, |before| best[before].0);
                 if cost < cheapest.0 {
                     cheapest = (cost, first);
                 }
             }
-            if start.bond == Bond::Section {
-                (crossed, highest) = (crossed + 1.0, highest.min(start.level));
+            if let Some(level) = start.opens {
+                (crossings, highest) = (crossings + CROSSING, highest.min(level));
             }
         }
-        best.push(cheapest);
+        before = cheapest.0;
+        best.push(cheapest.1);
     }
     let mut chunks = Vec::new();
     let mut end = segments.len();
-    while let Some(&(_, start)) = end.checked_sub(1).and_then(|last| best.get(last)) {
+    while let Some(&start) = end.checked_sub(1).and_then(|last| best.get(last)) {
         chunks.push(run.start + start..run.start + end);
         end = start;
     }

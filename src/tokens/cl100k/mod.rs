@@ -90,6 +90,30 @@ impl Cl100k {
         bits
     }
 
+    /// Number of tokens of a text that is not longer than a piece may be, if the masks know all of it.
+    fn count_short(&self, text: &[u8]) -> Option<usize> {
+        if text.len() > Memo::LONGEST {
+            return None;
+        }
+        let mut padded = [0; WINDOW];
+        padded[..text.len()].copy_from_slice(text);
+        let Found { starts, len } = Found::of(&padded, text.len());
+        (len == text.len()).then(|| {
+            LOCAL.with_borrow_mut(|Local { memo, ids, .. }| {
+                let (mut start, mut tokens) = (0, 0);
+                let mut ends = starts | 1 << len;
+                while ends != 0 {
+                    let end = ends.trailing_zeros() as usize;
+                    ends &= ends - 1;
+                    let inner = memo.get(&padded, start..end, |piece| self.inner_ends(piece, ids));
+                    tokens += 1 + inner.count_ones() as usize;
+                    start = end;
+                }
+                tokens
+            })
+        })
+    }
+
     /// Sets the bits after pieces. What the masks do not know is left to toktok, and its tokens taken for pieces.
     fn find_pieces(&self, text: &str, bits: &mut [u64], ids: &mut Vec<u32>) {
         let bytes = text.as_bytes();
@@ -169,7 +193,8 @@ impl TokenCounter for Cl100k {
         if text.len() == 1 {
             return Ok(1);
         }
-        Ok(self.end_bits(text).iter().map(|word| word.count_ones() as usize).sum())
+        let all = || self.end_bits(text).iter().map(|word| word.count_ones() as usize).sum();
+        Ok(self.count_short(text.as_bytes()).unwrap_or_else(all))
     }
 
     fn ends(&self, text: &str) -> Result<Ends> {
