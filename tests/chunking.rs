@@ -58,6 +58,13 @@ fn a_block_that_is_blank_to_unicode_alone_may_stand_behind_the_end_of_a_section(
 }
 
 #[test]
+fn no_piece_goes_on_from_one_that_is_blank() {
+    let document = Document::from_text("doc.md", "    👩\u{200d}👩\u{200d}👧\u{200d}👦\n\n    a.\n\n");
+    let spec: Spec = "section unit=tokens min=0 target=4 max=6 overlap=1 cut_oversized=true".parse().unwrap();
+    check(&document, &spec, &chunk(&document, &spec, sizer(&spec)).unwrap(), true);
+}
+
+#[test]
 fn a_hundred_megabyte_line_and_deep_nesting_finish() {
     let line = Document::from_text("doc.md", "a".repeat(100 << 20));
     let spec: Spec = "heading-tokens".parse().unwrap();

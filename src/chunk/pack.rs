@@ -245,10 +245,11 @@ impl Packer<'_> {
 
     /// The prefix of the piece after this one: headers, then the end of this one's content.
     fn overlap(&self, piece: &Piece, headers: &str) -> Result<String> {
-        if self.spec.overlap() == 0 {
+        let range = trim(&self.document.text, piece.range.clone());
+        // A blank piece is none.
+        if self.spec.overlap() == 0 || range.is_empty() {
             return Ok(headers.to_owned());
         }
-        let range = trim(&self.document.text, piece.range.clone());
         if self.spec.is_on(Switch::SentenceOverlap) {
             let tail = &self.document.text[self.sentences_before(range.clone())?..range.end];
             let separator = if tail.is_empty() { "" } else { SEPARATOR };

@@ -12,6 +12,7 @@
 //! looked at together with those before it that fit a chunk, so time is linear in the document's length
 //! for a given maximum.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::pack::{Group, Packer, Piece};
@@ -106,6 +107,9 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
     let mut before = 0.0;
     // Where the last chunk starts of the cheapest way to cut what ends with each segment.
     let mut best: Vec<usize> = Vec::with_capacity(segments.len());
+    // The first segment that is not too far from the last one, and those from there to it that cost less than
+    // all after them.
+    let (mut window, mut lows) = (0, VecDeque::<usize>::new());
     for (last, end) in segments.iter().enumerate() {
         starts.push(Start {
             cost: before + price(end.bond) + CHUNK,
@@ -113,14 +117,26 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
             opens: (end.bond == Bond::Section).then_some(end.level),
             level: end.level,
         });
+        while window < last && all.size(run.start + window, run.start + last)? > limit {
+            window += 1;
+        }
+        while lows.back().is_some_and(|&low| starts[low].cost >= starts[last].cost) {
+            lows.pop_back();
+        }
+        lows.push_back(last);
+        while lows.front().is_some_and(|&low| low < window) {
+            lows.pop_front();
+        }
+        let low = lows.front().map_or(0.0, |&low| starts[low].cost);
         let mut cheapest = (f64::INFINITY, last);
         // What is paid for the headings inside of the chunk so far, and the highest of their levels.
         let (mut crossings, mut highest) = (0.0, u8::MAX);
-        for (first, start) in starts.iter().enumerate().rev() {
-            let text = all.size(run.start + first, run.start + last)?;
-            if text > limit && first < last {
+        for (first, start) in starts.iter().enumerate().skip(window).rev() {
+            // No start before this one can be cheaper.
+            if low + crossings >= cheapest.0 {
                 break;
             }
+            let text = all.size(run.start + first, run.start + last)?;
             let size = text + start.opening + end.closing.1;
             if size <= limit || first == last {
                 let room = 1.0 - of_max(size.min(max));

@@ -190,8 +190,8 @@ impl Cl100k {
 impl TokenCounter for Cl100k {
     fn count(&self, text: &str) -> Result<usize> {
         // What is left of a range is often one mark at its end.
-        if text.len() == 1 {
-            return Ok(1);
+        if text.len() < 2 {
+            return Ok(text.len());
         }
         let all = || self.end_bits(text).iter().map(|word| word.count_ones() as usize).sum();
         Ok(self.count_short(text.as_bytes()).unwrap_or_else(all))
