@@ -27,7 +27,7 @@ mod memo;
 mod pieces;
 
 use std::cell::RefCell;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use super::{Breaks, Ends, TokenCounter, breaks};
@@ -65,9 +65,36 @@ struct Local {
     ids: Vec<u32>,
 }
 
+impl Local {
+    fn new() -> Self {
+        Self { memo: Memo::new(), pieces: Vec::new(), ids: Vec::new() }
+    }
+
+    /// Works with what this thread remembers or, if it is new, a thread that has ended.
+    fn with<T>(work: impl FnOnce(&mut Self) -> T) -> T {
+        LOCAL.with_borrow_mut(|Lent(local)| {
+            let lend = || POOL.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Box::new(Self::new()));
+            work(local.get_or_insert_with(lend))
+        })
+    }
+}
+
 thread_local! {
-    static LOCAL: RefCell<Local> =
-        RefCell::new(Local { memo: Memo::new(), pieces: Vec::new(), ids: Vec::new() });
+    static LOCAL: RefCell<Lent> = const { RefCell::new(Lent(None)) };
+}
+
+/// What threads remembered that have ended.
+static POOL: Mutex<Vec<Box<Local>>> = Mutex::new(Vec::new());
+
+/// Goes back to the pool with its thread.
+struct Lent(Option<Box<Local>>);
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let (Some(local), Ok(mut pool)) = (self.0.take(), POOL.lock()) {
+            pool.push(local);
+        }
+    }
 }
 
 /// How many words of bits are turned into offsets at once.
@@ -83,7 +110,7 @@ impl Cl100k {
     /// A bit for every byte of a text: whether a token ends after it.
     fn end_bits(&self, text: &str) -> Vec<u64> {
         let mut bits = vec![0; text.len().div_ceil(64)];
-        LOCAL.with_borrow_mut(|local| {
+        Local::with(|local| {
             self.find_pieces(text, &mut bits, &mut local.ids);
             self.cut_pieces(text.as_bytes(), &mut bits, local);
         });
@@ -99,7 +126,7 @@ impl Cl100k {
         padded[..text.len()].copy_from_slice(text);
         let Found { starts, len } = Found::of(&padded, text.len());
         (len == text.len()).then(|| {
-            LOCAL.with_borrow_mut(|Local { memo, ids, .. }| {
+            Local::with(|Local { memo, ids, .. }| {
                 let (mut start, mut tokens) = (0, 0);
                 let mut ends = starts | 1 << len;
                 while ends != 0 {
