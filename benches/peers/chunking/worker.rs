@@ -112,7 +112,7 @@ fn main() {
             pipe::serve(&loaded, ready, |_, text| events(text), nothing);
         }
         "count" => {
-            let ready = json!({ "versions": { "toktok-rs": "as chunkmill's" }, "settings": {} });
+            let ready = json!({ "versions": { "toktok-rs": "behind chunkmill's counter" }, "settings": {} });
             pipe::serve(&loaded, ready, |_, text| cl100k().count(&text.text).unwrap(), nothing);
         }
         other => panic!("no work is called {other}"),

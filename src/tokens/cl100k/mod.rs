@@ -73,7 +73,7 @@ impl Local {
     /// Works with what this thread remembers or, if it is new, a thread that has ended.
     fn with<T>(work: impl FnOnce(&mut Self) -> T) -> T {
         LOCAL.with_borrow_mut(|Lent(local)| {
-            let lend = || POOL.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(|| Box::new(Self::new()));
+            let lend = || POOL.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(Self::new);
             work(local.get_or_insert_with(lend))
         })
     }
@@ -84,10 +84,10 @@ thread_local! {
 }
 
 /// What threads remembered that have ended.
-static POOL: Mutex<Vec<Box<Local>>> = Mutex::new(Vec::new());
+static POOL: Mutex<Vec<Local>> = Mutex::new(Vec::new());
 
 /// Goes back to the pool with its thread.
-struct Lent(Option<Box<Local>>);
+struct Lent(Option<Local>);
 
 impl Drop for Lent {
     fn drop(&mut self) {
