@@ -27,6 +27,7 @@ pub use anchor::slug;
 pub use format::{Format, Language};
 pub(crate) use mask::{fence, inside_containers};
 pub use position::Positions;
+pub(crate) use position::padded;
 pub(crate) use security::after_scheme;
 pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};

@@ -142,7 +142,7 @@ impl Positions {
 }
 
 /// Up to 64 bytes, and zeros.
-fn padded(bytes: &[u8]) -> [u8; WORD] {
+pub(crate) fn padded(bytes: &[u8]) -> [u8; WORD] {
     let mut word = [0; WORD];
     word[..bytes.len()].copy_from_slice(bytes);
     word

@@ -31,6 +31,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use super::{Breaks, Ends, TokenCounter, breaks};
+use crate::document::padded;
 use crate::error::Result;
 use memo::Memo;
 use pieces::{Found, WINDOW};
@@ -122,8 +123,7 @@ impl Cl100k {
         if text.len() > Memo::LONGEST {
             return None;
         }
-        let mut padded = [0; WINDOW];
-        padded[..text.len()].copy_from_slice(text);
+        let padded = padded(text);
         let Found { starts, len } = Found::of(&padded, text.len());
         (len == text.len()).then(|| {
             Local::with(|Local { memo, ids, .. }| {
@@ -144,14 +144,15 @@ impl Cl100k {
     /// Sets the bits after pieces. What the masks do not know is left to toktok, and its tokens taken for pieces.
     fn find_pieces(&self, text: &str, bits: &mut [u64], ids: &mut Vec<u32>) {
         let bytes = text.as_bytes();
-        let mut padded = [0; WINDOW];
         let mut at = 0;
         while let Some(left) = bytes.get(at..).filter(|left| !left.is_empty()) {
-            let window = left.first_chunk().unwrap_or_else(|| {
-                padded[..left.len()].copy_from_slice(left);
-                padded[left.len()..].fill(0);
-                &padded
-            });
+            let last;
+            let window = if let Some(window) = left.first_chunk() {
+                window
+            } else {
+                last = padded(left);
+                &last
+            };
             let Found { starts, len } = Found::of(window, left.len());
             if len == left.len() {
                 set(bits, at, (starts | 1 << len) >> 1);
