@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::promises::{check, sizer};
 
 /// Markdown of all kinds, with what usually breaks chunkers mixed in.
-fn markdown() -> impl Strategy_<Value = String> {
+pub fn markdown() -> impl Strategy_<Value = String> {
     let inline = prop_oneof![
         4 => "[a-z]{1,9}( [a-z]{1,9}){0,30}\\.",
         1 => "[a-zA-Z0-9 ,.!?#*_`\\[\\]()<>$~|\\\\-]{0,60}",

@@ -8,6 +8,7 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
+use super::plain::{self, Abridged};
 use super::{
     Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
 };
@@ -44,33 +45,23 @@ pub(super) fn parse(
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
-    let line = (body.start, body.start);
-    let mut state = State { text, body: body.clone(), covered: body.start, line, regions, ..State::default() };
-    state.parsed.blocks.reserve((body.len() / BLOCK).min(MAX_RESERVED));
-    state.parsed.markup.comments.extend(state.regions.comments());
-    if let Some(range) = kept {
-        state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
-    }
-    let mut events = Parser::new_ext(&masked[body.clone()], options()).into_offset_iter();
-    while let Some((mut event, range)) = events.next() {
-        if let Event::Start(Tag::Link { .. } | Tag::Image { .. }) = event {
-            by_definition(&mut event, events.reference_definitions());
+    let read = |source: &Abridged<'_>| {
+        let mut state = State::new(text, body.clone(), &regions);
+        if let Some(range) = kept.clone() {
+            state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
         }
-        state.event(&mut event, range.start + body.start..range.end + body.start);
-    }
-    state.end_run();
-    state.cover(body.end);
-    // A link that contains an image ends after it; order is by where they start.
-    state.parsed.links.sort_by_key(|link| link.range.start);
-    state.parsed
+        state.read(source)
+    };
+    let abridged = if regions.hide_nothing() { plain::abridge(text, &body, positions) } else { None };
+    let parsed = abridged.and_then(|source| read(&source));
+    parsed.or_else(|| read(&Abridged::whole(&masked[body.clone()]))).unwrap_or_default()
 }
 
-#[derive(Default)]
 struct State<'t> {
     text: &'t str,
     body: Range<usize>,
     /// What the parser does not get to see.
-    regions: Regions,
+    regions: &'t Regions,
     parsed: Parsed,
     /// Indices of the blocks that are open.
     open: Vec<usize>,
@@ -108,7 +99,75 @@ enum Paragraph {
     Other,
 }
 
-impl State<'_> {
+impl<'t> State<'t> {
+    fn new(text: &'t str, body: Range<usize>, regions: &'t Regions) -> Self {
+        let mut parsed = Parsed::default();
+        parsed.blocks.reserve((body.len() / BLOCK).min(MAX_RESERVED));
+        parsed.markup.comments.extend(regions.comments());
+        Self {
+            text,
+            covered: body.start,
+            line: (body.start, body.start),
+            body,
+            regions,
+            parsed,
+            open: Vec::new(),
+            html_block: false,
+            verbatim: false,
+            hash: 0..0,
+            run: 0..0,
+            heading: None,
+            slugger: anchor::Slugger::default(),
+            links: Vec::new(),
+            paragraph: Paragraph::Empty,
+        }
+    }
+
+    /// Reads a text and what was taken out of it; nothing if a run of plain blocks stands elsewhere than
+    /// between blocks of the top level.
+    fn read(mut self, source: &Abridged<'_>) -> Option<Parsed> {
+        let mut runs = source.runs.iter().peekable();
+        // From the parser's text to the original.
+        let mut shift = self.body.start;
+        let mut events = Parser::new_ext(&source.text, options()).into_offset_iter();
+        while let Some((mut event, range)) = events.next() {
+            if let Event::End(_) = event {
+                // The parser gives the whole element, which is known from its start.
+                self.event(&mut event, self.run.end..self.run.end);
+                continue;
+            }
+            if let Some(run) = runs.next_if(|run| run.mark.start < range.end) {
+                let heading = matches!(event, Event::Start(Tag::Heading { .. }));
+                if range != run.mark || !heading || !self.open.is_empty() {
+                    return None;
+                }
+                source.blocks[run.blocks.clone()].iter().for_each(|block| self.plain(block));
+                shift = run.end - run.mark.end;
+                events.next();
+                continue;
+            }
+            if let Event::Start(Tag::Link { .. } | Tag::Image { .. }) = event {
+                by_definition(&mut event, events.reference_definitions());
+            }
+            self.event(&mut event, range.start + shift..range.end + shift);
+        }
+        self.end_run();
+        self.cover(self.body.end);
+        // A link that contains an image ends after it; order is by where they start.
+        self.parsed.links.sort_by_key(|link| link.range.start);
+        runs.next().is_none().then_some(self.parsed)
+    }
+
+    /// Records a block that the parser does not get to see.
+    fn plain(&mut self, (kind, range): &(BlockKind, Range<usize>)) {
+        if let BlockKind::Heading(level) = kind {
+            let title = self.text[range.start + usize::from(*level)..range.end].trim();
+            self.heading(*level, title.to_owned(), None, range.start);
+        }
+        self.open(*kind, range.clone());
+        self.close();
+    }
+
     fn event(&mut self, event: &mut Event<'_>, range: Range<usize>) {
         if !(matches!(event, Event::Text(_)) && range.start == self.run.end) {
             self.end_run();
@@ -190,16 +249,10 @@ impl State<'_> {
     fn end(&mut self, end: TagEnd) {
         match end {
             TagEnd::Heading(level) => {
-                if let Some(OpenHeading { text, id, start }) = self.heading.take() {
-                    let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
-                    if self.open.len() == 1 && !self.regions.contained(start) {
-                        let title = one_line(text);
-                        self.parsed.headings.push(Heading { level: level as u8, title, anchor, start });
-                    } else {
-                        self.parsed.anchors.push((anchor, start));
-                    }
-                }
                 self.close();
+                if let Some(OpenHeading { text, id, start }) = self.heading.take() {
+                    self.heading(level as u8, text, id, start);
+                }
             }
             TagEnd::Paragraph => {
                 if self.paragraph == Paragraph::Math
@@ -223,6 +276,16 @@ impl State<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Records a heading that is no open block.
+    fn heading(&mut self, level: u8, text: String, id: Option<String>, start: usize) {
+        let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
+        if self.open.is_empty() && !self.regions.contained(start) {
+            self.parsed.headings.push(Heading { level, title: one_line(text), anchor, start });
+        } else {
+            self.parsed.anchors.push((anchor, start));
         }
     }
 

@@ -11,6 +11,7 @@ mod format;
 mod front_matter;
 mod markdown;
 mod mask;
+mod plain;
 mod position;
 mod security;
 mod structured;

@@ -114,11 +114,15 @@ impl Positions {
 
     /// Byte offset just after each line of a range.
     pub fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
-        let from = self.line_feeds.partition_point(|&feed| (feed as usize) < range.start);
-        let feeds = self.line_feeds[from..].iter().map(|&feed| feed as usize + 1);
+        let feeds = self.feeds_from(range.start).iter().map(|&feed| feed as usize + 1);
         let inside = feeds.take_while(move |&end| end <= range.end);
         let open = !range.is_empty() && self.line_feeds.binary_search(&offset(range.end - 1)).is_err();
         inside.chain(open.then_some(range.end))
+    }
+
+    /// Offsets of the line feeds from `byte` on.
+    pub(super) fn feeds_from(&self, byte: usize) -> &[u32] {
+        &self.line_feeds[self.line_feeds.partition_point(|&feed| (feed as usize) < byte)..]
     }
 
     /// Start of the line that holds the byte at this offset.

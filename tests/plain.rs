@@ -1,0 +1,186 @@
+//! Blocks that are read without the parser are those that the parser reports.
+
+use std::ops::Range;
+use std::path::Path;
+
+use chunkmill::document::{BlockKind, Document, MAX_TITLE};
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::common::{documents, powershell};
+use crate::properties::markdown;
+
+/// The kind of each block, its bytes from the start of its line, and the titles of headings at the top level.
+type Outline = (Vec<(&'static str, Range<usize>)>, Vec<String>);
+
+/// What the parser reports, read in the simplest way.
+fn reported(text: &str, body: Range<usize>) -> Outline {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+        | Options::ENABLE_WIKILINKS;
+    let (mut blocks, mut titles) = (Vec::new(), Vec::new());
+    let (mut depth, mut title) = (0, None);
+    for (event, range) in Parser::new_ext(&text[body.clone()], options).into_offset_iter() {
+        let kind = match &event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                title = (depth == 0).then(String::new);
+                BlockKind::Heading(*level as u8)
+            }
+            Event::Start(Tag::Paragraph) => BlockKind::Paragraph,
+            Event::Start(Tag::CodeBlock(_)) => BlockKind::Code,
+            Event::Start(Tag::HtmlBlock) => BlockKind::Html,
+            Event::Start(Tag::Table(_)) => BlockKind::Table,
+            Event::Start(Tag::List(_)) => BlockKind::List,
+            Event::Start(Tag::Item) => BlockKind::ListItem,
+            Event::Start(Tag::BlockQuote(_)) => BlockKind::Quote,
+            Event::Start(Tag::FootnoteDefinition(_)) => BlockKind::Footnote,
+            Event::Rule => BlockKind::Rule,
+            Event::Text(part) | Event::Code(part) => {
+                title.iter_mut().for_each(|title| title.push_str(part));
+                continue;
+            }
+            Event::InlineMath(_) => {
+                title.iter_mut().for_each(|title| title.push_str(&text[body.clone()][range.clone()]));
+                continue;
+            }
+            Event::DisplayMath(part) => {
+                title.iter_mut().for_each(|title| title.push_str(part));
+                continue;
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                title.iter_mut().for_each(|title| title.push(' '));
+                continue;
+            }
+            Event::End(end) => {
+                let container = matches!(
+                    end,
+                    TagEnd::Table | TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition
+                );
+                depth -= usize::from(container);
+                if matches!(end, TagEnd::Heading(_)) {
+                    titles.extend(title.take().map(|title| {
+                        let line = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                        line.chars().take(MAX_TITLE).collect()
+                    }));
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        let container = matches!(kind, BlockKind::Table | BlockKind::List | BlockKind::ListItem | BlockKind::Quote)
+            || kind == BlockKind::Footnote;
+        depth += usize::from(container);
+        let (start, end) = (range.start + body.start, range.end + body.start);
+        let line = text[body.start..start].rfind(['\n', '\r']).map_or(body.start, |feed| body.start + feed + 1);
+        blocks.push((kind.name(), line..end));
+    }
+    (blocks, titles)
+}
+
+fn outline(document: &Document) -> Outline {
+    let unreported = |kind: BlockKind| matches!(kind, BlockKind::References | BlockKind::FrontMatter);
+    let shown = |kind: BlockKind| if kind == BlockKind::Math { "paragraph" } else { kind.name() };
+    let blocks = document.blocks.iter().filter(|block| !unreported(block.kind));
+    let titles = document.sections.iter().filter(|section| section.level > 0).map(|section| section.title.clone());
+    (blocks.map(|block| (shown(block.kind), block.range.clone())).collect(), titles.collect())
+}
+
+/// What the parser alone makes of a text: a carriage return that ends no line for us makes that no block
+/// counts as plain, and behind a blank line it changes none before it.
+fn unabridged(text: &str) -> Document {
+    Document::from_text("doc.md", format!("{text}\n\n\r"))
+}
+
+/// Everything of a document that reading it could get wrong, up to where its text ends.
+fn everything(document: &Document, end: usize) -> impl PartialEq + std::fmt::Debug + use<> {
+    let blocks = document.blocks.iter().map(|block| {
+        // A block that nothing ends goes on to the end.
+        let range = block.range.start..if block.range.end >= end { end } else { block.range.end };
+        (block.kind, range, block.next)
+    });
+    let sections: Vec<_> = document
+        .sections
+        .iter()
+        .map(|s| (s.level, s.title.clone(), s.range.start, s.parent, s.anchor.clone()))
+        .collect();
+    let rest = (document.tags.clone(), document.links.clone(), document.anchors.clone(), document.footnotes.clone());
+    (blocks.collect::<Vec<_>>(), sections, rest, document.signals.clone())
+}
+
+fn same(text: &str) {
+    // Regions of template languages are no markdown for us, and front matter is none either.
+    if !["$$", "{%", "{{", ":::"].iter().any(|mark| text.contains(mark)) {
+        let document = Document::from_text("doc.md", text);
+        if document.flags.is_empty() {
+            assert_eq!(outline(&document), reported(text, document.body.clone()), "{text:?}");
+        }
+    }
+    // With two line feeds at its end, in both.
+    let text = format!("{text}\n\n");
+    let (document, whole) = (Document::from_text("doc.md", text.as_str()), unabridged(&text));
+    assert_eq!(everything(&document, text.len()), everything(&whole, text.len()), "{text:?}");
+}
+
+#[test]
+fn what_looks_plain_where_it_is_not_is_left_to_the_parser() {
+    let long = "Plain words, and more of them until it is worth while to read them without a parser.";
+    let code = format!("```sh\n# {long}\n\n{long}\n```");
+    for text in [
+        format!("<!-- a comment\n\n{long}\n\n# {long}\n\n{code}\n-->\n\n{long}\n"),
+        format!("text <!-- a comment\n\n{long}\n-->\n\n{long}\n"),
+        format!("<pre>\n\n{long}\n\n</pre>\n\n{long}\n"),
+        format!("<?php\n\n{long}\n\n?>\n\n{long}\n"),
+        format!("<script>\n\n# {long}\n"),
+        format!("```\n{long}\n\n{long}\n"),
+        format!("text\n```\n{long}\n\n{long}\n```\n{long}\n"),
+        format!("- item\n\n  ```\n  {long}\n\n{long}\n  ```\n{long}\n"),
+        format!("[link]\n\n~~~\n{code}\n~~~\n\n{code}\n\n[link]: target\n"),
+        format!("{long}\n===\n\n{long}\n---\n\n{long}\n- item\n\n{long}\n> quote\n{long}\n"),
+        format!("{long}\n|a|b|\n|-|-|\n|c|d|\n{long}\n\n{long}\na|b\n-|-\n\n{long}\n"),
+        format!("- item\n\n{long}\n\n    indented\n\n1. item\n\n{long}\n    continued\n\n- item\n# {long}\n- item\n"),
+        format!("# {long} #\n## {long} {{#id}}\n### `{long}`\n#### a_b {long} _c_\n#\n#{long}\n####### {long}\n"),
+        format!("{long} [link]\n\n{long} <https://example.org>\n\n{long} $a$ #tag\n\n[link]: /target\n"),
+        format!("[^1]\n\n[^1]: {long}\n{long}\n\n    {long}\n\n{long}\n"),
+        format!("> {long}\n{long}\n\n{long}\n\n> ```\n> {long}\n\n{long}\n"),
+        format!("{long}\r\n\r\n# {long}\r\n{long}\r\n```\r\n{long}\r\n``` \r\n\r\n- item\r\n\r\n{long}"),
+        format!("{long}\n\u{a0}\n{long}\n\x0c\n{long}\n\x0b\n{long}\n \t\n{long}\n"),
+        format!("{code}{long}\n``` \t\n{code}\n{code}\n   ````\n{long}\n"),
+        format!(
+            "**{long}**\n\n***\n\n_{long}_\n\n___\n\n*{long}\n\n* {long}\n\n`{long}`\n\n``` {long} ```\n\n{long}\n"
+        ),
+        format!("1) {long}\n\n1984 {long}\n\n1984. {long}\n\n{long}\n2) {long}\n1) {long}\n"),
+        format!("a\n\n# b\n\n[{long}][x]\n\nc\n\n# d\n\n[x]: y\n\n{long}\n"),
+    ] {
+        same(&text);
+        same(&text.replace('\n', "\r\n"));
+        same(&format!("\u{feff}{text}"));
+        same(&format!("{text}\n{text}"));
+    }
+}
+
+#[test]
+fn our_corpus_and_a_large_one_are_read_as_the_parser_reads_them() {
+    let larder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
+    for root in std::iter::once(larder.as_path()).chain(powershell()) {
+        let documents = documents(root);
+        assert!(documents.len() > 20, "{} has documents", root.display());
+        documents
+            .iter()
+            .filter(|document| document.source.path.ends_with(".md"))
+            .for_each(|document| same(&document.text));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn generated_markdown_is_read_as_the_parser_reads_it(text in markdown()) {
+        same(&text);
+    }
+}
