@@ -108,8 +108,9 @@ fn everything(document: &Document, end: usize) -> impl PartialEq + std::fmt::Deb
         .iter()
         .map(|s| (s.level, s.title.clone(), s.range.start, s.parent, s.anchor.clone()))
         .collect();
+    let signals = document.signals.iter().map(|s| (s.kind, s.range.start, s.range.end.min(end)));
     let rest = (document.tags.clone(), document.links.clone(), document.anchors.clone(), document.footnotes.clone());
-    (blocks.collect::<Vec<_>>(), sections, rest, document.signals.clone())
+    (blocks.collect::<Vec<_>>(), sections, rest, signals.collect::<Vec<_>>())
 }
 
 fn same(text: &str) {
@@ -154,12 +155,132 @@ fn what_looks_plain_where_it_is_not_is_left_to_the_parser() {
             "**{long}**\n\n***\n\n_{long}_\n\n___\n\n*{long}\n\n* {long}\n\n`{long}`\n\n``` {long} ```\n\n{long}\n"
         ),
         format!("1) {long}\n\n1984 {long}\n\n1984. {long}\n\n{long}\n2) {long}\n1) {long}\n"),
+        format!(
+            "- {long}\n- b\n  c\nd\n\n{long}\n* e\n\n\n* f\n\n\n{long}\n\n- g\n* h\n+ i\n\n1. j\n\n{long}\n- k\n-\n"
+        ),
+        format!(
+            "{long}\n- a\n\n[b]: c\n\n{long}\n- d\n\n    e\n\n{long}\n- f\n  - g\n- h\n\n    i\n- j\n# k\n- l\n```\n```\n"
+        ),
+        format!(
+            "{long}\n- a\n\n---\n\n- b\n---\n- c\n\n***\n\n- d\n\n> e\n\n- f\n\n<b>\n\n- g\n\n|h|\n|-|\n- i\n\n  {long}\n"
+        ),
+        format!("{long}\n- [x] a\n- **b**\n- ***\n- 1. c\n- \n- d  \n\n- e\n \n \n- f\n\t\n\n{long}\n"),
         format!("a\n\n# b\n\n[{long}][x]\n\nc\n\n# d\n\n[x]: y\n\n{long}\n"),
     ] {
         same(&text);
         same(&text.replace('\n', "\r\n"));
         same(&format!("\u{feff}{text}"));
         same(&format!("{text}\n{text}"));
+    }
+}
+
+/// What a line may begin with.
+const STARTS: &[&str] = &[
+    "* ", "+ ", "-", "1. ", "2) ", "1984", "1984. ", "> ", "# ", "### ", "#", "####### ", "    ", "   ", " ", "\t",
+    "|", "a|b", "|-|-|", "---", "===", "***", "```", "```sh", "~~~", "  ```", "[b]: c", "[^1]: ", "<b>", "<!-- ",
+    "-->", "<pre>", "</pre>", "<div>", "(", "\"", "*a*", "**", "_", "`a` ", "!", ":::", "$$", "{{", "\u{a0}", "é",
+    "\\",
+];
+
+/// What may stand in a line: read as it is, or reason enough to leave the line to the parser.
+const INLINES: &[&str] = &[
+    " [a](b) ",
+    " ![a b](c#d) ",
+    " [`a b`](c) ",
+    " [a\nb](c) ",
+    " [a \nb](c) ",
+    " [a\n  b](c) ",
+    " [a\r\nb](c) ",
+    " `[a](b)` ",
+    " ``a` [b](c)`` ",
+    " ` [a](b) ",
+    " ` ``[a](b)` ",
+    " `a\\` [b](c) ",
+    " \\`[a](b)` ",
+    " \\[a](b) ",
+    " \\![a](b) ",
+    " [a\\](b) ",
+    " [a](b \"c\") ",
+    " [a](<b>) ",
+    " []( b) ",
+    " [](a) ",
+    " [a]() ",
+    " [ a](b) ",
+    " [a](b(c)) ",
+    " [a_b](c_d) ",
+    " [_a_](b) ",
+    " [*a*](b) ",
+    " [a&amp;b](c) ",
+    " [a](b&amp;c) ",
+    " [^1](a) ",
+    " [[a]](b) ",
+    " [[a]] ",
+    " [a][b] ",
+    " [a](b)[c] ",
+    " [c](d) ",
+    " [b] ",
+    " [a [b](c)](d) ",
+    " [a] (b) ",
+    " <a [b](c)> ",
+    " $a [b](c)$ ",
+    " #tag ",
+    " `#a` ",
+    " [#a](b) ",
+    " [a](#b) ",
+    " [`#a`](b) ",
+    " [ ] ",
+    " [x] ",
+    " ![[a]] ",
+    " *[a](b)* ",
+    " ~~[a](b)~~ ",
+    " [a](b)* ",
+    " ![![a](b)](c) ",
+    " [![a](b)](c) ",
+    " <https://a.b> ",
+    " &#35;a ",
+    " a_b_c ",
+    " _a_ ",
+    " $$ ",
+    " [a](b~c) ",
+    " [a](\nb) ",
+    " [a]\n(b) ",
+    " `a\nb` ",
+    " {#a} ",
+    " # ",
+    " a # ",
+    " ] [a](b) ",
+    " [a](b) ] ",
+    " [ [a](b) ",
+    " [`a]`](b) ",
+    "\\",
+    " [` a `](b) ",
+    " [``a``](b) ",
+    " [a`b`](c) ",
+    " [a!](b) ",
+    " [a](b!c) ",
+    " !![a](b) ",
+    " [é](ü) ",
+    " [a\u{a0}](b) ",
+    " [a](b\u{a0}) ",
+    " [x](y 'z') ",
+    " [a](b*c) [d](e*f) ",
+    " [a](mailto:b@c.d) ",
+    " ^[a](b) ",
+    " :a: ",
+    " \u{0}[a](b) ",
+    " [a](b)(c) ",
+    " [a](\\b) ",
+];
+
+#[test]
+fn inlines_of_all_kinds_are_read_as_the_parser_reads_them() {
+    let long = "plain words, and more of them until it is worth while to read them without a parser";
+    for inline in INLINES {
+        for line in [format!("{inline}{long}"), format!("{long}{inline}"), format!("{long}{inline}{long}")] {
+            same(&format!("{line}\n\n[b]: c\n"));
+            same(&format!("- {line}\n- {long}\n\n{line}\n\n[d]\n\n{line}\n"));
+            same(&format!("## {line}\n{long}\n\n- {long}\n  {line}\n\n```\n{line}\n```\n"));
+        }
     }
 }
 
@@ -176,11 +297,30 @@ fn our_corpus_and_a_large_one_are_read_as_the_parser_reads_them() {
     }
 }
 
+/// Lines that begin, go on and end in one of the ways that decide how they are read.
+fn lines() -> impl Strategy<Value = String> {
+    let start =
+        prop_oneof![6 => Just(""), 4 => Just("- "), 3 => Just("  "), 2 => prop::sample::select(STARTS.to_vec())];
+    let inline =
+        prop_oneof![4 => Just(""), 2 => Just("[a](b)"), 2 => Just("`c`"), 3 => prop::sample::select(INLINES.to_vec())];
+    let words = || prop_oneof!["[a-z]{1,3}", "[a-z]{1,9}( [a-z]{1,9}){9}\\."];
+    let odd = vec!["\r\n", "  \n", "\\\n", "\n \n", "\n\n\n\n", ""];
+    let end = prop_oneof![6 => Just("\n"), 6 => Just("\n\n"), 1 => prop::sample::select(odd)];
+    let line = (start, words(), inline, prop_oneof![words(), Just(String::new())], end);
+    let line = line.prop_map(|(start, one, inline, two, end)| format!("{start}{one}{inline}{two}{end}"));
+    prop::collection::vec(line, 0..16).prop_map(|lines| lines.concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn generated_markdown_is_read_as_the_parser_reads_it(text in markdown()) {
+        same(&text);
+    }
+
+    #[test]
+    fn lines_of_all_kinds_are_read_as_the_parser_reads_them(text in lines()) {
         same(&text);
     }
 }

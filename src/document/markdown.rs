@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::mask::Regions;
-use super::plain::{self, Abridged};
+use super::plain::{self, Abridged, Plain, PlainLink};
 use super::{
     Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
 };
@@ -142,6 +142,7 @@ impl<'t> State<'t> {
                     return None;
                 }
                 source.blocks[run.blocks.clone()].iter().for_each(|block| self.plain(block));
+                source.links[run.links.clone()].iter().for_each(|link| self.plain_link(link));
                 shift = run.end - run.mark.end;
                 events.next();
                 continue;
@@ -159,13 +160,19 @@ impl<'t> State<'t> {
     }
 
     /// Records a block that the parser does not get to see.
-    fn plain(&mut self, (kind, range): &(BlockKind, Range<usize>)) {
+    fn plain(&mut self, Plain { kind, range, ends }: &Plain) {
         if let BlockKind::Heading(level) = kind {
             let title = self.text[range.start + usize::from(*level)..range.end].trim();
             self.heading(*level, title.to_owned(), None, range.start);
         }
         self.open(*kind, range.clone());
-        self.close();
+        (0..*ends).for_each(|_| self.close());
+    }
+
+    fn plain_link(&mut self, PlainLink { kind, range, text, target }: &PlainLink) {
+        let target = self.text[target.clone()].to_owned();
+        let text = self.text[text.clone()].replace('`', "").replace('\n', " ").trim().to_owned();
+        self.parsed.links.push(Link { kind: *kind, named: false, target, text, range: range.clone() });
     }
 
     fn event(&mut self, event: &mut Event<'_>, range: Range<usize>) {

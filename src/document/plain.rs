@@ -1,5 +1,5 @@
-//! Markdown that can be read without a parser, which is most of it: fenced code, headings and paragraphs
-//! in which no character can begin a link, a tag or a formula.
+//! Markdown that can be read without a parser, which is most of it: fenced code, and headings, paragraphs
+//! and lists in which links are written in the simplest way and nothing can be a tag or a formula.
 //!
 //! What the blocks are and where they end is the same with and without a parser; the parser also looks
 //! for emphasis, inline code and entities, for which nobody asks. It gets a copy of the text in which an
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memchr3, memmem};
 
-use super::{BlockKind, Positions};
+use super::{BlockKind, LinkKind, Positions};
 
 /// Stands for a run of plain blocks. It interrupts whatever can be interrupted, and nothing continues it.
 const MARK: &str = "#\n";
@@ -28,14 +28,33 @@ pub(super) struct Abridged<'t> {
     pub(super) text: Cow<'t, str>,
     /// In order.
     pub(super) runs: Vec<Run>,
-    /// The blocks of all runs, in order. Each begins at the start of a line and contains no other.
-    pub(super) blocks: Vec<(BlockKind, Range<usize>)>,
+    /// The blocks of all runs, in order, a container before what it contains.
+    pub(super) blocks: Vec<Plain>,
+    /// The links of all blocks, in order.
+    pub(super) links: Vec<PlainLink>,
+}
+
+/// A block.
+pub(super) struct Plain {
+    pub(super) kind: BlockKind,
+    /// From the start of its first line.
+    pub(super) range: Range<usize>,
+    /// How many blocks end with it, itself and containers.
+    pub(super) ends: usize,
+}
+
+/// `[text](target)`, or an image.
+pub(super) struct PlainLink {
+    pub(super) kind: LinkKind,
+    pub(super) range: Range<usize>,
+    pub(super) text: Range<usize>,
+    pub(super) target: Range<usize>,
 }
 
 impl<'t> Abridged<'t> {
     /// A text of which nothing is taken out.
     pub(super) fn whole(text: &'t str) -> Self {
-        Self { text: Cow::Borrowed(text), runs: Vec::new(), blocks: Vec::new() }
+        Self { text: Cow::Borrowed(text), runs: Vec::new(), blocks: Vec::new(), links: Vec::new() }
     }
 }
 
@@ -45,6 +64,8 @@ pub(super) struct Run {
     pub(super) mark: Range<usize>,
     /// Its blocks.
     pub(super) blocks: Range<usize>,
+    /// Their links.
+    pub(super) links: Range<usize>,
     /// Where the original goes on behind it.
     pub(super) end: usize,
 }
@@ -56,24 +77,32 @@ pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) ->
     if memchr_iter(b'\r', &bytes[body.clone()]).any(|at| bytes.get(body.start + at + 1) != Some(&b'\n')) {
         return None;
     }
-    let mut lines = Lines { text: &bytes[..body.end], feeds: positions.feeds_from(body.start), at: body.start };
-    let (mut runs, mut blocks) = (Vec::new(), Vec::new());
+    let feeds = positions.feeds_from(body.start);
+    let mut lines = Lines {
+        text: &bytes[..body.end],
+        feeds,
+        at: body.start,
+        separate: true,
+        blocks: Vec::new(),
+        links: Vec::new(),
+    };
+    let mut runs = Vec::new();
     let mut abridged = String::new();
     let mut kept = body.start;
     while lines.at < body.end {
-        let (start, first) = (lines.at, blocks.len());
-        while let Some(block) = lines.plain_block() {
-            blocks.push(block);
+        let (start, blocks, links) = (lines.at, lines.blocks.len(), lines.links.len());
+        while lines.plain_block().is_some() {
             lines.skip_blank();
         }
         if lines.at - start < MIN_RUN {
-            blocks.truncate(first);
+            lines.blocks.truncate(blocks);
+            lines.links.truncate(links);
         } else {
             abridged.push_str(&text[kept..start]);
             let mark = abridged.len()..abridged.len() + MARK.len();
             abridged.push_str(MARK);
             kept = lines.at;
-            runs.push(Run { mark, blocks: first..blocks.len(), end: kept });
+            runs.push(Run { mark, blocks: blocks..lines.blocks.len(), links: links..lines.links.len(), end: kept });
         }
         lines.skip_others();
     }
@@ -81,16 +110,20 @@ pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) ->
         return None;
     }
     abridged.push_str(&text[kept..body.end]);
-    Some(Abridged { text: Cow::Owned(abridged), runs, blocks })
+    Some(Abridged { text: Cow::Owned(abridged), runs, blocks: lines.blocks, links: lines.links })
 }
 
-/// The lines of a text that are not read yet.
+/// The lines of a text that are not read yet, and what was read of it.
 struct Lines<'t> {
     text: &'t [u8],
     /// The line feeds from `at` on.
     feeds: &'t [u32],
     /// The start of a line.
     at: usize,
+    /// Whether a list that stands before, if any, cannot go on here.
+    separate: bool,
+    blocks: Vec<Plain>,
+    links: Vec<PlainLink>,
 }
 
 impl<'t> Lines<'t> {
@@ -115,40 +148,44 @@ impl<'t> Lines<'t> {
     }
 
     /// Reads one block if it is plain; else stays where it is.
-    fn plain_block(&mut self) -> Option<(BlockKind, Range<usize>)> {
-        let (at, feeds) = (self.at, self.feeds);
-        let block = match self.text.get(at)? {
+    fn plain_block(&mut self) -> Option<()> {
+        let (at, feeds, blocks, links) = (self.at, self.feeds, self.blocks.len(), self.links.len());
+        let read = match self.text.get(at)? {
             b'#' => self.heading(),
             b'`' | b'~' if fence(self.line()).is_some() => self.fenced(),
+            b'-' | b'*' | b'+' if item(self.line()).is_some() && self.separate => self.list(),
             _ => self.paragraph(),
         };
-        if block.is_none() {
+        if read.is_none() {
             (self.at, self.feeds) = (at, feeds);
+            self.blocks.truncate(blocks);
+            self.links.truncate(links);
         }
-        block
+        self.separate |= read.is_some();
+        read
     }
 
-    fn heading(&mut self) -> Option<(BlockKind, Range<usize>)> {
+    fn add(&mut self, kind: BlockKind, range: Range<usize>, ends: usize) {
+        self.blocks.push(Plain { kind, range, ends });
+    }
+
+    fn heading(&mut self) -> Option<()> {
         let line = self.line();
         let level = heading(line)?;
         let title = line[usize::from(level)..].strip_prefix(b" ")?.trim_ascii_end();
-        let inside_word = |at: usize| {
-            let word = |at: Option<usize>| at.and_then(|at| title.get(at)).is_some_and(u8::is_ascii_alphanumeric);
-            title[at] == b'_' && word(at.checked_sub(1)) && word(Some(at + 1))
-        };
-        let plain = |at: usize| IN_HEADING[usize::from(title[at])] || inside_word(at);
-        if matches!(title.first(), None | Some(b' ')) || !(0..title.len()).all(plain) {
+        if matches!(title.first(), None | Some(b' ')) || !is_text(title) {
             return None;
         }
-        let start = self.at;
+        self.add(BlockKind::Heading(level), self.at..self.end(), 1);
         self.next();
-        Some((BlockKind::Heading(level), start..self.at))
+        Some(())
     }
 
-    fn fenced(&mut self) -> Option<(BlockKind, Range<usize>)> {
+    fn fenced(&mut self) -> Option<()> {
         let start = self.at;
         let end = self.close_fence()?;
-        Some((BlockKind::Code, start..end))
+        self.add(BlockKind::Code, start..end, 1);
+        Some(())
     }
 
     /// Goes behind the fenced code that begins here, and says where its last line ends.
@@ -173,26 +210,108 @@ impl<'t> Lines<'t> {
         None
     }
 
-    fn paragraph(&mut self) -> Option<(BlockKind, Range<usize>)> {
+    fn paragraph(&mut self) -> Option<()> {
         let start = self.at;
-        while self.at < self.text.len() {
-            let line = self.line();
-            if !is_in_paragraph(line) {
-                let ends = is_blank(line) || heading(line).is_some() || fence(line).is_some();
-                if !ends || self.at == start {
-                    return None;
-                }
-                break;
-            }
+        while self.at < self.text.len() && is_in_paragraph(self.line()) {
             self.next();
         }
-        let paragraph = &self.text[start..self.at];
-        let marked = memchr3(b'[', b'<', b'$', paragraph).or_else(|| memchr(b'#', paragraph));
-        marked.is_none().then_some((BlockKind::Paragraph, start..self.at))
+        if self.at == start || !self.ends_paragraph() {
+            return None;
+        }
+        self.inlines(start..self.at)?;
+        self.add(BlockKind::Paragraph, start..self.at, 1);
+        Some(())
+    }
+
+    /// Whether a paragraph that the lines before are part of certainly ends with them.
+    fn ends_paragraph(&self) -> bool {
+        let line = self.line();
+        line.is_empty() || is_blank(line) || heading(line).is_some() || fence(line).is_some() || item(line).is_some()
+    }
+
+    /// Reads a list whose items are paragraphs.
+    fn list(&mut self) -> Option<()> {
+        let (start, first, marker) = (self.at, self.blocks.len(), self.text[self.at]);
+        self.add(BlockKind::List, start..start, 0);
+        // Where paragraphs of the items end.
+        let mut ends = Vec::new();
+        let mut loose = false;
+        while let Some(text) = item(self.line()).filter(|_| self.text[self.at] == marker) {
+            if !is_in_paragraph(text) {
+                return None;
+            }
+            loose |= ends.last().is_some_and(|end| *end < self.at);
+            let start = self.at;
+            self.next();
+            while self.at < self.text.len() {
+                let line = self.line();
+                if !is_in_paragraph(line.strip_prefix(b"  ").unwrap_or(line)) {
+                    break;
+                }
+                self.next();
+            }
+            if !self.ends_paragraph() {
+                return None;
+            }
+            self.inlines(start..self.at)?;
+            ends.push(self.at);
+            self.skip_blank();
+            self.add(BlockKind::ListItem, start..self.at, 1);
+        }
+        // What may go on with the list, or be no block at all, is left to the parser.
+        let next = self.line();
+        if !(is_in_paragraph(next) || matches!(next.first(), None | Some(b'#' | b'`' | b'~' | b'|' | b'>' | b'<'))) {
+            return None;
+        }
+        self.blocks[first].range.end = self.at;
+        if loose {
+            let items: Vec<Plain> = self.blocks.drain(first + 1..).collect();
+            for (item, end) in items.into_iter().zip(ends) {
+                let start = item.range.start;
+                self.blocks.push(Plain { ends: 0, ..item });
+                self.add(BlockKind::Paragraph, start..end, 2);
+            }
+        }
+        self.blocks.last_mut()?.ends += 1;
+        Some(())
+    }
+
+    /// Reads the links of a paragraph; nothing if it may hold more than text, code and simple links.
+    fn inlines(&mut self, range: Range<usize>) -> Option<()> {
+        let text = &self.text[range.clone()];
+        if memchr3(b'[', b'<', b'$', text).or_else(|| memchr(b'#', text)).is_none() {
+            return Some(());
+        }
+        let mut at = 0;
+        while let Some(found) = text[at..].iter().position(|byte| BEGINS[usize::from(*byte)]) {
+            at += found;
+            if at > 0 && text[at - 1] == b'\\' {
+                return None;
+            }
+            at += match text[at] {
+                b'`' => code_span(&text[at..])?,
+                b'[' => {
+                    let (link_text, len) = link(&text[at..])?;
+                    let image = at > 0 && text[at - 1] == b'!';
+                    if image && at > 1 && text[at - 2] == b'\\' {
+                        return None;
+                    }
+                    let kind = if image { LinkKind::Image } else { LinkKind::Link };
+                    let from = range.start + at;
+                    let text = from + link_text.start..from + link_text.end;
+                    let target = text.end + "](".len()..from + len - ")".len();
+                    self.links.push(PlainLink { kind, range: from - usize::from(image)..from + len, text, target });
+                    len
+                }
+                _ => return None,
+            };
+        }
+        Some(())
     }
 
     /// Goes behind what is not plain: to where a blank line ends it, as far as this can be told.
     fn skip_others(&mut self) {
+        self.separate = false;
         while self.at < self.text.len() {
             let line = self.line();
             if is_blank(line) {
@@ -259,19 +378,79 @@ fn is_in_paragraph(line: &[u8]) -> bool {
     }
 }
 
-/// What is text in a heading, whatever stands around it.
-const IN_HEADING: [bool; 256] = {
-    let mut plain = [false; 256];
+/// The text of an item of a list, if a line that is not indented begins one.
+fn item(line: &[u8]) -> Option<&[u8]> {
+    match line {
+        [b'-' | b'*' | b'+', b' ', text @ ..] => text.first().filter(|byte| !byte.is_ascii_whitespace()).map(|_| text),
+        _ => None,
+    }
+}
+
+/// Length of the inline code that a text begins with.
+fn code_span(text: &[u8]) -> Option<usize> {
+    let run = |from: usize| text[from..].iter().take_while(|byte| **byte == b'`').count();
+    let ticks = run(0);
+    let mut at = ticks;
+    loop {
+        at += memchr(b'`', &text[at..])?;
+        let closing = run(at);
+        at += closing;
+        if closing == ticks {
+            return Some(at);
+        }
+    }
+}
+
+/// The text of the link that a text begins with, and the link's length.
+fn link(link: &[u8]) -> Option<(Range<usize>, usize)> {
+    let close = memchr(b']', link)?;
+    let text = &link[1..close];
+    let simple = match text {
+        [b'`', code @ .., b'`'] => {
+            let ends = [code.first(), code.last()].map(|end| end.is_some_and(u8::is_ascii_graphic));
+            ends == [true, true] && !code.iter().any(|byte| matches!(byte, b'`' | b'[' | b'\n' | b'\r'))
+        }
+        [b'^', ..] | [] => false,
+        _ => text.split(|byte| *byte == b'\n').all(|line| {
+            let trimmed = !line.is_empty() && line.trim_ascii().len() == line.len();
+            trimmed && is_text(line)
+        }),
+    };
+    let target = link[close + 1..].strip_prefix(b"(").filter(|_| simple)?;
+    let len = target.iter().position(|byte| !IN_TARGET[usize::from(*byte)]).filter(|len| *len > 0)?;
+    (target[len] == b')').then_some((1..close, close + 1 + 1 + len + 1))
+}
+
+/// Whether a parser would find nothing but text in this line.
+fn is_text(line: &[u8]) -> bool {
+    let inside_word = |at: usize| {
+        let word = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+        line[at] == b'_' && word(at.checked_sub(1)) && word(Some(at + 1))
+    };
+    (0..line.len()).all(|at| IS_TEXT[usize::from(line[at])] || inside_word(at))
+}
+
+/// What begins something that is not text.
+const BEGINS: [bool; 256] = set(b"[<$#`", false);
+
+/// What is text, whatever stands around it.
+const IS_TEXT: [bool; 256] = set(b" -.,:;()/'\"+=%@?^!", true);
+
+/// What may be in the target of a link that is written as it is.
+const IN_TARGET: [bool; 256] = set(b"-._~/:?#=%+@!,;'", true);
+
+/// Some bytes of ASCII, with or without letters, digits and all that are not ASCII.
+const fn set(bytes: &[u8], words: bool) -> [bool; 256] {
+    let mut set = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        plain[byte] = byte >= 0x80 || (byte as u8).is_ascii_alphanumeric();
+        set[byte] = words && (byte >= 0x80 || (byte as u8).is_ascii_alphanumeric());
         byte += 1;
     }
-    let others = b" -.,:;()/'\"+=%@?^!";
     let mut at = 0;
-    while at < others.len() {
-        plain[others[at] as usize] = true;
+    while at < bytes.len() {
+        set[bytes[at] as usize] = true;
         at += 1;
     }
-    plain
-};
+    set
+}
