@@ -159,7 +159,7 @@ fn what_looks_plain_where_it_is_not_is_left_to_the_parser() {
             "- {long}\n- b\n  c\nd\n\n{long}\n* e\n\n\n* f\n\n\n{long}\n\n- g\n* h\n+ i\n\n1. j\n\n{long}\n- k\n-\n"
         ),
         format!(
-            "{long}\n- a\n\n[b]: c\n\n{long}\n- d\n\n    e\n\n{long}\n- f\n  - g\n- h\n\n    i\n- j\n# k\n- l\n```\n```\n"
+            "{long}\n- a\n\n[b]: c\n\n{long}\n- a\n\n[b]: c\n[d]: e\n\n{long}\n- d\n\n    e\n\n{long}\n- f\n  - g\n- h\n\n    i\n- j\n# k\n- l\n```\n```\n"
         ),
         format!(
             "{long}\n- a\n\n---\n\n- b\n---\n- c\n\n***\n\n- d\n\n> e\n\n- f\n\n<b>\n\n- g\n\n|h|\n|-|\n- i\n\n  {long}\n"
@@ -193,6 +193,7 @@ const INLINES: &[&str] = &[
     " [a\r\nb](c) ",
     " `[a](b)` ",
     " ``a` [b](c)`` ",
+    " ``a` [b](c)`` d`ef ",
     " ` [a](b) ",
     " ` ``[a](b)` ",
     " `a\\` [b](c) ",
@@ -277,7 +278,7 @@ fn inlines_of_all_kinds_are_read_as_the_parser_reads_them() {
     let long = "plain words, and more of them until it is worth while to read them without a parser";
     for inline in INLINES {
         for line in [format!("{inline}{long}"), format!("{long}{inline}"), format!("{long}{inline}{long}")] {
-            same(&format!("{line}\n\n[b]: c\n"));
+            same(&format!("{line}\n\n[b]: c\n\n[^1]: d\n"));
             same(&format!("- {line}\n- {long}\n\n{line}\n\n[d]\n\n{line}\n"));
             same(&format!("## {line}\n{long}\n\n- {long}\n  {line}\n\n```\n{line}\n```\n"));
         }
