@@ -174,6 +174,15 @@ fn what_looks_plain_where_it_is_not_is_left_to_the_parser() {
     }
 }
 
+#[test]
+fn as_many_references_expand_as_the_parser_would_let_in_the_whole_text() {
+    let plain = "Plain words, and more of them until it is worth while to read them without a parser.\n\n".repeat(2000);
+    let text = format!("{plain}{}\n\n[a]: https://example.org/{}\n", "[a]\n\n".repeat(200), "b".repeat(1000));
+    let links = Document::from_text("doc.md", text.as_str()).links.len();
+    assert!((100..200).contains(&links), "{links} of 200 references, more than a short text may have");
+    same(&text);
+}
+
 /// What a line may begin with.
 const STARTS: &[&str] = &[
     "* ", "+ ", "-", "1. ", "2) ", "1984", "1984. ", "> ", "# ", "### ", "#", "####### ", "    ", "   ", " ", "\t",

@@ -116,9 +116,9 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
         let section = (end.bond == Bond::Section).then_some(end.level);
         let paid = before + price(end.bond) + CHUNK;
         starts.push(Start { paid, sum: end.sums[0], repeats: end.opening.1, level: end.level, section });
-        let size = |first: usize, start: &Start| match all.adds_up {
-            true => Ok(end.sums[1] - start.sum),
-            false => all.size(run.start + first, run.start + last),
+        let size = |first: usize, start: &Start| {
+            let added = all.adds_up.then(|| end.sums[1] - start.sum);
+            added.map_or_else(|| all.size(run.start + first, run.start + last), Ok)
         };
         while window < last && size(window, &starts[window])? > limit {
             window += 1;

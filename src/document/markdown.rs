@@ -39,7 +39,7 @@ fn options() -> Options {
 pub(super) fn parse(
     text: &str,
     body: Range<usize>,
-    kept: Option<Range<usize>>,
+    kept: Option<&Range<usize>>,
     positions: &Positions,
     mdx: bool,
 ) -> Parsed {
@@ -47,7 +47,7 @@ pub(super) fn parse(
     let masked = regions.apply(text);
     let read = |source: &Abridged<'_>| {
         let mut state = State::new(text, body.clone(), &regions);
-        if let Some(range) = kept.clone() {
+        if let Some(range) = kept.cloned() {
             state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
         }
         state.read(source)

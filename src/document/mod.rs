@@ -330,7 +330,7 @@ impl Document {
         let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept, &positions, is_mdx(&source.path)),
+            Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&source.path)),
             Format::Text => text::parse(&text, scan),
             Format::Yaml => structured::yaml(&text, scan),
             Format::Json => structured::json(&text, scan),

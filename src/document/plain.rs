@@ -22,6 +22,9 @@ const MARK: &str = "#\n";
 /// Runs of fewer bytes are left to the parser, which is about as fast with them as with a mark.
 const MIN_RUN: usize = 64;
 
+/// To so many bytes, or as many as it reads, the parser lets references expand to their definitions.
+const EXPANSION: usize = 100_000;
+
 /// A text without its plain blocks.
 pub(super) struct Abridged<'t> {
     /// What the parser reads.
@@ -32,23 +35,6 @@ pub(super) struct Abridged<'t> {
     pub(super) blocks: Vec<Plain>,
     /// The links of all blocks, in order.
     pub(super) links: Vec<PlainLink>,
-}
-
-/// A block.
-pub(super) struct Plain {
-    pub(super) kind: BlockKind,
-    /// From the start of its first line.
-    pub(super) range: Range<usize>,
-    /// How many blocks end with it, itself and containers.
-    pub(super) ends: usize,
-}
-
-/// `[text](target)`, or an image.
-pub(super) struct PlainLink {
-    pub(super) kind: LinkKind,
-    pub(super) range: Range<usize>,
-    pub(super) text: Range<usize>,
-    pub(super) target: Range<usize>,
 }
 
 impl<'t> Abridged<'t> {
@@ -70,51 +56,67 @@ pub(super) struct Run {
     pub(super) end: usize,
 }
 
+/// A block.
+pub(super) struct Plain {
+    pub(super) kind: BlockKind,
+    /// From the start of its first line.
+    pub(super) range: Range<usize>,
+    /// How many blocks end with it, itself and containers.
+    pub(super) ends: usize,
+}
+
+/// `[text](target)`, or an image.
+pub(super) struct PlainLink {
+    pub(super) kind: LinkKind,
+    pub(super) range: Range<usize>,
+    pub(super) text: Range<usize>,
+    pub(super) target: Range<usize>,
+}
+
 /// Takes the plain blocks out of `text[body]`; nothing if there are none.
 pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) -> Option<Abridged<'static>> {
-    let bytes = text.as_bytes();
+    let bytes = &text.as_bytes()[..body.end];
+    let own = &bytes[body.start..];
     // A carriage return alone ends a line for the parser, and none for us.
-    if memchr_iter(b'\r', &bytes[body.clone()]).any(|at| bytes.get(body.start + at + 1) != Some(&b'\n')) {
+    let odd_ends = memchr_iter(b'\r', own).any(|at| own.get(at + 1) != Some(&b'\n'));
+    // In a shorter text fewer references would be links.
+    let defines = || memmem::find(own, b"]:").is_some();
+    if odd_ends || own.len() > EXPANSION && defines() {
         return None;
     }
+    let (blocks, links) = (Vec::new(), Vec::new());
     let feeds = positions.feeds_from(body.start);
-    let mut lines = Lines {
-        text: &bytes[..body.end],
-        feeds,
-        at: body.start,
-        separate: true,
-        blocks: Vec::new(),
-        links: Vec::new(),
-    };
+    let mut reader = Reader { text: bytes, feeds, at: body.start, separate: true, blocks, links };
     let mut runs = Vec::new();
     let mut abridged = String::new();
     let mut kept = body.start;
-    while lines.at < body.end {
-        let (start, blocks, links) = (lines.at, lines.blocks.len(), lines.links.len());
-        while lines.plain_block().is_some() {
-            lines.skip_blank();
+    while reader.at < body.end {
+        let (start, first_block, first_link) = (reader.at, reader.blocks.len(), reader.links.len());
+        while reader.plain_block().is_some() {
+            reader.skip_blank();
         }
-        if lines.at - start < MIN_RUN {
-            lines.blocks.truncate(blocks);
-            lines.links.truncate(links);
+        if reader.at - start < MIN_RUN {
+            reader.blocks.truncate(first_block);
+            reader.links.truncate(first_link);
         } else {
             abridged.push_str(&text[kept..start]);
             let mark = abridged.len()..abridged.len() + MARK.len();
             abridged.push_str(MARK);
-            kept = lines.at;
-            runs.push(Run { mark, blocks: blocks..lines.blocks.len(), links: links..lines.links.len(), end: kept });
+            kept = reader.at;
+            let (blocks, links) = (first_block..reader.blocks.len(), first_link..reader.links.len());
+            runs.push(Run { mark, blocks, links, end: kept });
         }
-        lines.skip_others();
+        reader.skip_others();
     }
     if runs.is_empty() {
         return None;
     }
     abridged.push_str(&text[kept..body.end]);
-    Some(Abridged { text: Cow::Owned(abridged), runs, blocks: lines.blocks, links: lines.links })
+    Some(Abridged { text: Cow::Owned(abridged), runs, blocks: reader.blocks, links: reader.links })
 }
 
 /// The lines of a text that are not read yet, and what was read of it.
-struct Lines<'t> {
+struct Reader<'t> {
     text: &'t [u8],
     /// The line feeds from `at` on.
     feeds: &'t [u32],
@@ -126,7 +128,7 @@ struct Lines<'t> {
     links: Vec<PlainLink>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> Reader<'t> {
     /// The line at `at` with its end.
     fn line(&self) -> &'t [u8] {
         &self.text[self.at..self.end()]
@@ -441,10 +443,10 @@ const IN_TARGET: [bool; 256] = set(b"-._~/:?#=%+@!,;'", true);
 
 /// Some bytes of ASCII, with or without letters, digits and all that are not ASCII.
 const fn set(bytes: &[u8], words: bool) -> [bool; 256] {
-    let mut set = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        set[byte] = words && (byte >= 0x80 || (byte as u8).is_ascii_alphanumeric());
+    let mut set = [words; 256];
+    let mut byte: u8 = 0;
+    while byte.is_ascii() {
+        set[byte as usize] = words && byte.is_ascii_alphanumeric();
         byte += 1;
     }
     let mut at = 0;
