@@ -52,8 +52,7 @@ pub(super) fn parse(
         }
         state.read(source)
     };
-    let abridged = if regions.hide_nothing() { plain::abridge(text, &body, positions) } else { None };
-    let parsed = abridged.and_then(|source| read(&source));
+    let parsed = plain::abridge(&masked, &body, positions).and_then(|source| read(&source));
     parsed.or_else(|| read(&Abridged::whole(&masked[body.clone()]))).unwrap_or_default()
 }
 

@@ -90,14 +90,9 @@ impl Regions {
         scan.found
     }
 
-    /// Whether the parser reads the original.
-    pub(super) fn hide_nothing(&self) -> bool {
-        self.literal.is_empty()
-    }
-
     /// The text for the parser: the original if there is nothing to hide, else a copy.
     pub(super) fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.hide_nothing() {
+        if self.literal.is_empty() {
             return Cow::Borrowed(text);
         }
         let mut bytes = text.as_bytes().to_vec();

@@ -73,7 +73,8 @@ pub(super) struct PlainLink {
     pub(super) target: Range<usize>,
 }
 
-/// Takes the plain blocks out of `text[body]`; nothing if there are none.
+/// Takes the plain blocks out of `text[body]`; nothing if there are none. Regions may be hidden in the text of
+/// the positions: their line ends are none in what stands for them, which is not plain.
 pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) -> Option<Abridged<'static>> {
     let bytes = &text.as_bytes()[..body.end];
     let own = &bytes[body.start..];
