@@ -1,4 +1,4 @@
-//! Markdown: one pass over pulldown-cmark's events with offsets.
+//! Markdown: one pass over pulldown-cmark's events with offsets, of what [`plain`] does not read without it.
 //!
 //! The parser reports no event for link reference definitions, so whatever stands between two
 //! reported top-level blocks becomes a block of its own: no byte is lost.
