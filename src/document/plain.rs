@@ -156,7 +156,7 @@ impl<'t> Reader<'t> {
         let read = match self.text.get(at)? {
             b'#' => self.heading(),
             b'`' | b'~' if fence(self.line()).is_some() => self.fenced(),
-            b'-' | b'*' | b'+' if item(self.line()).is_some() && self.separate => self.list(),
+            b'-' | b'*' | b'+' if self.separate && is_item(self.line()) => self.list(),
             _ => self.paragraph(),
         };
         if read.is_none() {
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
     /// Whether a paragraph that the lines before are part of certainly ends with them.
     fn ends_paragraph(&self) -> bool {
         let line = self.line();
-        line.is_empty() || is_blank(line) || heading(line).is_some() || fence(line).is_some() || item(line).is_some()
+        line.is_empty() || is_blank(line) || heading(line).is_some() || fence(line).is_some() || is_item(line)
     }
 
     /// Reads a list whose items are paragraphs.
@@ -239,10 +239,7 @@ impl<'t> Reader<'t> {
         // Where paragraphs of the items end.
         let mut ends = Vec::new();
         let mut loose = false;
-        while let Some(text) = item(self.line()).filter(|_| self.text[self.at] == marker) {
-            if !is_in_paragraph(text) {
-                return None;
-            }
+        while is_item(self.line()) && self.text[self.at] == marker {
             loose |= ends.last().is_some_and(|end| *end < self.at);
             let start = self.at;
             self.next();
@@ -381,12 +378,9 @@ fn is_in_paragraph(line: &[u8]) -> bool {
     }
 }
 
-/// The text of an item of a list, if a line that is not indented begins one.
-fn item(line: &[u8]) -> Option<&[u8]> {
-    match line {
-        [b'-' | b'*' | b'+', b' ', text @ ..] => text.first().filter(|byte| !byte.is_ascii_whitespace()).map(|_| text),
-        _ => None,
-    }
+/// Whether a line that is not indented certainly begins an item of a list: `- | -` may be the second row of a table.
+fn is_item(line: &[u8]) -> bool {
+    matches!(line, [b'-' | b'*' | b'+', b' ', text @ ..] if is_in_paragraph(text))
 }
 
 /// Length of the inline code that a text begins with.
