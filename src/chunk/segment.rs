@@ -32,7 +32,7 @@ pub(super) struct Segment {
     pub(super) oversized: Option<&'static str>,
     is_heading: bool,
     /// Size of what stands before it, and of that with its own text, as far as sizes add up.
-    pub(super) sums: [usize; 2],
+    sums: [usize; 2],
 }
 
 /// How much two neighbours belong together, from the least to the most.
@@ -67,7 +67,7 @@ pub(super) struct Segments<'a> {
     packer: &'a Packer<'a>,
     pub(super) row: Vec<Segment>,
     /// Whether the sizes of neighbours add up to that of both.
-    pub(super) adds_up: bool,
+    adds_up: bool,
 }
 
 impl<'a> Segments<'a> {

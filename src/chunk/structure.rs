@@ -84,19 +84,6 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
     Ok(chunks)
 }
 
-/// What is asked of a segment over and over as the first of a chunk.
-struct Start {
-    /// What it costs wherever the chunk ends, with all that comes before it.
-    paid: f64,
-    /// Size of what stands before it, if sizes add up.
-    sum: usize,
-    /// Size of what the chunk repeats.
-    repeats: usize,
-    level: u8,
-    /// The level of the section that it starts.
-    section: Option<u8>,
-}
-
 /// The cheapest way to make chunks of a run of segments, none over the limit.
 fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
@@ -104,7 +91,8 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
     let segments = &all.row[run.clone()];
     let (min, max) = (packer.spec.min(), packer.spec.max());
     let (of_min, of_max) = (share(min), share(max));
-    let mut starts: Vec<Start> = Vec::with_capacity(segments.len());
+    // What each costs as the first of a chunk wherever that ends, with all that comes before it.
+    let mut starts: Vec<f64> = Vec::with_capacity(segments.len());
     // What everything up to the segment before costs.
     let mut before = 0.0;
     // Where the last chunk starts of the cheapest way to cut what ends with each segment.
@@ -113,36 +101,31 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
     // all after them.
     let (mut window, mut lows) = (0, VecDeque::<usize>::new());
     for (last, end) in segments.iter().enumerate() {
-        let section = (end.bond == Bond::Section).then_some(end.level);
-        let paid = before + price(end.bond) + CHUNK;
-        starts.push(Start { paid, sum: end.sums[0], repeats: end.opening.1, level: end.level, section });
-        let size = |first: usize, start: &Start| {
-            let added = all.adds_up.then(|| end.sums[1] - start.sum);
-            added.map_or_else(|| all.size(run.start + first, run.start + last), Ok)
-        };
-        while window < last && size(window, &starts[window])? > limit {
+        starts.push(before + price(end.bond) + CHUNK);
+        while window < last && all.size(run.start + window, run.start + last)? > limit {
             window += 1;
         }
-        while lows.back().is_some_and(|&low| starts[low].paid >= paid) {
+        while lows.back().is_some_and(|&low| starts[low] >= starts[last]) {
             lows.pop_back();
         }
         lows.push_back(last);
         while lows.front().is_some_and(|&low| low < window) {
             lows.pop_front();
         }
-        let low = lows.front().map_or(0.0, |&low| starts[low].paid);
+        let low = lows.front().map_or(0.0, |&low| starts[low]);
         let mut cheapest = (f64::INFINITY, last);
         // What is paid for the headings inside of the chunk so far, and the highest of their levels.
         let (mut crossings, mut highest) = (0.0, u8::MAX);
-        for (first, start) in starts.iter().enumerate().skip(window).rev() {
+        for (first, (start, paid)) in segments[..=last].iter().zip(&starts).enumerate().skip(window).rev() {
             // No start before this one can be cheaper.
             if low + crossings >= cheapest.0 {
                 break;
             }
-            let size = size(first, start)? + start.repeats + end.closing.1;
+            let text = all.size(run.start + first, run.start + last)?;
+            let size = text + start.opening.1 + end.closing.1;
             if size <= limit || first == last {
                 let room = 1.0 - of_max(size.min(max));
-                let mut cost = start.paid + crossings + ROOM * room * room;
+                let mut cost = paid + crossings + ROOM * room * room;
                 cost += if highest < start.level { LEAVING } else { 0.0 };
                 cost += if size < min { SMALL * (2.0 - of_min(size)) } else { 0.0 };
                 cost += if size > limit { OVERSIZED } else { 0.0 };
@@ -150,8 +133,8 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
                     cheapest = (cost, first);
                 }
             }
-            if let Some(level) = start.section {
-                (crossings, highest) = (crossings + CROSSING, highest.min(level));
+            if start.bond == Bond::Section {
+                (crossings, highest) = (crossings + CROSSING, highest.min(start.level));
             }
         }
         before = cheapest.0;
