@@ -40,16 +40,12 @@ fn reported(text: &str, body: Range<usize>) -> Outline {
             Event::Start(Tag::BlockQuote(_)) => BlockKind::Quote,
             Event::Start(Tag::FootnoteDefinition(_)) => BlockKind::Footnote,
             Event::Rule => BlockKind::Rule,
-            Event::Text(part) | Event::Code(part) => {
+            Event::Text(part) | Event::Code(part) | Event::DisplayMath(part) => {
                 title.iter_mut().for_each(|title| title.push_str(part));
                 continue;
             }
             Event::InlineMath(_) => {
                 title.iter_mut().for_each(|title| title.push_str(&text[body.clone()][range.clone()]));
-                continue;
-            }
-            Event::DisplayMath(part) => {
-                title.iter_mut().for_each(|title| title.push_str(part));
                 continue;
             }
             Event::SoftBreak | Event::HardBreak => {
@@ -72,8 +68,10 @@ fn reported(text: &str, body: Range<usize>) -> Outline {
             }
             _ => continue,
         };
-        let container = matches!(kind, BlockKind::Table | BlockKind::List | BlockKind::ListItem | BlockKind::Quote)
-            || kind == BlockKind::Footnote;
+        let container = matches!(
+            kind,
+            BlockKind::Table | BlockKind::List | BlockKind::ListItem | BlockKind::Quote | BlockKind::Footnote
+        );
         depth += usize::from(container);
         let (start, end) = (range.start + body.start, range.end + body.start);
         let line = text[body.start..start].rfind(['\n', '\r']).map_or(body.start, |feed| body.start + feed + 1);
