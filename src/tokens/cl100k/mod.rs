@@ -1,8 +1,8 @@
 //! Exact `cl100k_base` token counts.
 //!
-//! Pieces of ASCII, Latin and Cyrillic text are found with masks (`pieces`), and the tokens of those met before
-//! are remembered (`memo`). New pieces, long ones and other scripts are left to the crate toktok-rs;
-//! tiktoken-rs is the reference in the tests. Why that crate, from one alternating run of all on 33 MB of markdown (3,112
+//! Pieces of ASCII, Latin and Cyrillic text are found with masks (`pieces`), others a character at a time
+//! (`pattern`); the tokens of those met before are remembered (`memo`). New and long pieces are cut by the crate
+//! toktok-rs; tiktoken-rs is the reference in the tests. Why that crate, from one alternating run of all on 33 MB of markdown (3,112
 //! files) on one thread, as ratios to toktok:
 //!
 //! | crate | files counted wrong | speed, first pass / later | start | memory after the start | 10 MB of `a` |
@@ -24,20 +24,25 @@
 //! look-up of its pieces, and where tokens end comes out as the bits that [`Ends`] keeps.
 
 mod memo;
+mod pattern;
 mod pieces;
 
 use std::cell::RefCell;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use super::{Breaks, Ends, TokenCounter, breaks};
+use super::{Breaks, Ends, TokenCounter};
 use crate::document::padded;
 use crate::error::Result;
 use memo::Memo;
+use pattern::Pattern;
 use pieces::{Found, WINDOW};
 
 /// The `cl100k_base` encoding, loaded once for the process.
-pub struct Cl100k(toktok::Tokenizer);
+pub struct Cl100k {
+    tokenizer: toktok::Tokenizer,
+    pattern: Pattern,
+}
 
 /// The one instance.
 ///
@@ -48,7 +53,7 @@ pub fn cl100k() -> &'static Cl100k {
     INSTANCE.get_or_init(|| {
         #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
         let tokenizer = toktok::Tokenizer::builtin("cl100k_base").expect("embedded vocabulary");
-        Cl100k(tokenizer)
+        Cl100k { tokenizer, pattern: Pattern::new() }
     })
 }
 
@@ -102,19 +107,11 @@ impl Drop for Lent {
 const BATCH: usize = 64;
 
 impl Cl100k {
-    /// Token ids of a text, as tiktoken's `encode_ordinary` gives them.
-    #[must_use]
-    pub fn encode(&self, text: &str) -> Vec<u32> {
-        self.0.encode(text.as_bytes())
-    }
-
     /// A bit for every byte of a text: whether a token ends after it.
     fn end_bits(&self, text: &str) -> Vec<u64> {
         let mut bits = vec![0; text.len().div_ceil(64)];
-        Local::with(|local| {
-            self.find_pieces(text, &mut bits, &mut local.ids);
-            self.cut_pieces(text.as_bytes(), &mut bits, local);
-        });
+        self.find_pieces(text, &mut bits);
+        Local::with(|local| self.cut_pieces(text.as_bytes(), &mut bits, local));
         bits
     }
 
@@ -141,8 +138,8 @@ impl Cl100k {
         })
     }
 
-    /// Sets the bits after pieces. What the masks do not know is left to toktok, and its tokens taken for pieces.
-    fn find_pieces(&self, text: &str, bits: &mut [u64], ids: &mut Vec<u32>) {
+    /// Sets the bits after pieces.
+    fn find_pieces(&self, text: &str, bits: &mut [u64]) {
         let bytes = text.as_bytes();
         let mut at = 0;
         while let Some(left) = bytes.get(at..).filter(|left| !left.is_empty()) {
@@ -162,9 +159,19 @@ impl Cl100k {
             let last = starts.checked_ilog2().unwrap_or(0) as usize;
             at += last;
             if last == 0 || len < WINDOW - 1 {
-                let end = next_break(text, at);
-                self.set_tokens(&bytes[at..end], at, bits, ids);
-                at = end;
+                at = self.find_others(text, at, bits);
+            }
+        }
+    }
+
+    /// Sets the bits after the pieces from a byte on that the masks do not know. Gives where the last ends.
+    #[cold]
+    fn find_others(&self, text: &str, mut at: usize, bits: &mut [u64]) -> usize {
+        loop {
+            at += self.pattern.first(&text[at..]);
+            set(bits, at - 1, 1);
+            if at == text.len() || pieces::are_known(&text.as_bytes()[at..]) {
+                return at;
             }
         }
     }
@@ -183,20 +190,20 @@ impl Cl100k {
                         set(bits, start, u64::from(inner));
                     }
                 } else {
-                    self.set_tokens(&text[start..end], start, bits, ids);
+                    self.cut_long(&text[start..end], start, bits, ids);
                 }
                 start = end;
             }
         }
     }
 
-    /// Sets the bits after the tokens of a part of the text that starts at a byte.
+    /// Sets the bits after the tokens of a long piece that starts at a byte.
     #[cold]
-    fn set_tokens(&self, part: &[u8], mut at: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
+    fn cut_long(&self, piece: &[u8], mut at: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
         ids.clear();
-        self.0.encode_into(part, ids);
+        self.tokenizer.vocab().encode(piece, ids);
         for &token in &*ids {
-            at += self.0.vocab().token_len(token) as usize;
+            at += self.tokenizer.vocab().token_len(token) as usize;
             set(bits, at - 1, 1);
         }
     }
@@ -205,11 +212,11 @@ impl Cl100k {
     #[cold]
     fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u32 {
         ids.clear();
-        self.0.vocab().encode(piece, ids);
+        self.tokenizer.vocab().encode(piece, ids);
         let mut end = 0;
         let tokens = ids.iter().take(ids.len() - 1);
         tokens.fold(0, |ends, &token| {
-            end += self.0.vocab().token_len(token);
+            end += self.tokenizer.vocab().token_len(token);
             ends | 1 << (end - 1)
         })
     }
@@ -272,16 +279,4 @@ fn offsets<'s>(bits: &[u64], scratch: &'s mut Vec<u32>) -> &'s [u32] {
         len += count;
     }
     &scratch[..len]
-}
-
-/// The next place after a byte where every tokenization breaks and some ASCII follows; or the end of the text.
-fn next_break(text: &str, from: usize) -> usize {
-    /// So much of it that it is worth to go on with masks.
-    const ENOUGH: usize = 16;
-    let bytes = text.as_bytes();
-    let mut blanks = memchr::memchr_iter(b' ', &bytes[from + 1..]).map(|at| from + 1 + at);
-    let goes_on = |at: usize| bytes.get(at..at + ENOUGH).is_some_and(<[u8]>::is_ascii);
-    blanks
-        .find(|&at| goes_on(at) && breaks::between(Breaks::WhiteSpace, &text[..at], &text[at..]))
-        .unwrap_or(text.len())
 }

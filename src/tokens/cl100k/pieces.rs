@@ -79,6 +79,14 @@ fn two_byte_letters(window: &[u8; WINDOW]) -> u64 {
     letters
 }
 
+/// Whether what follows is worth to go on with masks.
+pub(super) fn are_known(text: &[u8]) -> bool {
+    const ENOUGH: usize = 16;
+    // A lead byte of letters of which the masks know most, or a byte that continues.
+    let known = |&byte: &u8| matches!(byte, 0..0xc0 | 0xc3..=0xc8 | 0xd0 | 0xd1);
+    text.len() >= ENOUGH && text[..ENOUGH].iter().all(known)
+}
+
 impl Found {
     /// The pieces of a window that starts with one, as far as its characters are of a known class and no
     /// further than its first `len` bytes. If that is the end of the text, what starts last is a piece too.
