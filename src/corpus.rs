@@ -393,16 +393,22 @@ pub struct Content {
     pub bytes: u64,
 }
 
-/// Reads one document. Decoding is strict: nothing is replaced silently.
+/// Reads one document.
 ///
 /// # Errors
-/// A [`Skip`], with the source, if the file cannot be read or is not UTF-8 (or UTF-16 with a
-/// byte order mark).
+/// A [`Skip`], with the source, if the file cannot be read, and those of [`content`].
 pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
-    let bytes = match fs::read(source.file()) {
-        Ok(bytes) => bytes,
-        Err(error) => return Err(Quarantined::of(source, Skip::Unreadable(error), None)),
-    };
+    match fs::read(source.file()) {
+        Ok(bytes) => content(source, bytes),
+        Err(error) => Err(Quarantined::of(source, Skip::Unreadable(error), None)),
+    }
+}
+
+/// The content of a document whose bytes are these. Decoding is strict: nothing is replaced silently.
+///
+/// # Errors
+/// A [`Skip`], with the source, if they are not UTF-8 (or UTF-16 with a byte order mark).
+pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let size = bytes.len() as u64;
     match decode(bytes) {

@@ -13,6 +13,7 @@ mod ordered;
 mod publish;
 mod reuse;
 mod shards;
+mod table;
 mod work;
 
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Spec};
-use crate::corpus::{self, Filter, Quarantined, Root, Source};
+use crate::corpus::{self, Content, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
@@ -37,6 +38,7 @@ pub(crate) use ordered::{Results, in_order};
 
 pub use lifecycle::{Changed, delete, promote};
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
+pub use table::TableFilter;
 
 /// What to index, and how.
 #[derive(Debug, Clone)]
@@ -158,15 +160,19 @@ pub struct Recipe<'a> {
 }
 
 impl<'a> Recipe<'a> {
-    /// Reads, parses and chunks one document.
+    /// Reads, parses, chunks and counts one document.
     ///
     /// # Errors
     /// The outer error is the sizer's; the inner one says why the document is passed over.
     pub fn cut(&self, source: Source) -> Result<Result<Cut<'a>, Quarantined>> {
-        let (source, content) = match corpus::read(source) {
-            Ok(read) => read,
-            Err(quarantined) => return Ok(Err(quarantined)),
-        };
+        corpus::read(source).map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
+    }
+
+    /// The same of a document that was read.
+    ///
+    /// # Errors
+    /// Those of [`cut`](Self::cut).
+    pub fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
         let mut document = Document::parse(source, content);
         if let Err(reason) = self.admission.admit(&mut document) {
             return Ok(Err(Quarantined::of(document.source, reason, Some(document.content_hash))));
@@ -183,23 +189,12 @@ impl<'a> Recipe<'a> {
         Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
     }
 
-    /// Reads, parses, chunks and counts one document.
+    /// Reads, parses, chunks and counts one document, and makes its rows.
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
     pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
-        let cut = match self.cut(source)? {
-            Ok(cut) => cut,
-            Err(quarantined) => return Ok(Err(quarantined)),
-        };
-        let (document, outline) = (cut.row.clone(), Outline::new(&cut.document, &cut.chunks));
-        let chunks: Vec<ChunkRow> = cut.rows().collect();
-        let texts = chunks.iter().map(|row| {
-            let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-            chunk::embed_text(&row.header_path, shown.clone(), self.spec)
-        });
-        let texts = texts.collect();
-        Ok(Ok(Prepared { document, chunks, texts, outline }))
+        Ok(self.cut(source)?.map(Cut::prepare))
     }
 }
 
@@ -214,6 +209,19 @@ pub struct Cut<'a> {
 }
 
 impl Cut<'_> {
+    /// All rows, with what the model sees of each.
+    #[must_use]
+    pub fn prepare(self) -> Prepared {
+        let (document, spec, outline) = (self.row.clone(), self.spec, Outline::new(&self.document, &self.chunks));
+        let chunks: Vec<ChunkRow> = self.rows().collect();
+        let text = |row: &ChunkRow| {
+            let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
+            chunk::embed_text(&row.header_path, shown.clone(), spec)
+        };
+        let texts = chunks.iter().map(text).collect();
+        Prepared { document, chunks, texts, outline }
+    }
+
     /// The rows of `chunks`, each made when it is asked for.
     pub fn rows(self) -> impl Iterator<Item = ChunkRow> {
         let Self { row, document, chunks, n_tokens, spec } = self;

@@ -53,6 +53,7 @@ mod shards;
 mod snapshots;
 mod store;
 mod structure;
+mod table;
 mod tiny;
 mod traps;
 mod verify;

@@ -36,6 +36,13 @@ pub(super) struct CorpusArgs {
     /// Put files over this size into quarantine [default: 268435456]
     #[arg(long, value_name = "BYTES", help_heading = "Corpus")]
     max_file_size: Option<u64>,
+    #[command(flatten)]
+    admission: AdmissionArgs,
+}
+
+/// Which of them are let in.
+#[derive(Args)]
+pub(super) struct AdmissionArgs {
     /// Put documents with these risks into quarantine: strict, moderate, permissive [default: moderate]
     #[arg(long, value_name = "PROFILE", help_heading = "Corpus")]
     security: Option<SecurityProfile>,
@@ -55,9 +62,14 @@ impl CorpusArgs {
             exclude: all(self.exclude),
             hidden: self.hidden,
             max_file_size: self.max_file_size,
-            security: self.security,
-            allow_blocked: self.allow_blocked,
+            ..self.admission.options()
         }
+    }
+}
+
+impl AdmissionArgs {
+    pub(super) fn options(self) -> CorpusOptions {
+        CorpusOptions { security: self.security, allow_blocked: self.allow_blocked, ..CorpusOptions::default() }
     }
 }
 

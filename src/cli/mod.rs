@@ -10,6 +10,7 @@ mod compare;
 mod completions;
 mod context;
 mod explain;
+mod filter;
 mod gc;
 mod index;
 mod job;
@@ -71,6 +72,8 @@ enum Command {
     Delete(lifecycle::DeleteArgs),
     /// Chunk a corpus without a model; one JSON object per chunk on standard output
     Chunk(chunk::Args),
+    /// Chunk the documents of a table: an Arrow IPC stream on standard input, another on standard output
+    Filter(filter::Args),
     /// Show where and why a file is cut
     Explain(explain::Args),
     /// Find the chunks, or documents, that answer a question
@@ -106,6 +109,7 @@ pub fn main() -> u8 {
         Command::Promote(args) => lifecycle::promote(&args),
         Command::Delete(args) => lifecycle::delete(&args),
         Command::Chunk(args) => chunk::run(args),
+        Command::Filter(args) => filter::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Search(args) => search::run(args),
         Command::Context(args) => context::run(args),

@@ -17,7 +17,7 @@ use blake3::Hash;
 use rayon::prelude::*;
 
 use super::cache::{Cache, Space};
-use super::{Embedder, Role};
+use super::{Embedder, ModelInfo, Role};
 use crate::error::{Error, Result};
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
@@ -86,6 +86,12 @@ impl<'a> Batcher<'a> {
     pub fn with_cache(self, cache: Option<&'a Cache>) -> Self {
         let capacity = if cache.is_some() { capacity(self.embedder, MEMORY_WITH_CACHE) } else { self.capacity };
         Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), capacity, ..self }
+    }
+
+    /// What is known of the model.
+    #[must_use]
+    pub fn info(&self) -> &ModelInfo {
+        self.embedder.info()
     }
 
     /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any

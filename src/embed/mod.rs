@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::named::named;
 use crate::tokens::TokenCounter;
 
-pub use batch::Batcher;
+pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
 

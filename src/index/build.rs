@@ -182,8 +182,7 @@ impl Builder<'_> {
                     },
                 };
                 block.vectors.extend_from_slice(vector);
-                row.n_model_tokens = Some(n_tokens);
-                row.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
+                row.set_model_tokens(n_tokens, max_tokens);
             }
             if self.job.deny_truncation {
                 deny_truncated(&block.chunks, max_tokens)?;

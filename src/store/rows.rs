@@ -154,6 +154,12 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
+    /// Notes what a model that reads at most so many tokens has said of its text: how many there are.
+    pub fn set_model_tokens(&mut self, n_tokens: i64, max_tokens: usize) {
+        self.n_model_tokens = Some(n_tokens);
+        self.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
+    }
+
     /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
     /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is what
     /// [`Ruler::tokens_between`](crate::tokens::Ruler::tokens_between) says of its content.

@@ -294,7 +294,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
 }
 
 /// Rows of `chunks` with their vectors (row-major) as a batch.
-pub(super) fn chunks_batch(
+pub(crate) fn chunks_batch(
     rows: &[ChunkRow],
     vectors: &[f32],
     kind: EmbeddingType,

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Indexes a corpus in shards with GNU parallel, on this machine or on several that share a file system.
+#
+#   index.sh SHARDS JOBS OUT PATH… [settings of `chunkmill index`]
+#
+# To go on after it was stopped, repeat it: what was finished is not made again. PARALLEL holds more options of parallel:
+#
+#   PARALLEL="--sshloginfile nodes --workdir ." deploy/parallel/index.sh 64 4 out docs --files 64
+#
+# There can be no more shards than the dataset has files (--files, 8 unless it is said). A job works with one thread;
+# CHUNKMILL_RUN holds more options of `chunkmill run`, like "--threads 4".
+set -eu
+
+if [ $# -lt 4 ]; then
+    sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+    exit 2
+fi
+shards=$1 jobs=$2 out=${3%/}
+shift 3
+
+mkdir -p "$(dirname "$out")"
+plan=$out.plan.json
+chunkmill plan "$@" -o "$out" --shards "$shards" > "$plan.new"
+mv "$plan.new" "$plan"
+
+# Retried three times; then no shard is begun any more, and what runs is let end.
+seq "$shards" | parallel --jobs "$jobs" --retries 3 --halt soon,fail=1 --bar \
+    chunkmill run --plan "$plan" --shard "{}/$shards" -o "$out" --threads 1 --progress never ${CHUNKMILL_RUN:-}
+
+chunkmill commit --plan "$plan" -o "$out"
+rm "$plan"

@@ -1,0 +1,111 @@
+//! `chunkmill filter`: documents in a table on standard input, chunks in a table on standard output.
+
+use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+
+use super::args::{AdmissionArgs, ChunkArgs, ThreadArgs, merge};
+use super::chunk::model_counter;
+use super::job::{EmbeddingArgs, Ready, stop_on_interrupt};
+use super::{use_threads, warn_unused};
+use crate::config::{Options, OutputOptions};
+use crate::embed::Batcher;
+use crate::error::{Error, exit};
+use crate::index::{Recipe, TableFilter};
+use crate::store::EmbeddingType;
+use crate::tokens::{Sizer, load_cl100k};
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Embed the chunks too: adds the column `embedding`
+    #[arg(long, help_heading = "Embedding")]
+    embed: bool,
+    /// How vectors are stored: f32, f16, list [default: f32]
+    #[arg(long, value_name = "TYPE", help_heading = "Embedding")]
+    embedding_type: Option<EmbeddingType>,
+    #[command(flatten)]
+    chunking: ChunkArgs,
+    #[command(flatten)]
+    admission: AdmissionArgs,
+    #[command(flatten)]
+    embedding: EmbeddingArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let config = merge(Options {
+        corpus: args.admission.options(),
+        chunking: args.chunking.options(),
+        embedding: args.embedding.options(),
+        output: OutputOptions { embedding_type: args.embedding_type, ..OutputOptions::default() },
+        threads: args.threads.threads,
+        ..Options::default()
+    })?;
+    warn_unused(&config);
+    if io::stdin().is_terminal() {
+        return Err(no_table("is a terminal").into());
+    }
+    load_cl100k();
+    let vectors = config.output.embedding_type;
+    if args.embed {
+        let Ready { job, embedder, stop } = Ready::new(Vec::new(), config, false)?;
+        let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
+        let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
+        let batcher = Batcher::new(embedder.as_ref(), job.batch_tokens).with_cache(job.cache.as_deref());
+        return stream(recipe, Some(batcher), vectors, &stop);
+    }
+    use_threads(config.threads)?;
+    let stop = stop_on_interrupt()?;
+    let counter = model_counter(&config)?;
+    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
+    stream(recipe, None, vectors, &stop)
+}
+
+/// From standard input to standard output, a batch at a time.
+fn stream(
+    recipe: Recipe<'_>,
+    batcher: Option<Batcher<'_>>,
+    vectors: EmbeddingType,
+    stop: &AtomicBool,
+) -> anyhow::Result<u8> {
+    let input = StreamReader::try_new(BufReader::new(io::stdin().lock()), None);
+    let input = input.map_err(|error| no_table(&format!("is no Arrow IPC stream: {error}")))?;
+    let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
+    let output = BufWriter::new(io::stdout().lock());
+    let mut output = StreamWriter::try_new(output, &filter.schema()).map_err(cannot_write)?;
+    let mut errors = 0;
+    for batch in input {
+        let batch = batch.context("cannot read the table on standard input: it is damaged, or ends in the middle")?;
+        errors += filter.chunk(&batch, stop, |rows| output.write(rows).map_err(cannot_write))?;
+        // Whoever waits for these rows before sending more gets them.
+        output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;
+    }
+    output.finish().map_err(cannot_write)?;
+    output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;
+    if errors > 0 {
+        tracing::warn!("{errors} rows gave no chunks: the column `error` says why");
+    }
+    Ok(if errors == 0 { exit::DONE } else { exit::QUARANTINED })
+}
+
+fn no_table(problem: &str) -> Error {
+    Error::Setting {
+        origin: "standard input".to_owned(),
+        problem: problem.to_owned(),
+        help: "pipe a table into it, as an Arrow IPC stream with the columns doc_id and text".to_owned(),
+    }
+}
+
+fn cannot_write(error: ArrowError) -> Error {
+    let error = match error {
+        ArrowError::IoError(_, error) => error,
+        other => io::Error::other(other),
+    };
+    Error::io("write", "standard output")(error)
+}

@@ -1,0 +1,288 @@
+//! Documents that are rows of a table, to chunks that are rows of another.
+//!
+//! For engines that hold texts in tables already: they hand over batches, and the rows that come back are those that
+//! the job writes for files of the same names and bytes. Columns that mean nothing here go with each chunk of their
+//! row. A row that cannot be cut gives one row that says why, so that neither it nor those after it are lost.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array};
+use arrow::compute::{can_cast_types, cast, take};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
+use rayon::prelude::*;
+
+use super::{Prepared, Recipe};
+use crate::corpus::{self, DEFAULT_COLLECTION, DEFAULT_MAX_BYTES, Source};
+use crate::embed::{Batcher, Embedded, Role};
+use crate::error::{Error, Result, Skip};
+use crate::store::{ChunkRow, EmbeddingType, chunks_batch, chunks_schema};
+
+/// Bytes of texts that are chunked together and become one batch.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The column that says why a row gave no chunks.
+const ERROR: &str = "error";
+
+/// Makes chunks of the documents in a table.
+pub struct TableFilter<'a> {
+    recipe: Recipe<'a>,
+    batcher: Option<Batcher<'a>>,
+    vectors: EmbeddingType,
+    input: Input,
+    schema: SchemaRef,
+}
+
+/// Where the columns of the table are.
+struct Input {
+    doc_id: usize,
+    text: usize,
+    collection: Option<usize>,
+    path: Option<usize>,
+    modified_time: Option<usize>,
+    /// Those that go with each chunk.
+    others: Vec<usize>,
+}
+
+/// A row of the table, or what is wrong with it.
+type Row<'b> = Result<(Source, &'b [u8]), String>;
+
+impl<'a> TableFilter<'a> {
+    /// For a table with these columns: `doc_id` and `text`; if there are any, `collection`, `path` (whose extension says
+    /// what the text is; without it that of `doc_id`) and `modified_time`. Without a batcher there is no column
+    /// `embedding`; with one it is of this type.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if one of the first two is missing, one is of a type that cannot be read, or another has the
+    /// name of a column of `chunks`.
+    pub fn new(
+        recipe: Recipe<'a>,
+        batcher: Option<Batcher<'a>>,
+        vectors: EmbeddingType,
+        table: &Schema,
+    ) -> Result<Self> {
+        let input = Input::of(table)?;
+        // Lists may be empty.
+        let vectors = if batcher.is_some() { vectors } else { EmbeddingType::List };
+        let mut fields: Vec<Field> = chunk_fields(vectors, batcher.as_ref()).collect();
+        for &other in &input.others {
+            let other = table.field(other);
+            if other.name() == ERROR || fields.iter().any(|field| field.name() == other.name()) {
+                let problem = format!("has a column `{}`, which is one of those that come out", other.name());
+                return Err(unusable(problem, "give it another name"));
+            }
+            fields.push(other.clone());
+        }
+        fields.push(Field::new(ERROR, DataType::Utf8, true));
+        Ok(Self { recipe, batcher, vectors, input, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    /// The columns that come out: those of `chunks`, the others of the table, and `error`.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Cuts the documents of a batch and hands the rows on, in order, a block at a time. Gives how many rows of the batch
+    /// gave an error.
+    ///
+    /// # Errors
+    /// Those of the sizer and of `emit`; [`Error::Embed`]; [`Error::Interrupted`] soon after `stop` is set.
+    pub fn chunk(
+        &mut self,
+        batch: &RecordBatch,
+        stop: &AtomicBool,
+        mut emit: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<usize> {
+        let failed = |error: ArrowError| unusable(error.to_string(), "see which columns `chunkmill filter` reads");
+        let cells = Cells::of(batch, &self.input).map_err(failed)?;
+        let (mut start, mut errors) = (0, 0);
+        while start < batch.num_rows() {
+            let mut bytes = 0;
+            let fits = |&row: &usize| {
+                bytes += cells.text.value(row).len();
+                bytes <= BLOCK_BYTES
+            };
+            let end = start + (start..batch.num_rows()).take_while(fits).count().max(1);
+            let prepare = |row| match cells.row(row) {
+                Err(problem) => Ok(Err(problem)),
+                Ok((source, bytes)) => self.prepare(source, bytes),
+            };
+            let prepared: Vec<Result<Prepared, String>> =
+                (start..end).into_par_iter().map(prepare).collect::<Result<_>>()?;
+            errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
+            emit(&self.batch(batch, start, prepared, stop, failed)?)?;
+            start = end;
+        }
+        Ok(errors)
+    }
+
+    fn prepare(&self, source: Source, bytes: &[u8]) -> Result<Result<Prepared, String>> {
+        let (len, limit) = (bytes.len() as u64, DEFAULT_MAX_BYTES);
+        if len > limit {
+            return Ok(Err(Skip::TooLarge { bytes: len, limit }.to_string()));
+        }
+        let cut = match corpus::content(source, bytes.to_vec()) {
+            Ok(read) => self.recipe.cut_content(read)?,
+            Err(passed_over) => Err(passed_over),
+        };
+        Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
+    }
+
+    /// What comes of the rows of `table` from one on.
+    fn batch(
+        &mut self,
+        table: &RecordBatch,
+        first: usize,
+        prepared: Vec<Result<Prepared, String>>,
+        stop: &AtomicBool,
+        failed: impl Fn(ArrowError) -> Error,
+    ) -> Result<RecordBatch> {
+        // For each row that comes out: which row of the table it is from, which chunk it is, or why it is none.
+        let (mut rows, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut chunks, mut texts): (Vec<ChunkRow>, Vec<String>) = Default::default();
+        for (row, prepared) in (first..).zip(prepared) {
+            let error = match prepared {
+                Ok(prepared) => {
+                    places.extend((chunks.len()..).take(prepared.chunks.len()).map(Some));
+                    chunks.extend(prepared.chunks);
+                    texts.extend(prepared.texts);
+                    None
+                }
+                Err(error) => {
+                    places.push(None);
+                    Some(error)
+                }
+            };
+            rows.resize(places.len(), row);
+            errors.resize(places.len(), error);
+        }
+        let Embedded { vectors, n_tokens, .. } = match &mut self.batcher {
+            Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
+            None => Embedded::default(),
+        };
+        let (dim, max_tokens) = self.batcher.as_ref().map_or((0, 0), |b| (b.info().dim, b.info().max_tokens));
+        for (row, n_tokens) in chunks.iter_mut().zip(n_tokens) {
+            row.set_model_tokens(i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
+        }
+        let make = || {
+            let chunks = chunks_batch(&chunks, &vectors, self.vectors, dim)?;
+            let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
+            let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
+            let places: UInt32Array =
+                places.iter().map(|place| place.map(number).transpose()).collect::<Result<_, _>>()?;
+            let mut columns = Vec::with_capacity(self.schema.fields().len());
+            for field in chunk_fields(self.vectors, self.batcher.as_ref()) {
+                // The table knows the name of a row without chunks too.
+                columns.push(if field.name() == "doc_id" {
+                    take(&cast(table.column(self.input.doc_id), &DataType::Utf8)?, &rows, None)?
+                } else {
+                    let column = chunks.column_by_name(field.name());
+                    take(column.ok_or_else(|| ArrowError::SchemaError(field.name().clone()))?, &places, None)?
+                });
+            }
+            for &other in &self.input.others {
+                columns.push(take(table.column(other), &rows, None)?);
+            }
+            columns.push(Arc::new(StringArray::from(errors)) as ArrayRef);
+            RecordBatch::try_new(self.schema(), columns)
+        };
+        make().map_err(failed)
+    }
+}
+
+/// The columns of `chunks`, all of them null in a row that says what is wrong.
+fn chunk_fields(kind: EmbeddingType, batcher: Option<&Batcher<'_>>) -> impl Iterator<Item = Field> {
+    let schema = chunks_schema(kind, batcher.map_or(0, |batcher| batcher.info().dim));
+    let embeds = batcher.is_some();
+    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+    fields.into_iter().filter(move |field| embeds || field.name() != "embedding")
+}
+
+impl Input {
+    fn of(table: &Schema) -> Result<Self> {
+        let find = |name: &str, kind: &DataType| -> Result<Option<usize>> {
+            let Some((at, field)) = table.column_with_name(name) else { return Ok(None) };
+            let is_readable = match (field.data_type(), kind) {
+                (DataType::Timestamp(..) | DataType::Null, DataType::Timestamp(..)) => true,
+                (DataType::Timestamp(..), _) | (_, DataType::Timestamp(..)) => false,
+                (given, kind) => can_cast_types(given, kind),
+            };
+            if is_readable {
+                return Ok(Some(at));
+            }
+            Err(unusable(format!("has a column `{name}` of type {}", field.data_type()), &format!("make it {kind}")))
+        };
+        let needed = |name: &str, kind: &DataType| {
+            let missing = || unusable(format!("has no column `{name}`"), "it reads doc_id and text");
+            find(name, kind)?.ok_or_else(missing)
+        };
+        let (doc_id, text) = (needed("doc_id", &DataType::Utf8)?, needed("text", &DataType::LargeBinary)?);
+        let (collection, path) = (find("collection", &DataType::Utf8)?, find("path", &DataType::Utf8)?);
+        let modified_time = find("modified_time", &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+        let read = [Some(doc_id), Some(text), collection, path, modified_time];
+        let others = (0..table.fields().len()).filter(|at| !read.contains(&Some(*at))).collect();
+        Ok(Self { doc_id, text, collection, path, modified_time, others })
+    }
+}
+
+/// The columns of a batch that are read, each in the type that it is read in.
+struct Cells {
+    doc_id: StringArray,
+    text: arrow::array::LargeBinaryArray,
+    collection: Option<StringArray>,
+    path: Option<StringArray>,
+    modified_time: Option<arrow::array::Int64Array>,
+}
+
+impl Cells {
+    fn of(batch: &RecordBatch, input: &Input) -> Result<Self, ArrowError> {
+        let strings = |at: usize| Ok::<_, ArrowError>(cast(batch.column(at), &DataType::Utf8)?.as_string().clone());
+        let times = |at: usize| {
+            let column = batch.column(at);
+            let zone = match column.data_type() {
+                DataType::Timestamp(_, zone) => zone.clone(),
+                _ => None,
+            };
+            // Whatever its zone, it counts from the same moment.
+            let micros = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, zone))?;
+            Ok::<_, ArrowError>(cast(&micros, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+        };
+        Ok(Self {
+            doc_id: strings(input.doc_id)?,
+            text: cast(batch.column(input.text), &DataType::LargeBinary)?.as_binary::<i64>().clone(),
+            collection: input.collection.map(strings).transpose()?,
+            path: input.path.map(strings).transpose()?,
+            modified_time: input.modified_time.map(times).transpose()?,
+        })
+    }
+
+    fn row(&self, row: usize) -> Row<'_> {
+        fn value(column: &StringArray, row: usize) -> Option<&str> {
+            column.is_valid(row).then(|| column.value(row))
+        }
+        let doc_id = value(&self.doc_id, row).ok_or("has no doc_id")?;
+        if self.text.is_null(row) {
+            return Err("has no text".to_owned());
+        }
+        let text = self.text.value(row);
+        let given =
+            |column: &Option<StringArray>| column.as_ref().and_then(|column| value(column, row).map(str::to_owned));
+        let modified = self.modified_time.as_ref().filter(|times| times.is_valid(row));
+        let source = Source {
+            doc_id: doc_id.into(),
+            collection: given(&self.collection).map_or_else(|| DEFAULT_COLLECTION.into(), Into::into),
+            path: given(&self.path).map_or_else(|| doc_id.into(), Into::into),
+            root: Arc::from(std::path::Path::new("")),
+            is_root: false,
+            bytes: text.len() as u64,
+            modified_micros: modified.map(|times| times.value(row)),
+        };
+        Ok((source, text))
+    }
+}
+
+fn unusable(problem: String, help: &str) -> Error {
+    Error::Setting { origin: "table".to_owned(), problem, help: help.to_owned() }
+}

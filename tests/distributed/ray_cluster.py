@@ -1,0 +1,90 @@
+"""A Ray cluster of two nodes indexes a corpus while a worker is killed and a node is lost; then once undisturbed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import ray
+from chunkmill_ray import Result, Settings, index
+from ray.cluster_utils import Cluster
+
+from common import FILES, PROGRAM, SETTINGS, expect_same, receipts, say, wait
+
+
+def shards_at_work() -> list[psutil.Process]:
+    """The processes of chunkmill that a Ray worker has called."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if len(words) > 2 and words[0].endswith("/chunkmill") and words[1] == "run":
+            found.append(process)
+    return found
+
+
+def kill_worker() -> None:
+    """Kills the Ray worker over a shard; what it had called must end with it."""
+    program = shards_at_work()[0]
+    worker = program.parent()
+    assert worker is not None and worker.name().startswith("ray::"), worker
+    os.kill(worker.pid, signal.SIGKILL)
+    wait("the program ends with its worker", lambda: not program.is_running() or program.status() == "zombie", 10)
+    say(f"  killed worker {worker.pid}, and with it its chunkmill {program.pid}")
+
+
+def go(corpus: Path, out: Path, disturb: bool) -> Result:
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes()
+    os.environ["RAY_ADDRESS"] = cluster.address
+    done: list[Result] = []
+
+    def trouble() -> None:
+        wait("three parts", lambda: receipts(out) >= 3)
+        kill_worker()
+        wait("eight parts", lambda: receipts(out) >= 8)
+        cluster.remove_node(nodes[1], allow_graceful=False)
+        say(f"  removed a node after {receipts(out)} of {FILES} parts")
+
+    troubling = threading.Thread(target=trouble)
+    if disturb:
+        troubling.start()
+    try:
+        done.append(index([str(corpus)], str(out), Settings(shards=FILES, ship=str(PROGRAM), progress=False), SETTINGS))
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    if disturb:
+        troubling.join()
+    return done[0]
+
+
+def main() -> None:
+    corpus, reference, work = map(Path, sys.argv[1:4])
+    say("Ray, two nodes of one processor, a worker killed and a node removed:")
+    started = time.monotonic()
+    result = go(corpus, work / "ray-disturbed", disturb=True)
+    again = sum(receipt.parts - receipt.parts_made for receipt in result.receipts)
+    say(f"  {len(result.receipts)} shards in {time.monotonic() - started:.0f} s; parts taken over from lost attempts: {again}")
+    expect_same(work / "ray-disturbed", reference)
+
+    say("Ray, the same undisturbed:")
+    result = go(corpus, work / "ray", disturb=False)
+    expect_same(work / "ray", reference)
+    # Both processors were there for the shards from the first to the last.
+    shards, inside = result.seconds["shards"], sum(receipt.seconds for receipt in result.receipts)
+    tasks = sum(receipt.task_seconds for receipt in result.receipts)
+    say(f"  shards took {inside:.1f} s together, {tasks:.1f} s as tasks, {2 * shards:.1f} s of two processors: "
+        f"overhead {100 * (tasks / inside - 1):.1f} % in tasks, {100 * (2 * shards / inside - 1):.1f} % in all")
+    say(f"  plan {result.seconds['plan']:.1f} s, commit {result.seconds['commit']:.1f} s")
+    if 2 * shards > 1.05 * inside:
+        sys.exit("the overhead is over 5 %")
+
+
+if __name__ == "__main__":
+    main()

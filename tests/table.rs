@@ -1,0 +1,270 @@
+//! Documents in a table to chunks in a table: `chunkmill filter`.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    TimestampMicrosecondArray,
+};
+use arrow::compute::{cast, concat_batches};
+use arrow::datatypes::{DataType, Schema};
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use chunkmill::store::{Dataset, Table};
+use tempfile::TempDir;
+
+use crate::common::{folder, program, run};
+
+/// A table as a stream, a number of rows in each of its batches.
+fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
+    let mut writer = StreamWriter::try_new(Vec::new(), &table.schema()).unwrap();
+    for start in (0..table.num_rows()).step_by(rows) {
+        writer.write(&table.slice(start, rows.min(table.num_rows() - start))).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// Runs the filter over what is given to its standard input: exit code, standard output, standard error.
+fn filter(input: &[u8], args: &[&str]) -> (i32, Vec<u8>, String) {
+    let home = TempDir::new().unwrap();
+    let mut command = program(home.path());
+    let command = command.arg("filter").args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // It may end before it has read everything.
+    let writing = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    let _ = writing.join().unwrap();
+    (output.status.code().unwrap(), output.stdout, String::from_utf8(output.stderr).unwrap())
+}
+
+/// What came out, as one batch.
+fn read(output: &[u8]) -> RecordBatch {
+    let reader = StreamReader::try_new(output, None).unwrap();
+    let schema = reader.schema();
+    let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    concat_batches(&schema, &batches).unwrap()
+}
+
+/// The cells of a row in words, by the names of the columns.
+fn row(batch: &RecordBatch, row: usize) -> BTreeMap<String, String> {
+    let options = FormatOptions::new().with_null("null");
+    // Names of time zones are not known without a feature that nothing else needs.
+    let plain = |column: &ArrayRef| match column.data_type() {
+        DataType::Timestamp(..) => cast(column, &DataType::Int64).unwrap(),
+        _ => Arc::clone(column),
+    };
+    let cell = |column: &ArrayRef| ArrayFormatter::try_new(&plain(column), &options).unwrap().value(row).to_string();
+    let names = batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    names.into_iter().zip(batch.columns().iter().map(cell)).collect()
+}
+
+fn rows(batch: &RecordBatch) -> Vec<BTreeMap<String, String>> {
+    (0..batch.num_rows()).map(|at| row(batch, at)).collect()
+}
+
+fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(name, array)| (*name, Arc::clone(array), true)))
+        .unwrap()
+}
+
+fn strings(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+/// The files of a corpus as a table: names, bytes, times.
+fn corpus(root: &Path) -> RecordBatch {
+    let mut names: Vec<String> = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                open.push(entry);
+            } else {
+                names.push(entry.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    let texts: Vec<Vec<u8>> = names.iter().map(|name| std::fs::read(root.join(name)).unwrap()).collect();
+    let time = |name: &String| {
+        let time = std::fs::metadata(root.join(name)).unwrap().modified().unwrap();
+        i64::try_from(time.duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
+    };
+    let times: TimestampMicrosecondArray = names.iter().map(|name| Some(time(name))).collect();
+    table(&[
+        ("text", Arc::new(BinaryArray::from_iter_values(&texts))),
+        ("doc_id", Arc::new(LargeStringArray::from_iter_values(&names))),
+        ("modified_time", Arc::new(times.with_timezone("UTC"))),
+    ])
+}
+
+#[test]
+fn rows_are_those_that_index_writes() {
+    let larder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
+    let table = corpus(&larder);
+    for settings in [
+        &["--preset", "ragdocs", "--embedder", "fake"][..],
+        &["--preset", "docs", "--embedder", "fake", "--embedding-type", "f16"],
+        &[
+            "--preset",
+            "structure",
+            "--unit",
+            "model",
+            "--max",
+            "100",
+            "--min",
+            "20",
+            "--embedder",
+            "fake",
+            "--embedding-type",
+            "list",
+        ],
+        &["--preset", "line-threshold", "--embedder", "fake", "--security", "strict"],
+    ] {
+        let home = folder(&[]);
+        let index = [&["index", larder.to_str().unwrap(), "-o", "out"], settings].concat();
+        let (code, _, err) = run(home.path(), &index);
+        assert!(code == 0 || code == 3, "{err}");
+        let dataset = Dataset::open(&home.path().join("out")).unwrap();
+        let mut expected: BTreeMap<String, _> = BTreeMap::new();
+        let columns: Vec<String> =
+            Table::Chunks.schema(Default::default(), 64).fields().iter().map(|field| field.name().clone()).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        for file in dataset.files(Table::Chunks) {
+            for batch in dataset.read(file, &columns, None).unwrap() {
+                expected.extend(rows(&batch.unwrap()).into_iter().map(|row| (row["chunk_id"].clone(), row)));
+            }
+        }
+        let embed = [&["--embed"], settings].concat();
+        let (code, output, err) = filter(&stream(&table, 7), &embed);
+        assert_eq!(code == 3, !dataset_quarantine(&home.path().join("out")).is_empty(), "{err}");
+        let mut given = BTreeMap::new();
+        for mut row in rows(&read(&output)) {
+            let error = row.remove("error").unwrap();
+            if error == "null" {
+                given.insert(row["chunk_id"].clone(), row);
+            } else {
+                assert!(dataset_quarantine(&home.path().join("out")).contains(&error), "{error}");
+            }
+        }
+        assert_eq!(given.len(), expected.len(), "{settings:?}");
+        assert!(given == expected, "{settings:?}");
+    }
+}
+
+fn dataset_quarantine(out: &Path) -> String {
+    std::fs::read_to_string(out.join("quarantine.jsonl")).unwrap()
+}
+
+#[test]
+fn rows_come_out_the_same_however_the_table_is_cut_into_batches() {
+    let table = corpus(&Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus"));
+    let whole = rows(&read(&filter(&stream(&table, table.num_rows()), &["--threads", "2"]).1));
+    assert!(whole.len() > table.num_rows());
+    for rows_each in [1, 5, 64] {
+        let (code, output, err) = filter(&stream(&table, rows_each), &["--threads", "1"]);
+        assert_eq!(code, 0, "{err}");
+        assert!(rows(&read(&output)) == whole, "{rows_each} rows in a batch");
+    }
+}
+
+#[test]
+fn other_columns_go_with_each_chunk_and_a_bad_row_becomes_an_error_row_in_its_place() {
+    let texts: Vec<Option<&[u8]>> =
+        vec![Some(b"# A\n\none\n\n## B\n\ntwo"), Some(b"bad \xff byte"), None, Some(b""), Some(b"# C\n\nthree")];
+    let ids = StringViewArray::from(vec![Some("a.md"), Some("b.md"), Some("c.md"), Some("d.md"), Some("e.md")]);
+    let no_id = StringViewArray::from(vec![Some("a.md"), Some("b.md"), Some("c.md"), Some("d.md"), None]);
+    let table = |ids: StringViewArray| {
+        table(&[
+            ("score", Arc::new(Int64Array::from(vec![10, 20, 30, 40, 50]))),
+            ("doc_id", Arc::new(ids)),
+            ("text", Arc::new(BinaryArray::from(texts.clone()))),
+            ("lang", strings(&["en", "fr", "de", "it", "es"])),
+        ])
+    };
+    let (code, output, err) = filter(&stream(&table(ids), 2), &["--min", "1"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("2 rows gave no chunks"), "{err}");
+    let out = read(&output);
+    let seen = |name: &str| rows(&out).iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+    // The fourth has nothing to be cut.
+    assert_eq!(seen("doc_id"), ["a.md", "a.md", "b.md", "c.md", "e.md"]);
+    assert_eq!(seen("score"), ["10", "10", "20", "30", "50"]);
+    assert_eq!(seen("lang"), ["en", "en", "fr", "de", "es"]);
+    assert_eq!(seen("content"), ["# A\n\none", "## B\n\ntwo", "null", "null", "# C\n\nthree"]);
+    let errors = ["null", "null", "is not valid UTF-8 (first bad byte at offset 4)", "has no text", "null"];
+    assert_eq!(seen("error"), errors);
+    assert!(!out.schema().fields().iter().any(|field| field.name() == "embedding"), "no vectors unless asked for");
+
+    let (code, output, _) = filter(&stream(&table(no_id), 5), &["--min", "1"]);
+    let last = rows(&read(&output)).pop().unwrap();
+    assert_eq!((code, &*last["doc_id"], &*last["score"], &*last["error"]), (3, "null", "50", "has no doc_id"));
+}
+
+#[test]
+fn path_and_collection_mean_what_they_mean_for_files() {
+    let table = table(&[
+        ("doc_id", strings(&["1", "2", "3"])),
+        ("text", strings(&["# A\n\none", "# A\n\none", "---\npromotion_level: core\n---\n# A\n"])),
+        ("path", strings(&["x.md", "x.txt", "x.md"])),
+        ("collection", strings(&["mine", "mine", "external"])),
+    ]);
+    let (code, output, err) = filter(&stream(&table, 3), &["--min", "1", "--preset", "line-threshold"]);
+    assert_eq!(code, 0, "{err}");
+    let out = rows(&read(&output));
+    let column = |name: &str| out.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
+    assert_eq!(column("collection"), ["mine", "mine", "external"]);
+    assert_eq!(column("path"), ["x.md", "x.txt", "x.md"]);
+    assert_eq!(column("promotion_level"), ["null", "null", "null"], "external has no levels");
+}
+
+#[test]
+fn a_table_without_rows_gives_the_columns() {
+    let table = table(&[("doc_id", strings(&[])), ("text", strings(&[])), ("lang", strings(&[]))]);
+    let (code, output, err) = filter(&stream(&table, 1), &[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let out = read(&output);
+    assert_eq!(out.num_rows(), 0);
+    let names: Vec<String> = out.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names[..2], ["chunk_id", "doc_id"]);
+    assert_eq!(names[names.len() - 2..], ["lang", "error"]);
+    assert!(out.schema().fields().iter().all(|field| field.is_nullable()));
+}
+
+#[test]
+fn what_is_no_such_table_is_refused_and_said() {
+    let refused = |input: &[u8], code: i32, words: &str| {
+        let (got, _, err) = filter(input, &[]);
+        assert_eq!(got, code, "{err}");
+        assert!(err.contains(words), "{err}");
+    };
+    let one = |columns: &[(&str, ArrayRef)]| stream(&table(columns), 1);
+    let (id, text) = (strings(&["a"]), strings(&["b"]));
+    refused(b"doc_id,text\n1,2\n", 2, "standard input: is no Arrow IPC stream");
+    refused(b"", 2, "standard input: is no Arrow IPC stream");
+    refused(&one(&[("doc_id", id.clone())]), 2, "has no column `text`");
+    refused(&one(&[("text", text.clone())]), 2, "has no column `doc_id`");
+    let flags: ArrayRef = Arc::new(arrow::array::NullArray::new(1));
+    let list = arrow::array::ListArray::from_iter_primitive::<arrow::datatypes::Int32Type, _, _>([Some([Some(1)])]);
+    refused(&one(&[("doc_id", id.clone()), ("text", Arc::new(list))]), 2, "has a column `text` of type List");
+    for taken in ["content", "embedding", "error"] {
+        let columns = [("doc_id", id.clone()), ("text", text.clone()), (taken, flags.clone())];
+        let (code, _, err) =
+            filter(&one(&columns), if taken == "embedding" { &["--embed", "--embedder", "fake"] } else { &[] });
+        assert_eq!(code, 2, "{taken}");
+        assert!(err.contains(&format!("has a column `{taken}`, which is one of those that come out")), "{err}");
+    }
+    let whole = one(&[("doc_id", id), ("text", text)]);
+    refused(&whole[..whole.len() - 80], 5, "it is damaged, or ends in the middle");
+    let schema = Arc::new(Schema::empty());
+    let nothing = StreamWriter::try_new(Vec::new(), &schema).unwrap().into_inner().unwrap();
+    refused(&nothing, 2, "has no column `doc_id`");
+}
