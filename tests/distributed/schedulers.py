@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from common import FILES, PROGRAM, PROJECT, SETTINGS, expect_same, receipts, run, say, wait
 
@@ -20,7 +21,9 @@ ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
 def parallel(corpus: Path, reference: Path, out: Path) -> None:
     say("GNU parallel, two jobs, killed in the middle and repeated:")
     command = [str(PROJECT / "deploy/parallel/index.sh"), str(FILES), "2", str(out), str(corpus), *SETTINGS]
-    first = subprocess.Popen(command, env=ENVIRONMENT, start_new_session=True, stderr=subprocess.DEVNULL)
+    first = subprocess.Popen(
+        command, env=ENVIRONMENT, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     wait("eight parts", lambda: receipts(out) >= 8)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
@@ -112,34 +115,46 @@ def slurm(corpus: Path, reference: Path, out: Path) -> None:
     expect_same(out, reference)
 
 
-def kubernetes() -> None:
-    """There is no cluster here; the manifest is held against the schema of its version."""
+def kubernetes(work: Path) -> None:
+    """There is no cluster here: the manifest is held against the schema of its version, and what its containers run is run."""
     import kubernetes_validate
     import yaml
 
     version = "1.31"
-    manifest = (PROJECT / "deploy/kubernetes/index.yaml").read_text()
-    for document in yaml.safe_load_all(manifest):
+    documents = list(yaml.safe_load_all((PROJECT / "deploy/kubernetes/index.yaml").read_text()))
+    for document in documents:
         kubernetes_validate.validate(document, version, strict=True)
-    jobs = [document for document in yaml.safe_load_all(manifest) if document["kind"] == "Job"]
-    # The number of shards stands in four places.
-    spec = jobs[1]["spec"]
-    shards = str(spec["completions"])
-    words = [job["spec"]["template"]["spec"]["containers"][0]["args"][0].split() for job in jobs]
-    assert words[0][words[0].index("--shards") + 1] == shards
-    assert f'"$((JOB_COMPLETION_INDEX + 1))/{shards}"' in words[1]
-    say(f"Kubernetes: the manifest is valid for {version}; it was not run, there is no cluster here")
-    # What its containers would run, run here: the same shell lines, with /data elsewhere.
+    data = work / "kubernetes"
+    shutil.copytree(PROJECT / "datasets/larder/corpus", data / "docs")
+
+    def start(job: dict[str, Any], **environment: str) -> subprocess.Popen[bytes]:
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        command = [*container["command"], *(argument.replace("/data/", f"{data}/") for argument in container["args"])]
+        return subprocess.Popen(command, env={**ENVIRONMENT, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def end(process: subprocess.Popen[bytes]) -> None:
+        _, errors = process.communicate()
+        if process.returncode != 0:
+            sys.exit(f"{process.args!r}: exit code {process.returncode}\n{errors.decode()}")
+
+    plan, shards, commit = (document for document in documents if document["kind"] == "Job")
+    end(start(plan))
+    for index in range(shards["spec"]["completions"]):
+        end(start(shards, JOB_COMPLETION_INDEX=str(index)))
+    end(start(commit))
+    run([str(PROGRAM), "index", str(data / "docs"), "-o", str(data / "single"), "--files", "16"])
+    say(f"Kubernetes: the manifest is valid for {version}; its commands were run here, there is no cluster:")
+    expect_same(data / "out", data / "single")
 
 
 def main() -> None:
-    corpus, reference, work = map(Path, sys.argv[1:4])
+    corpus, reference, _, work = map(Path, sys.argv[1:5])
     for tool, package in (("parallel", "parallel"), ("slurmctld", "slurm-wlm"), ("munged", "munge")):
         if shutil.which(tool, path=f"{ENVIRONMENT['PATH']}:/usr/sbin") is None:
             sys.exit(f"{tool} is missing: apt-get install {package}")
     parallel(corpus, reference, work / "parallel")
     slurm(corpus, reference, work / "slurm")
-    kubernetes()
+    kubernetes(work)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -65,8 +66,8 @@ class Receipt:
     """Time that the attempt took in the program."""
     node: str = ""
     """Name of the node."""
-    task_seconds: float = 0.0
-    """The same as the task saw it, with the start of the program."""
+    process_seconds: float = 0.0
+    """The same with the start of the program, when it loads the model."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def _connect(settings: Settings, folder: Path) -> None:
         shipped.mkdir()
         shutil.copy(settings.ship, shipped / SHIPPED)
         environment["working_dir"] = str(shipped)
-    ray.init(runtime_env=environment)
+    ray.init(runtime_env=environment, logging_level=logging.WARNING)
 
 
 def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
@@ -183,12 +184,13 @@ def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
 
 def _shard(plan: str, output: str, shard: int, shards: int, program: str | None, arguments: Sequence[str]) -> Receipt:
     """The task: one attempt at a shard."""
-    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="chunkmill-") as folder:
         file = Path(folder) / "plan.json"
         file.write_text(plan, encoding="utf-8")
+        started = time.monotonic()
         shard_arguments = ["--plan", str(file), "--shard", f"{shard}/{shards}", "-o", output]
         _, printed = call([find(program), "run", *shard_arguments, "--progress", "never", *arguments])
+        seconds = time.monotonic() - started
     receipt = json.loads(printed)
     known = {name: receipt[name] for name in Receipt.__dataclass_fields__ if name in receipt}
-    return Receipt(**known, node=os.uname().nodename, task_seconds=time.monotonic() - started)
+    return Receipt(**known, node=os.uname().nodename, process_seconds=seconds)
