@@ -1,9 +1,10 @@
-"""`make test-distributed`: shards of one corpus on a Ray cluster, through GNU parallel and through Slurm, each disturbed.
+"""`make test-distributed`: shards of one corpus on a Ray cluster, through GNU parallel and through Slurm, each disturbed; and
+`chunkmill filter` inside of Ray Data and Spark.
 
     python3 tests/distributed/run.py [--corpus DIR] [--mb N] [--only NAME ...]
 
-Every run must end in the bytes of `chunkmill index` in one process. Ray comes from PyPI into an environment of its own;
-GNU parallel and Slurm must be there (Debian: `apt-get install parallel slurm-wlm`). The default model must have been fetched
+Every run must end in the bytes of `chunkmill index` in one process. Ray and Spark come from PyPI into an environment of its own;
+GNU parallel, Slurm and Java must be there (Debian: `apt-get install parallel slurm-wlm default-jre-headless`). The default model must have been fetched
 (`make model`). The first run fills a cache of vectors, with which the disturbed ones take a minute each; the time that Ray adds
 is measured without one, on a sample of about N megabytes: every k-th file.
 """
@@ -22,7 +23,7 @@ from pathlib import Path
 from common import FILES, PROGRAM, PROJECT, SETTINGS, WORK, run, say
 
 HERE = Path(__file__).resolve().parent
-CHECKS = {"ray": "ray_cluster.py", "schedulers": "schedulers.py"}
+CHECKS = {"ray": "ray_cluster.py", "schedulers": "schedulers.py", "engines": "engines.py"}
 
 
 def environment() -> Path:
@@ -30,7 +31,7 @@ def environment() -> Path:
     home, requirements = WORK / "venv", HERE / "requirements.txt"
     python, stamp = home / "bin" / "python", home / "requirements.txt"
     if not stamp.exists() or stamp.read_bytes() != requirements.read_bytes():
-        say("installing Ray")
+        say("installing Ray and Spark")
         venv.create(home, clear=True, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         run([*pip, "--require-hashes", "--requirement", str(requirements)])

@@ -56,7 +56,7 @@ def main() -> None:
         result = index(args.corpus, args.output, settings, rest)
     except Refused as error:
         sys.exit(_say(error, USAGE))
-    except (Failed, ray.exceptions.RayError) as error:
+    except (Failed, ConnectionError, ray.exceptions.RayError) as error:
         sys.exit(_say(error, FAILED))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -65,7 +65,7 @@ class Receipt:
     seconds: float
     """Time that the attempt took in the program."""
     node: str = ""
-    """Name of the node."""
+    """Ray's id of the node that it ran on."""
     process_seconds: float = 0.0
     """The same with the start of the program, when it loads the model."""
 
@@ -193,4 +193,4 @@ def _shard(plan: str, output: str, shard: int, shards: int, program: str | None,
         seconds = time.monotonic() - started
     receipt = json.loads(printed)
     known = {name: receipt[name] for name in Receipt.__dataclass_fields__ if name in receipt}
-    return Receipt(**known, node=os.uname().nodename, process_seconds=seconds)
+    return Receipt(**known, node=ray.get_runtime_context().get_node_id(), process_seconds=seconds)

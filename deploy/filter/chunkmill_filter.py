@@ -1,0 +1,88 @@
+"""Chunks of the documents in a table, for engines that hand over Arrow batches.
+
+One file, to be copied or shipped beside a job; it needs pyarrow, and chunkmill on the PATH of every worker.
+
+    Spark       table.mapInArrow(chunks("--preset", "structure"), schema=spark_schema(schema(table_schema)))
+    Ray Data    dataset.map_batches(chunk_table, batch_format="pyarrow", batch_size=10_000)
+    pyarrow     pa.Table.from_batches(chunks()(table.to_batches()))
+
+Every call starts the program once, which takes half a second and more with `--embed`, so hand over large batches.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+DONE, ROWS_WITH_ERRORS = 0, 3
+"""Exit codes of a stream that ended well; after the second, some rows say in their column `error` why they have no chunks."""
+
+
+def chunks(
+    *arguments: str, program: str = "chunkmill"
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function from batches of documents to batches of chunks; `arguments` are those of `chunkmill filter`.
+
+    It hands batches on as they come and keeps none. The documents' batches must have one schema.
+    """
+
+    def filter(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        batches = iter(batches)
+        first = next(batches, None)
+        if first is None:
+            return
+        process = subprocess.Popen([program, "filter", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin is not None and process.stdout is not None
+        failures: list[BaseException] = []
+
+        def write() -> None:
+            assert process.stdin is not None
+            try:
+                with process.stdin, pa.ipc.new_stream(process.stdin, first.schema) as stream:
+                    stream.write_batch(first)
+                    for batch in batches:
+                        stream.write_batch(batch)
+            except BrokenPipeError:
+                pass  # The program ended early; its exit code says why.
+            except BaseException as failure:
+                failures.append(failure)
+                process.kill()
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        try:
+            if first_bytes := process.stdout.peek(1):  # type: ignore[attr-defined]
+                del first_bytes
+                with pa.ipc.open_stream(process.stdout) as stream:
+                    yield from stream
+            writer.join()
+            code = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if failures:
+            raise failures[0]
+        if code not in (DONE, ROWS_WITH_ERRORS):
+            raise RuntimeError(f"chunkmill filter ended with exit code {code}; standard error says why")
+
+    return filter
+
+
+def chunk_table(table: pa.Table, arguments: tuple[str, ...] = (), program: str = "chunkmill") -> pa.Table:
+    """The chunks of a table of documents."""
+    wanted = schema(table.schema, *arguments, program=program) if table.num_rows == 0 else None
+    return pa.Table.from_batches(chunks(*arguments, program=program)(table.to_batches()), schema=wanted)
+
+
+def schema(documents: pa.Schema, *arguments: str, program: str = "chunkmill") -> pa.Schema:
+    """The columns of what comes of a table with these columns."""
+    empty = pa.BufferOutputStream()
+    with pa.ipc.new_stream(empty, documents):
+        pass
+    done = subprocess.run(
+        [program, "filter", *arguments], input=empty.getvalue().to_pybytes(), stdout=subprocess.PIPE, check=True
+    )
+    return pa.ipc.open_stream(done.stdout).schema
