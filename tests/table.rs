@@ -19,7 +19,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chunkmill::store::{Dataset, Table};
 use tempfile::TempDir;
 
-use crate::common::{folder, program, run};
+use crate::common::{folder, program, run, tree};
 
 /// A table as a stream, a number of rows in each of its batches.
 fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
@@ -81,19 +81,7 @@ fn strings(values: &[&str]) -> ArrayRef {
 
 /// The files of a corpus as a table: names, bytes, times.
 fn corpus(root: &Path) -> RecordBatch {
-    let mut names: Vec<String> = Vec::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if entry.is_dir() {
-                open.push(entry);
-            } else {
-                names.push(entry.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    names.sort();
-    let texts: Vec<Vec<u8>> = names.iter().map(|name| std::fs::read(root.join(name)).unwrap()).collect();
+    let (names, texts): (Vec<String>, Vec<Vec<u8>>) = tree(root).into_iter().unzip();
     let time = |name: &String| {
         let time = std::fs::metadata(root.join(name)).unwrap().modified().unwrap();
         i64::try_from(time.duration_since(UNIX_EPOCH).unwrap().as_micros()).unwrap()
@@ -135,33 +123,27 @@ fn rows_are_those_that_index_writes() {
         assert!(code == 0 || code == 3, "{err}");
         let dataset = Dataset::open(&home.path().join("out")).unwrap();
         let mut expected: BTreeMap<String, _> = BTreeMap::new();
-        let columns: Vec<String> =
-            Table::Chunks.schema(Default::default(), 64).fields().iter().map(|field| field.name().clone()).collect();
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
         for file in dataset.files(Table::Chunks) {
-            for batch in dataset.read(file, &columns, None).unwrap() {
+            for batch in dataset.read_all(file).unwrap() {
                 expected.extend(rows(&batch.unwrap()).into_iter().map(|row| (row["chunk_id"].clone(), row)));
             }
         }
         let embed = [&["--embed"], settings].concat();
         let (code, output, err) = filter(&stream(&table, 7), &embed);
-        assert_eq!(code == 3, !dataset_quarantine(&home.path().join("out")).is_empty(), "{err}");
+        let quarantine = std::fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap();
+        assert_eq!(code == 3, !quarantine.is_empty(), "{err}");
         let mut given = BTreeMap::new();
         for mut row in rows(&read(&output)) {
             let error = row.remove("error").unwrap();
             if error == "null" {
                 given.insert(row["chunk_id"].clone(), row);
             } else {
-                assert!(dataset_quarantine(&home.path().join("out")).contains(&error), "{error}");
+                assert!(quarantine.contains(&error), "{error}");
             }
         }
         assert_eq!(given.len(), expected.len(), "{settings:?}");
         assert!(given == expected, "{settings:?}");
     }
-}
-
-fn dataset_quarantine(out: &Path) -> String {
-    std::fs::read_to_string(out.join("quarantine.jsonl")).unwrap()
 }
 
 #[test]

@@ -54,8 +54,8 @@ def chunks(
         writer = threading.Thread(target=write, daemon=True)
         writer.start()
         try:
-            if first_bytes := process.stdout.peek(1):  # type: ignore[attr-defined]
-                del first_bytes
+            # Nothing at all comes if the program refuses the table.
+            if process.stdout.peek(1):  # type: ignore[attr-defined]
                 with pa.ipc.open_stream(process.stdout) as stream:
                     yield from stream
             writer.join()

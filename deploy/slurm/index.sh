@@ -3,7 +3,8 @@
 #
 #   index.sh SHARDS JOBS OUT PATH… [settings of `chunkmill index`]
 #
-# Plans here, submits, and prints the two job numbers. The plan and the logs are in OUT.slurm. OUT and the corpus are on a file system that all nodes share.
+# Plans here, submits, and prints the two job numbers. The plan and the logs are in OUT.slurm. OUT and the corpus are on a
+# file system that all nodes share.
 # To go on after it was cancelled or failed, repeat it: what was finished is not made again. A task that loses its node is
 # queued again. SBATCH holds more options of both jobs, like "--partition gpu --gres gpu:1"; sbatch's own variables
 # (SBATCH_PARTITION and so on) count too:

@@ -65,7 +65,10 @@ impl<'a> TableFilter<'a> {
         let input = Input::of(table)?;
         // Lists may be empty.
         let vectors = if batcher.is_some() { vectors } else { EmbeddingType::List };
-        let mut fields: Vec<Field> = chunk_fields(vectors, batcher.as_ref()).collect();
+        let columns = chunks_schema(vectors, batcher.as_ref().map_or(0, |batcher| batcher.info().dim));
+        let columns = columns.fields().iter().filter(|field| batcher.is_some() || field.name() != "embedding");
+        // All of them are null in a row that says what is wrong.
+        let mut fields: Vec<Field> = columns.map(|field| field.as_ref().clone().with_nullable(true)).collect();
         for &other in &input.others {
             let other = table.field(other);
             if other.name() == ERROR || fields.iter().any(|field| field.name() == other.name()) {
@@ -112,7 +115,7 @@ impl<'a> TableFilter<'a> {
             let prepared: Vec<Result<Prepared, String>> =
                 (start..end).into_par_iter().map(prepare).collect::<Result<_>>()?;
             errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
-            emit(&self.batch(batch, start, prepared, stop, failed)?)?;
+            emit(&self.batch(batch, &cells, start, prepared, stop, failed)?)?;
             start = end;
         }
         Ok(errors)
@@ -134,6 +137,7 @@ impl<'a> TableFilter<'a> {
     fn batch(
         &mut self,
         table: &RecordBatch,
+        cells: &Cells,
         first: usize,
         prepared: Vec<Result<Prepared, String>>,
         stop: &AtomicBool,
@@ -173,10 +177,11 @@ impl<'a> TableFilter<'a> {
             let places: UInt32Array =
                 places.iter().map(|place| place.map(number).transpose()).collect::<Result<_, _>>()?;
             let mut columns = Vec::with_capacity(self.schema.fields().len());
-            for field in chunk_fields(self.vectors, self.batcher.as_ref()) {
+            let before = self.schema.fields().len() - self.input.others.len() - 1;
+            for field in &self.schema.fields()[..before] {
                 // The table knows the name of a row without chunks too.
                 columns.push(if field.name() == "doc_id" {
-                    take(&cast(table.column(self.input.doc_id), &DataType::Utf8)?, &rows, None)?
+                    take(&cells.doc_id, &rows, None)?
                 } else {
                     let column = chunks.column_by_name(field.name());
                     take(column.ok_or_else(|| ArrowError::SchemaError(field.name().clone()))?, &places, None)?
@@ -190,14 +195,6 @@ impl<'a> TableFilter<'a> {
         };
         make().map_err(failed)
     }
-}
-
-/// The columns of `chunks`, all of them null in a row that says what is wrong.
-fn chunk_fields(kind: EmbeddingType, batcher: Option<&Batcher<'_>>) -> impl Iterator<Item = Field> {
-    let schema = chunks_schema(kind, batcher.map_or(0, |batcher| batcher.info().dim));
-    let embeds = batcher.is_some();
-    let fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
-    fields.into_iter().filter(move |field| embeds || field.name() != "embedding")
 }
 
 impl Input {

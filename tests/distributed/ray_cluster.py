@@ -44,7 +44,6 @@ def go(corpus: Path, out: Path, settings: list[str], disturb: bool) -> Result:
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     cluster.wait_for_nodes()
     os.environ["RAY_ADDRESS"] = cluster.address
-    done: list[Result] = []
 
     def trouble() -> None:
         wait("three parts", lambda: receipts(out) >= 3)
@@ -57,13 +56,13 @@ def go(corpus: Path, out: Path, settings: list[str], disturb: bool) -> Result:
     if disturb:
         troubling.start()
     try:
-        done.append(index([str(corpus)], str(out), Settings(shards=FILES, ship=str(PROGRAM), progress=False), settings))
+        result = index([str(corpus)], str(out), Settings(shards=FILES, ship=str(PROGRAM), progress=False), settings)
     finally:
         ray.shutdown()
         cluster.shutdown()
     if disturb:
         troubling.join()
-    return done[0]
+    return result
 
 
 def main() -> None:

@@ -155,7 +155,7 @@ def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
         retry_exceptions=[Failed],
     )
     carried = ray.put(plan)
-    threads = str(max(1, int(settings.num_cpus)))
+    arguments = ["--threads", str(max(1, int(settings.num_cpus))), *settings.run_arguments]
     waiting = list(range(settings.shards, 0, -1))
     running: dict[ray.ObjectRef[Receipt], int] = {}
     receipts: list[Receipt] = []
@@ -164,7 +164,6 @@ def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
         while waiting or running:
             while waiting and (settings.concurrency is None or len(running) < settings.concurrency):
                 shard = waiting.pop()
-                arguments = ["--threads", threads, *settings.run_arguments]
                 reference = task.remote(carried, output, shard, settings.shards, settings.program, arguments)
                 running[reference] = shard
             done, _ = ray.wait(list(running), num_returns=1)
