@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::index::Job;
 use crate::options::{Globs, options};
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
-use crate::store::{EmbeddingType, FileSystem, FloatEncoding, MAX_FILES, Output};
+use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -435,7 +435,6 @@ impl Config {
             deny_truncation: self.deny_truncation,
             cache: self.cache.and_then(open),
             fresh,
-            disk: Arc::new(FileSystem),
         }
     }
 }

@@ -4,9 +4,9 @@
 //! What is found depends on the roots alone, never on the machine: `.gitignore` and `.ignore`
 //! files inside a root count, a user's global ones and those above the root do not. Symbolic
 //! links are never followed. Hidden files are documents like any other; only the folders of
-//! version control are passed over.
+//! version control are passed over. A root may be in an object store; the same rules hold there.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,10 @@ use std::time::UNIX_EPOCH;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Error, Result, Skip};
+use crate::storage::{Entry, Location};
 
 /// The collection of a root that was given no name.
 pub const DEFAULT_COLLECTION: &str = "default";
@@ -35,19 +37,20 @@ pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 /// No limit may go beyond this, 1 GiB: offsets are kept in 32 bits, also in Arrow string columns.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// A folder or file to take documents from. Written `PATH` or `NAME=PATH`.
+/// A folder or file to take documents from. Written `PATH` or `NAME=PATH`; for the path may stand a URL, as a
+/// [`Location`] is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Collection name; [`DEFAULT_COLLECTION`] unless the root was named.
     pub collection: String,
     /// The folder or file.
-    pub path: PathBuf,
+    pub location: Location,
 }
 
 impl Root {
-    /// An unnamed root.
+    /// An unnamed root on this machine.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { collection: DEFAULT_COLLECTION.to_owned(), path: path.into() }
+        Self { collection: DEFAULT_COLLECTION.to_owned(), location: path.into().into() }
     }
 
     /// The id of the document at `path` below this root: the path itself in the default
@@ -63,8 +66,11 @@ impl FromStr for Root {
 
     /// `NAME=PATH` names the root, unless a file or folder with that whole name exists.
     fn from_str(s: &str) -> Result<Self> {
-        let named = s.split_once('=').filter(|_| !Path::new(s).exists());
-        let Some((name, path)) = named else { return Ok(Self::new(s)) };
+        let is_url = |(before, _): &(&str, &str)| before.contains("://");
+        let named = s.split_once('=').filter(|split| !is_url(split) && !Path::new(s).exists());
+        let Some((name, path)) = named else {
+            return Ok(Self { collection: DEFAULT_COLLECTION.to_owned(), location: s.parse()? });
+        };
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
             return Err(Error::Corpus {
                 path: s.into(),
@@ -72,16 +78,16 @@ impl FromStr for Root {
                 help: "use letters, digits, `-`, `_` and `.`: docs=./manual".to_owned(),
             });
         }
-        Ok(Self { collection: name.to_owned(), path: path.into() })
+        Ok(Self { collection: name.to_owned(), location: path.parse()? })
     }
 }
 
 impl fmt::Display for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.collection == DEFAULT_COLLECTION {
-            write!(f, "{}", self.path.display())
+            write!(f, "{}", self.location)
         } else {
-            write!(f, "{}={}", self.collection, self.path.display())
+            write!(f, "{}={}", self.collection, self.location)
         }
     }
 }
@@ -144,7 +150,7 @@ pub struct Source {
     /// Path below the root with `/` between its parts; the file's name if the root is a file.
     pub path: Arc<str>,
     /// The root it came from.
-    pub root: Arc<Path>,
+    pub root: Arc<Location>,
     /// Whether it is that root.
     pub is_root: bool,
     /// Size in bytes when it was found.
@@ -157,7 +163,7 @@ impl Source {
     /// Where to read it.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        if self.is_root { self.root.to_path_buf() } else { self.root.join(&*self.path) }
+        if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.path) }
     }
 }
 
@@ -210,39 +216,41 @@ pub struct Discovery {
     pub quarantined: Vec<Quarantined>,
 }
 
-/// Finds the documents below `roots`. Nothing at or below a folder of `except` is looked at: the
+/// Finds the documents below `roots`. Nothing at or below a place of `except` is looked at: the
 /// dataset that is being written may lie inside a root.
 ///
 /// # Errors
 /// [`Error::Corpus`] if a root does not exist or is in `except`, two documents would get one id, or
 /// there is no document at all.
-pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<Discovery> {
-    let except: Vec<PathBuf> = except.iter().filter_map(|path| path.canonicalize().ok()).collect();
+pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<Discovery> {
+    // However it is written, one folder of this machine has one name.
+    let canonical = |location: &Location| match location.is_in_object_store() {
+        true => Ok(location.path().to_owned()),
+        false => location.path().canonicalize(),
+    };
+    let except: Vec<PathBuf> = except.iter().filter_map(|location| canonical(location).ok()).collect();
     let mut found = Discovery::default();
     for root in roots {
-        let canonical = root.path.canonicalize().map_err(|e| Error::Corpus {
-            path: root.path.clone(),
-            problem: e.to_string(),
-            help: "name an existing folder or file".to_owned(),
-        })?;
+        let path = root.location.path();
+        let wrong =
+            |problem: String, help: &str| Error::Corpus { path: path.to_owned(), problem, help: help.to_owned() };
+        let absent = |error: std::io::Error| wrong(error.to_string(), "name an existing folder or file");
+        let canonical = canonical(&root.location).map_err(absent)?;
         if except.contains(&canonical) {
-            return Err(Error::Corpus {
-                path: root.path.clone(),
-                problem: "is both corpus and output".to_owned(),
-                help: "write the dataset to another folder".to_owned(),
-            });
+            return Err(wrong("is both corpus and output".to_owned(), "write the dataset to another folder"));
         }
-        if canonical.is_dir() {
-            walk(root, &canonical, filter, &except, &mut found);
-        } else {
+        let place = Place::new(root, &canonical);
+        let entry = root.location.storage().find(&canonical).map_err(absent)?;
+        match entry.filter(|entry| !entry.is_folder) {
             // A file named by hand is a document whatever its name is.
-            let name = root.path.file_name().unwrap_or(canonical.as_os_str());
-            found.add(&Place::new(root, &canonical), &canonical, name.to_str(), filter);
+            Some(file) => found.add(&place, &file, path.file_name().unwrap_or(canonical.as_os_str()).to_str(), filter),
+            None if root.location.is_in_object_store() => list(&place, filter, &except, &mut found).map_err(absent)?,
+            None => walk(&place, filter, &except, &mut found),
         }
     }
     if found.sources.is_empty() && found.quarantined.is_empty() {
         return Err(Error::Corpus {
-            path: roots.first().map(|root| root.path.clone()).unwrap_or_default(),
+            path: roots.first().map(|root| root.location.path().to_owned()).unwrap_or_default(),
             problem: "no document was found".to_owned(),
             help: "markdown and text files are taken; --include names others, ignore files may hide them".to_owned(),
         });
@@ -263,17 +271,18 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[PathBuf]) -> Result<D
 struct Place<'r> {
     root: &'r Root,
     collection: Arc<str>,
-    canonical: Arc<Path>,
+    canonical: Arc<Location>,
 }
 
 impl<'r> Place<'r> {
     fn new(root: &'r Root, canonical: &Path) -> Self {
-        Self { root, collection: root.collection.as_str().into(), canonical: canonical.into() }
+        let canonical = Arc::new(root.location.at(canonical));
+        Self { root, collection: root.collection.as_str().into(), canonical }
     }
 }
 
-fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
-    let place = Place::new(root, canonical);
+fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
+    let (root, canonical) = (place.root, place.canonical.path());
     let skip: Vec<PathBuf> = except.to_vec();
     let mut links: Vec<(String, Option<PathBuf>)> = Vec::new();
     let walker = WalkBuilder::new(canonical)
@@ -284,7 +293,7 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
         .hidden(!filter.hidden)
         .follow_links(false)
         .filter_entry(move |entry| {
-            let vcs = entry.depth() > 0 && matches!(entry.file_name().to_str(), Some(".git" | ".hg" | ".svn" | ".jj"));
+            let vcs = entry.depth() > 0 && entry.file_name().to_str().is_some_and(is_of_version_control);
             !vcs && !skip.iter().any(|dir| dir == entry.path())
         })
         .build();
@@ -312,7 +321,17 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
         } else if kind.is_file() {
             match &name {
                 Some(name) if !filter.takes(name) => {}
-                _ => found.add(&place, path, name.as_deref(), filter),
+                _ => match fs::metadata(path) {
+                    Ok(metadata) => {
+                        let modified = metadata.modified().ok();
+                        let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
+                        found.add(place, &entry, name.as_deref(), filter);
+                    }
+                    Err(error) => {
+                        let shown = name.unwrap_or_else(|| relative.to_string_lossy().into_owned());
+                        found.quarantine(root, shown, Skip::Unreadable(error));
+                    }
+                },
             }
         }
     }
@@ -323,6 +342,72 @@ fn walk(root: &Root, canonical: &Path, filter: &Filter, except: &[PathBuf], foun
     }
     for (shown, _) in links {
         found.quarantine(root, shown, Skip::Symlink);
+    }
+}
+
+/// Finds the documents below a root in an object store, by the rules that [`walk`] follows; there are no links.
+fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> std::io::Result<()> {
+    let (root, storage) = (place.canonical.path(), place.canonical.storage());
+    let entries = storage.files_below(root)?;
+    let is_rule = |entry: &&Entry| matches!(&*entry.name(), ".gitignore" | ".ignore");
+    let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
+    let mut ignored = Ignored::default();
+    for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
+        ignored.add(path, &String::from_utf8_lossy(&text?));
+    }
+    for entry in &entries {
+        let Some(name) = entry.path.strip_prefix(root).ok().and_then(slashed) else { continue };
+        let is_hidden = |name: &str| !filter.hidden && name.starts_with('.');
+        let passed_over = name.split('/').any(is_hidden)
+            || name.rsplit_once('/').is_some_and(|(folders, _)| folders.split('/').any(is_of_version_control))
+            || except.iter().any(|folder| entry.path.starts_with(folder));
+        if !passed_over && filter.takes(&name) && !ignored.ignores(root, &entry.path) {
+            found.add(place, entry, Some(&name), filter);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder of this name is one of version control.
+fn is_of_version_control(name: &str) -> bool {
+    matches!(name, ".git" | ".hg" | ".svn" | ".jj")
+}
+
+/// The rules of ignore files, by the folder that each is in.
+#[derive(Default)]
+struct Ignored {
+    ignore: HashMap<PathBuf, Gitignore>,
+    gitignore: HashMap<PathBuf, Gitignore>,
+}
+
+impl Ignored {
+    fn add(&mut self, path: &Path, text: &str) {
+        let Some(folder) = path.parent() else { return };
+        let mut rules = GitignoreBuilder::new(folder);
+        for line in text.lines() {
+            // A line that is no pattern is passed over, as it is in a folder of this machine.
+            let _ = rules.add_line(None, line);
+        }
+        let is_git = path.file_name().is_some_and(|name| name == ".gitignore");
+        let kind = if is_git { &mut self.gitignore } else { &mut self.ignore };
+        if let Ok(rules) = rules.build() {
+            kind.insert(folder.to_owned(), rules);
+        }
+    }
+
+    /// Whether a file or a folder that it is in is ignored.
+    fn ignores(&self, root: &Path, file: &Path) -> bool {
+        let inside = |path: &&Path| path.starts_with(root) && *path != root;
+        let ignored = |path: &Path, is_folder| {
+            let decided = [&self.ignore, &self.gitignore].into_iter().find_map(|kind| {
+                let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+                let verdicts = above.filter_map(|folder| Some(kind.get(folder)?.matched(path, is_folder)));
+                verdicts.into_iter().find(|verdict| !verdict.is_none()).map(|verdict| verdict.is_ignore())
+            });
+            decided.unwrap_or(false)
+        };
+        let folders: Vec<&Path> = file.ancestors().skip(1).take_while(inside).collect();
+        folders.into_iter().rev().any(|folder| ignored(folder, true)) || ignored(file, false)
     }
 }
 
@@ -352,21 +437,16 @@ impl Discovery {
         self.quarantine(root, relative.to_string_lossy().into_owned(), reason);
     }
 
-    fn add(&mut self, place: &Place<'_>, file: &Path, name: Option<&str>, filter: &Filter) {
+    fn add(&mut self, place: &Place<'_>, file: &Entry, name: Option<&str>, filter: &Filter) {
         let root = place.root;
         let Some(name) = name else {
-            let shown = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-            return self.quarantine(root, shown, Skip::Name);
+            return self.quarantine(root, file.name(), Skip::Name);
         };
-        let metadata = match fs::metadata(file) {
-            Ok(metadata) => metadata,
-            Err(error) => return self.quarantine(root, name.to_owned(), Skip::Unreadable(error)),
-        };
-        if metadata.len() > filter.max_bytes {
-            let reason = Skip::TooLarge { bytes: metadata.len(), limit: filter.max_bytes };
+        if file.bytes > filter.max_bytes {
+            let reason = Skip::TooLarge { bytes: file.bytes, limit: filter.max_bytes };
             return self.quarantine(root, name.to_owned(), reason);
         }
-        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let modified = file.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let path: Arc<str> = name.into();
         let doc_id = root.doc_id(name);
         self.sources.push(Source {
@@ -374,8 +454,8 @@ impl Discovery {
             collection: Arc::clone(&place.collection),
             path,
             root: Arc::clone(&place.canonical),
-            is_root: *file == *place.canonical,
-            bytes: metadata.len(),
+            is_root: file.path == place.canonical.path(),
+            bytes: file.bytes,
             modified_micros: modified.and_then(|time| i64::try_from(time.as_micros()).ok()),
         });
     }
@@ -393,15 +473,78 @@ pub struct Content {
     pub bytes: u64,
 }
 
+/// A document that is about to be read, or whose bytes are here already.
+#[derive(Debug)]
+pub struct Fetched {
+    source: Source,
+    bytes: Option<std::io::Result<Vec<u8>>>,
+}
+
+impl From<Source> for Fetched {
+    fn from(source: Source) -> Self {
+        Self { source, bytes: None }
+    }
+}
+
+/// Gets documents ready to be read: those in object stores are fetched, many at once, because each takes its time to come.
+/// The others are read when they are asked for.
+#[must_use]
+pub fn fetch(sources: &[Source]) -> Vec<Fetched> {
+    let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
+    let mut roots: Vec<&Arc<Location>> = Vec::new();
+    for Source { root, .. } in sources {
+        if root.is_in_object_store() && !roots.iter().any(|known| Arc::ptr_eq(known, root)) {
+            roots.push(root);
+        }
+    }
+    for root in roots {
+        let mut here: Vec<&mut Fetched> =
+            documents.iter_mut().filter(|document| Arc::ptr_eq(&document.source.root, root)).collect();
+        let files: Vec<PathBuf> = here.iter().map(|document| document.source.file()).collect();
+        for (document, bytes) in here.iter_mut().zip(root.storage().read_all(&files)) {
+            document.bytes = Some(bytes);
+        }
+    }
+    documents
+}
+
+impl Fetched {
+    /// The document.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A [`Skip`], with the source, if the file cannot be read, and those of [`content`].
+    pub fn read(self) -> Result<(Source, Content), Quarantined> {
+        let Self { source, bytes } = self;
+        match bytes.unwrap_or_else(|| source.root.storage().read(&source.file())) {
+            Ok(bytes) => content(source, bytes),
+            Err(error) => Err(Quarantined::of(source, Skip::Unreadable(error), None)),
+        }
+    }
+
+    /// The BLAKE3 of its bytes in hexadecimal, `None` if they cannot be read. They need not fit into memory.
+    #[must_use]
+    pub fn hash(&self) -> Option<String> {
+        let mut hasher = blake3::Hasher::new();
+        match &self.bytes {
+            Some(bytes) => hasher.update(bytes.as_ref().ok()?),
+            None => hasher.update_reader(self.source.root.storage().open(&self.source.file()).ok()?).ok()?,
+        };
+        Some(hasher.finalize().to_hex().to_string())
+    }
+}
+
 /// Reads one document.
 ///
 /// # Errors
-/// A [`Skip`], with the source, if the file cannot be read, and those of [`content`].
+/// Those of [`Fetched::read`].
 pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
-    match fs::read(source.file()) {
-        Ok(bytes) => content(source, bytes),
-        Err(error) => Err(Quarantined::of(source, Skip::Unreadable(error), None)),
-    }
+    Fetched::from(source).read()
 }
 
 /// The content of a document whose bytes are these. Decoding is strict: nothing is replaced silently.

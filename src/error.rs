@@ -17,7 +17,7 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// The job is done, but documents were put into quarantine.
     pub const QUARANTINED: u8 = 3;
-    /// Another process writes to the dataset.
+    /// Another process writes to the dataset, or has just done so.
     pub const LOCKED: u8 = 4;
     /// The job failed.
     pub const FAILED: u8 = 5;
@@ -129,6 +129,12 @@ pub enum Error {
         /// Who, as that process wrote it down.
         holder: String,
     },
+    /// Another process has committed to a dataset that knows no locks.
+    #[error("dataset {}: was replaced by another run since this one began\n  help: run again: it takes over what is there", path.display())]
+    Replaced {
+        /// Where the dataset is.
+        path: PathBuf,
+    },
     /// The user pressed Ctrl-C. What was finished is kept for the next run.
     #[error("interrupted; the dataset is as it was before, and the next run continues")]
     Interrupted,
@@ -167,7 +173,7 @@ impl Error {
             | Self::Truncated { .. }
             | Self::Dataset { .. }
             | Self::Answer { .. } => exit::FAILED,
-            Self::Locked { .. } => exit::LOCKED,
+            Self::Locked { .. } | Self::Replaced { .. } => exit::LOCKED,
             Self::Interrupted => exit::INTERRUPTED,
         }
     }

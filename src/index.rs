@@ -17,18 +17,18 @@ mod table;
 mod work;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Spec};
-use crate::corpus::{self, Content, Filter, Quarantined, Root, Source};
+use crate::corpus::{Content, Fetched, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Document};
 use crate::embed::{Cache, Embedder};
 use crate::error::{Error, Result};
 use crate::links::Outline;
-use crate::store::{ChunkRow, Counts, Dataset, Disk, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
+use crate::storage::Location;
+use crate::store::{ChunkRow, Counts, Dataset, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
 use crate::tokens::{Sizer, load_cl100k};
 use build::Builder;
 use reuse::Earlier;
@@ -61,8 +61,6 @@ pub struct Job {
     pub cache: Option<Arc<Cache>>,
     /// Whether the dataset that is there counts for nothing. The cache counts all the same.
     pub fresh: bool,
-    /// What everything is written through.
-    pub disk: Arc<dyn Disk>,
 }
 
 /// What a running job tells its watcher.
@@ -164,8 +162,8 @@ impl<'a> Recipe<'a> {
     ///
     /// # Errors
     /// The outer error is the sizer's; the inner one says why the document is passed over.
-    pub fn cut(&self, source: Source) -> Result<Result<Cut<'a>, Quarantined>> {
-        corpus::read(source).map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
+    pub fn cut(&self, source: impl Into<Fetched>) -> Result<Result<Cut<'a>, Quarantined>> {
+        source.into().read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
     }
 
     /// The same of a document that was read.
@@ -193,7 +191,7 @@ impl<'a> Recipe<'a> {
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
-    pub fn prepare(&self, source: Source) -> Result<Result<Prepared, Quarantined>> {
+    pub fn prepare(&self, source: impl Into<Fetched>) -> Result<Result<Prepared, Quarantined>> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
 }
@@ -235,11 +233,17 @@ impl Cut<'_> {
 /// # Errors
 /// Any [`Error`]; the dataset that was there before is then still there. Setting `stop` ends the
 /// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
-pub fn run(job: &Job, out: &Path, embedder: &dyn Embedder, stop: &AtomicBool, watch: Watcher<'_>) -> Result<Report> {
+pub fn run(
+    job: &Job,
+    out: &Location,
+    embedder: &dyn Embedder,
+    stop: &AtomicBool,
+    watch: Watcher<'_>,
+) -> Result<Report> {
     let started = Instant::now();
     load_cl100k();
     let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
-    let mut staging = Staging::open(out, Arc::clone(&job.disk))?;
+    let mut staging = Staging::open(out)?;
     // Starting over mends a dataset that is damaged.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
     let mut parts = work::find(job, out, &work::promotions(earlier.as_ref()))?;

@@ -13,6 +13,7 @@
 //! | [`error`] | What can go wrong, and what does the process say then? |
 //! | `named` | How is an enumeration written and read by name? |
 //! | [`options`] | How is a table of optional settings read, and laid over another? |
+//! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
@@ -36,7 +37,7 @@
 //!
 //! # What is deliberately absent
 //!
-//! No server, no async code outside the hub client, no vector database, no approximate index, no
+//! No server, no async code outside the clients of the hub and of object stores, no vector database, no approximate index, no
 //! plug-ins: strategies are a closed set. Domain types do not derive their form on disk;
 //! [`store`] has rows and records of its own.
 //!
@@ -60,6 +61,8 @@
 pub mod error;
 mod named;
 pub mod options;
+
+pub mod storage;
 
 pub mod corpus;
 pub mod document;

@@ -1,25 +1,28 @@
 //! `chunkmill gc`: remove what no manifest names.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::job::megabytes;
 use super::print;
 use crate::error::exit;
-use crate::store::{Disk, FileSystem, Leftover, Sweep, Swept, gc};
+use crate::storage::Location;
+use crate::store::{Leftover, Sweep, Swept, gc};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// Only say what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Remove also what stopped runs and shards have finished, which the next `index` or `commit` would take over
     #[arg(long)]
     staging: bool,
+    /// Remove only what has been there for so many hours [default: 24 in an object store, else 0]
+    #[arg(long, value_name = "HOURS")]
+    older_than: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -43,8 +46,8 @@ struct Item {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let disk: Arc<dyn Disk> = Arc::new(FileSystem);
-    let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging }, &disk)?;
+    let older_than = args.older_than.map(Duration::from_hours);
+    let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging, older_than })?;
     if args.json {
         let items = |leftovers: &[Leftover]| leftovers.iter().map(|leftover| item(&args.dataset, leftover)).collect();
         let summary = Summary {
@@ -61,8 +64,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-fn item(root: &Path, Leftover { kind, path, bytes }: &Leftover) -> Item {
-    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+fn item(root: &Location, Leftover { kind, path, bytes, .. }: &Leftover) -> Item {
+    let path = path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned();
     Item { path, bytes: *bytes, kind: kind.name }
 }
 
@@ -79,7 +82,7 @@ fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
     let mut lines: Vec<String> = removed.iter().map(|leftover| line(verb, leftover)).collect();
     lines.extend(kept.iter().map(|leftover| line("kept", leftover)));
     if !kept.is_empty() {
-        lines.push(format!("  help: chunkmill gc {} --staging removes that too", args.dataset.display()));
+        lines.push(format!("  help: chunkmill gc {} --staging removes that too", args.dataset));
     }
     lines.push(format!("{verb} {:.1} MB, kept {:.1} MB", megabytes(bytes(removed)), megabytes(bytes(kept))));
     lines.join("\n")

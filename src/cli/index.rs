@@ -27,5 +27,5 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let progress = args.progress.start(quiet)?;
     let result = index::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();
-    print_report(&result?, &out.display().to_string(), args.json)
+    print_report(&result?, &out.to_string(), args.json)
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +17,7 @@ use crate::embed::Embedder;
 use crate::error::exit;
 use crate::index::{Job, Report};
 use crate::options::switch;
+use crate::storage::Location;
 use crate::store::Counts;
 
 /// What to index, and how.
@@ -25,9 +25,9 @@ use crate::store::Counts;
 pub(super) struct JobArgs {
     #[command(flatten)]
     pub(super) corpus: CorpusArgs,
-    /// Folder of the dataset
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
     #[arg(short, long = "output", value_name = "OUT")]
-    pub(super) out: PathBuf,
+    pub(super) out: Location,
     #[command(flatten)]
     chunking: ChunkArgs,
     #[command(flatten)]

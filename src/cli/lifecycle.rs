@@ -1,18 +1,15 @@
 //! `chunkmill promote` and `delete`: changing a dataset without its corpus.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use super::job::stop_on_interrupt;
 use super::print;
 use crate::error::exit;
 use crate::index::{self, Changed};
-use crate::store::FileSystem;
+use crate::storage::Location;
 
 #[derive(clap::Args)]
 pub(super) struct PromoteArgs {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// Id of the document
     #[arg(value_name = "DOC")]
     document: String,
@@ -25,8 +22,8 @@ pub(super) struct PromoteArgs {
 
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// Id of a document; may be given more than once
     #[arg(long, value_name = "ID", required_unless_present = "collection")]
     doc: Vec<String>,
@@ -40,13 +37,13 @@ pub(super) struct DeleteArgs {
 
 pub(super) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
-    let changed = index::promote(&args.dataset, Arc::new(FileSystem), &args.document, &args.level, &stop)?;
+    let changed = index::promote(&args.dataset, &args.document, &args.level, &stop)?;
     report(changed, args.json, &format!("{} is at level {}", args.document, args.level))
 }
 
 pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
-    let changed = index::delete(&args.dataset, Arc::new(FileSystem), &args.doc, &args.collection, &stop)?;
+    let changed = index::delete(&args.dataset, &args.doc, &args.collection, &stop)?;
     report(changed, args.json, "deleted")
 }
 

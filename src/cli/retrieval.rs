@@ -1,7 +1,6 @@
 //! A question to a dataset, as `search` and `context` take it.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use super::args::{ModelArgs, SearchArgs, ThreadArgs, merge};
 use super::use_threads;
@@ -10,12 +9,13 @@ use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
 use crate::error::Error;
 use crate::search::{Context, Filter, PathPattern, Query, Ranking, Searcher};
+use crate::storage::Location;
 use crate::store::{Dataset, Manifest};
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// What to look for, in words; nothing in it has a special meaning
     query: String,
     /// Leave out hits with a lower score: dot product, BM25 or fused score, by the mode

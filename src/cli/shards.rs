@@ -1,10 +1,7 @@
 //! `chunkmill plan`, `run` and `commit`: the job in pieces.
 
-use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +12,7 @@ use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::{Error, exit};
 use crate::index::{self, Plan};
-use crate::store::{Disk, FileSystem};
+use crate::storage::Location;
 
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
@@ -31,15 +28,15 @@ pub(super) struct PlanArgs {
 
 #[derive(clap::Args)]
 pub(super) struct RunArgs {
-    /// What `chunkmill plan --shards` printed
+    /// What `chunkmill plan --shards` printed: a path or a URL
     #[arg(long, value_name = "FILE")]
-    plan: PathBuf,
+    plan: Location,
     /// Which shard, from 1, of how many
     #[arg(long, value_name = "I/N")]
     shard: Shard,
-    /// Folder of the dataset
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
     #[arg(short, long = "output", value_name = "OUT")]
-    out: PathBuf,
+    out: Location,
     #[command(flatten)]
     embedding: EmbeddingArgs,
     #[command(flatten)]
@@ -50,12 +47,12 @@ pub(super) struct RunArgs {
 
 #[derive(clap::Args)]
 pub(super) struct CommitArgs {
-    /// What `chunkmill plan --shards` printed
+    /// What `chunkmill plan --shards` printed: a path or a URL
     #[arg(long, value_name = "FILE")]
-    plan: PathBuf,
-    /// Folder of the dataset
+    plan: Location,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
     #[arg(short, long = "output", value_name = "OUT")]
-    out: PathBuf,
+    out: Location,
     /// Print the result as one JSON object
     #[arg(long)]
     json: bool,
@@ -75,14 +72,14 @@ struct PlanFile {
 }
 
 impl PlanFile {
-    fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    fn read(plan: &Location) -> Result<Self, Error> {
+        let text = plan.storage().read(plan.path()).map_err(Error::io("read", plan.path()))?;
         let wrong = |problem: String| Error::Setting {
-            origin: path.display().to_string(),
+            origin: plan.to_string(),
             problem,
             help: "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`".to_owned(),
         };
-        let file: Self = serde_json::from_str(&text).map_err(|error| wrong(format!("is no plan: {error}")))?;
+        let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is no plan: {error}")))?;
         if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }
     }
 }
@@ -174,7 +171,6 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
 pub(super) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
     let PlanFile { plan, .. } = PlanFile::read(&args.plan)?;
     let stop = stop_on_interrupt()?;
-    let disk: Arc<dyn Disk> = Arc::new(FileSystem);
-    let report = index::commit(&plan, &args.out, &disk, &stop)?;
-    print_report(&report, &args.out.display().to_string(), args.json)
+    let report = index::commit(&plan, &args.out, &stop)?;
+    print_report(&report, &args.out.to_string(), args.json)
 }

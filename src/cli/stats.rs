@@ -1,18 +1,17 @@
 //! `chunkmill stats`: what is in a dataset.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
 use super::job::megabytes;
 use super::print;
 use crate::error::exit;
+use crate::storage::Location;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// Print one JSON object
     #[arg(long)]
     json: bool,

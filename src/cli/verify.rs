@@ -1,7 +1,6 @@
 //! `chunkmill verify`: whether a dataset is what it says it is.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -11,6 +10,7 @@ use super::job::megabytes;
 use super::{print, use_threads};
 use crate::corpus::Root;
 use crate::error::exit;
+use crate::storage::Location;
 use crate::store::{Check, Finding, Verification, verify};
 
 /// Findings of one kind that people are shown.
@@ -18,8 +18,8 @@ const SHOWN: u64 = 10;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder of the dataset
-    dataset: PathBuf,
+    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    dataset: Location,
     /// Compare documents and chunks with their files: the folders and files that were indexed, as `index` takes them
     #[arg(long, value_name = "PATH", num_args = 1..)]
     corpus: Vec<String>,

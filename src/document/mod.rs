@@ -21,6 +21,7 @@ mod text;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -395,7 +396,7 @@ impl Document {
             doc_id: path.into(),
             collection: DEFAULT_COLLECTION.into(),
             path: path.into(),
-            root: Path::new(path).into(),
+            root: Arc::new(Path::new(path).into()),
             is_root: true,
             bytes,
             modified_micros: None,

@@ -16,7 +16,7 @@ use super::inputs;
 use super::reuse::{Earlier, Kept};
 use super::work::PartWork;
 use super::{Event, Job, Recipe, Watcher};
-use crate::corpus::{self, Source};
+use crate::corpus::{self, Fetched};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::store::{
@@ -112,16 +112,16 @@ impl Builder<'_> {
             loop {
                 let started = Instant::now();
                 let sources = blocks.next().unwrap_or_default();
-                let prepare = |source: &Source| {
+                let prepare = |source: Fetched| {
                     if self.stop.load(Ordering::Relaxed) {
                         return Err(Error::Interrupted);
                     }
-                    let prepared = recipe.prepare(source.clone())?;
+                    let prepared = recipe.prepare(source)?;
                     let chunks = prepared.as_ref().map_or(0, |prepared| prepared.chunks.len());
                     (self.watch)(Event::Prepared { chunks });
                     Ok(prepared)
                 };
-                let prepared = sources.par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                let prepared = corpus::fetch(sources).into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
                 // A file may have changed since it was looked at; what counts is what was read.
                 for (source, prepared) in sources.iter().zip(prepared) {
                     block.bytes += source.bytes;

@@ -39,7 +39,7 @@ pub(super) fn write(
     let mut listings = Vec::new();
     let mut chunk_ids = Spool::create(staging.workspace(), "chunk-ids")?;
     for file in outlines {
-        for row in read_outlines(staging.locate(file))? {
+        for row in read_outlines(staging.root().storage(), staging.locate(file))? {
             match row? {
                 OutlineRow::Quarantined(row) => quarantined.push(row),
                 OutlineRow::Document(document) => {
@@ -54,7 +54,7 @@ pub(super) fn write(
     let mut files = Vec::with_capacity(outlines.len());
     for (index, file) in outlines.iter().enumerate() {
         let mut failed = None;
-        let documents = read_outlines(staging.locate(file))?.map_while(|row| match row {
+        let documents = read_outlines(staging.root().storage(), staging.locate(file))?.map_while(|row| match row {
             Ok(OutlineRow::Document(document)) => Some(Some(document)),
             Ok(OutlineRow::Quarantined(_)) => Some(None),
             Err(error) => {

@@ -3,8 +3,6 @@
 //! A part's inputs are its documents, as they are on disk now, and the recipe. They are hashed
 //! into one value, which the manifest keeps; a part whose value has not changed is taken over.
 
-use std::fs::File;
-
 use blake3::{Hash, Hasher};
 
 use super::Job;
@@ -67,11 +65,4 @@ impl Inputs {
     pub(super) fn value(&self) -> String {
         self.0.finalize().to_hex().to_string()
     }
-}
-
-/// Reads a document once to see what it is: the BLAKE3 of its file in hexadecimal, `None` if it cannot be read.
-pub(super) fn look_at(source: &Source) -> Option<String> {
-    let mut hasher = Hasher::new();
-    hasher.update_reader(File::open(source.file()).ok()?).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
 }

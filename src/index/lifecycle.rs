@@ -6,7 +6,6 @@
 //! at it anew, and indexes what is still there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,9 +16,9 @@ use arrow::error::ArrowError;
 use super::publish;
 use crate::corpus::EXTERNAL;
 use crate::error::{Error, Result};
+use crate::storage::Location;
 use crate::store::{
-    Dataset, Disk, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of,
-    read_outlines,
+    Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
 
 /// What a change came to.
@@ -37,11 +36,11 @@ pub struct Changed {
 /// # Errors
 /// [`Error::Setting`] if the dataset has no such document, it is in the collection `external`, which has no levels,
 /// or it is a single chunk; those of [`Staging`] and [`Dataset`].
-pub fn promote(out: &Path, disk: Arc<dyn Disk>, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<Changed> {
+pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<Changed> {
     if level.is_empty() || level.trim() != level || level.chars().any(char::is_control) {
         return Err(refused("LEVEL", format!("{level:?} is no level"), "write one line without space around it"));
     }
-    let change = Change::open(out, disk)?;
+    let change = Change::open(out)?;
     let files = change.dataset.manifest().output.files;
     match change.find(|id, _| id == doc_id)?.get(doc_id).map(String::as_str) {
         Some(EXTERNAL) => {
@@ -77,14 +76,8 @@ pub fn promote(out: &Path, disk: Arc<dyn Disk>, doc_id: &str, level: &str, stop:
 ///
 /// # Errors
 /// [`Error::Setting`] if there is nothing of the kind; those of [`Staging`] and [`Dataset`].
-pub fn delete(
-    out: &Path,
-    disk: Arc<dyn Disk>,
-    documents: &[String],
-    collections: &[String],
-    stop: &AtomicBool,
-) -> Result<Changed> {
-    let change = Change::open(out, disk)?;
+pub fn delete(out: &Location, documents: &[String], collections: &[String], stop: &AtomicBool) -> Result<Changed> {
+    let change = Change::open(out)?;
     let asked = |id: &str, collection: &str| {
         documents.iter().any(|asked| asked == id) || collections.iter().any(|asked| asked == collection)
     };
@@ -121,15 +114,15 @@ struct Change {
 }
 
 impl Change {
-    fn open(out: &Path, disk: Arc<dyn Disk>) -> Result<Self> {
+    fn open(out: &Location) -> Result<Self> {
         // Before the lock, so that a wrong name makes no folder.
         Dataset::open(out)?;
-        let staging = Staging::open(out, disk)?;
+        let staging = Staging::open(out)?;
         let dataset = Dataset::open(out)?;
         let version = dataset.manifest().format_version;
         if version != FORMAT_VERSION {
             return Err(Error::Dataset {
-                path: out.to_owned(),
+                path: out.path().to_owned(),
                 problem: format!("has format version {version}; this chunkmill changes only version {FORMAT_VERSION}"),
                 help: "index the corpus again: chunkmill index CORPUS -o OUT".to_owned(),
             });
@@ -203,7 +196,7 @@ impl Change {
         let mut all = Vec::with_capacity(manifest.output.files);
         for index in 0..manifest.output.files {
             let damaged = |problem: &str| Error::Dataset {
-                path: dataset.root().to_owned(),
+                path: dataset.root().path().to_owned(),
                 problem: format!("part {index} {problem}"),
                 help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
             };
@@ -220,7 +213,7 @@ impl Change {
             for batch in dataset.read_all(documents)? {
                 writer.push_documents(&map(&batch?).map_err(|error| damaged(&error.to_string()))?)?;
             }
-            for row in read_outlines(dataset.root().join(&outlines.path))? {
+            for row in read_outlines(dataset.root().storage(), dataset.root().join(&outlines.path))? {
                 let row = row?;
                 let id = match &row {
                     OutlineRow::Document(document) => document.doc_id(),

@@ -7,8 +7,6 @@
 //! bytes follow from its inputs alone; and what was not made from the plan's inputs is never taken.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,7 +19,8 @@ use super::{Event, Job, Recipe, Report, Watcher, inputs, publish};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
-use crate::store::{self, Dataset, Disk, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
+use crate::storage::Location;
+use crate::store::{self, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
 use crate::tokens::Sizer;
 
 /// Most bytes of documents that are chunked for an estimate.
@@ -154,7 +153,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Dataset`] if it is neither that nor the one that the plan was made for.
-    fn committed(&self, out: &Path) -> Result<Option<Manifest>> {
+    fn committed(&self, out: &Location) -> Result<Option<Manifest>> {
         let found = Dataset::find(out)?;
         let base = found.as_ref().map(Dataset::id);
         let is_made = |manifest: &Manifest| {
@@ -165,7 +164,7 @@ impl Plan {
             Some(manifest) => Ok(Some(manifest)),
             None if base == self.base => Ok(None),
             None => Err(Error::Dataset {
-                path: out.to_owned(),
+                path: out.path().to_owned(),
                 problem: "is not the one that the plan was made for: it was changed since".to_owned(),
                 help: "make a new plan".to_owned(),
             }),
@@ -212,7 +211,7 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 ///
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
-pub fn plan(job: &Job, out: &Path, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
+pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
     let mut parts = work::find(job, out, &work::promotions(dataset.as_ref()))?;
@@ -363,7 +362,7 @@ fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool
 /// documents are not what they were when it was made.
 pub fn run_shard(
     job: &Job,
-    out: &Path,
+    out: &Location,
     embedder: &dyn Embedder,
     plan: &Plan,
     shard: usize,
@@ -401,7 +400,7 @@ pub fn run_shard(
         Ok(Made { parts, new, texts_embedded }) => {
             let is_late = plan.committed(out)?.is_some();
             if is_late {
-                store::forget_attempts(out, &plan.id(), &*job.disk);
+                store::forget_attempts(out, &plan.id());
             }
             Ok(receipt(&parts, new, texts_embedded, is_late))
         }
@@ -425,7 +424,7 @@ struct Made {
 
 fn make_shard(
     job: &Job,
-    out: &Path,
+    out: &Location,
     embedder: &dyn Embedder,
     plan: &Plan,
     shard: usize,
@@ -459,7 +458,7 @@ fn make_shard(
     watch(work::discovered(work.iter().map(|(_, part)| part)));
 
     // What an attempt before this one has finished.
-    let mut finished: BTreeMap<usize, Part> = store::attempted(out, &id)
+    let mut finished: BTreeMap<usize, Part> = store::attempted(out, &id)?
         .into_iter()
         .filter(|(index, part)| plan.wants(*index, &part.record) && plan.parts[*index].shard == Some(shard))
         .collect();
@@ -470,7 +469,7 @@ fn make_shard(
     let new = work.len();
     let mut texts_embedded = 0;
     if new > 0 {
-        let workspace = store::attempt(out, &id, Arc::clone(&job.disk))?;
+        let workspace = store::attempt(out, &id)?;
         let earlier = Dataset::find(out)?.and_then(|dataset| Earlier::open(dataset, &plan.manifest));
         let (workspace, manifest) = (&workspace, &plan.manifest);
         let builder = Builder { job, sizer, recipe, embedder, workspace, manifest, earlier, stop, watch };
@@ -496,15 +495,15 @@ fn make_shard(
 /// # Errors
 /// Any [`Error`]; [`Error::Dataset`] if a shard is not finished, or the dataset is no longer the one that the plan
 /// was made for.
-pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) -> Result<Report> {
+pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> {
     let started = Instant::now();
     plan.check_release()?;
     let id = plan.id();
-    let mut staging = Staging::open(out, Arc::clone(disk))?;
+    let mut staging = Staging::open(out)?;
     if let Some(manifest) = plan.committed(out)? {
         let quarantined = store::quarantined(out, &manifest)?;
         staging.discard()?;
-        store::forget_attempts(out, &id, &**disk);
+        store::forget_attempts(out, &id);
         return Ok(Report::of_commit(manifest, quarantined, started.elapsed()));
     }
     let dataset = Dataset::find(out)?;
@@ -523,7 +522,7 @@ pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) 
     let shards: BTreeSet<Option<usize>> = missing.map(|(planned, _)| planned.shard).collect();
     if shards.contains(&None) {
         return Err(Error::Dataset {
-            path: out.to_owned(),
+            path: out.path().to_owned(),
             problem: "lacks files that its manifest names".to_owned(),
             help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
         });
@@ -531,13 +530,13 @@ pub fn commit(plan: &Plan, out: &Path, disk: &Arc<dyn Disk>, stop: &AtomicBool) 
     if !shards.is_empty() {
         let list: Vec<String> = shards.iter().flatten().map(|shard| format!("{shard}/{}", plan.shards)).collect();
         return Err(Error::Dataset {
-            path: out.to_owned(),
+            path: out.path().to_owned(),
             problem: format!("lacks what these shards of the plan make: {}", list.join(", ")),
-            help: format!("chunkmill run --plan FILE --shard {} -o {}", list[0], out.display()),
+            help: format!("chunkmill run --plan FILE --shard {} -o {out}", list[0]),
         });
     }
     let parts = parts.into_iter().flatten().collect();
     let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
-    store::forget_attempts(out, &id, &**disk);
+    store::forget_attempts(out, &id);
     Ok(Report::of_commit(manifest, quarantined, started.elapsed()))
 }

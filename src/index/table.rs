@@ -271,7 +271,7 @@ impl Cells {
             doc_id: doc_id.into(),
             collection: given(&self.collection).map_or_else(|| DEFAULT_COLLECTION.into(), Into::into),
             path: given(&self.path).map_or_else(|| doc_id.into(), Into::into),
-            root: Arc::from(std::path::Path::new("")),
+            root: Arc::new(std::path::Path::new("").into()),
             is_root: false,
             bytes: text.len() as u64,
             modified_micros: modified.map(|times| times.value(row)),

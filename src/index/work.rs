@@ -1,15 +1,18 @@
 //! What there is to do: the documents of each part, and whether the part is to be made.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::inputs::{Recipe, look_at};
+use super::inputs::Recipe;
 use super::{Event, Job};
-use crate::corpus::{self, EXTERNAL, Source};
+use crate::corpus::{self, EXTERNAL, Fetched, Source};
 use crate::error::Result;
+use crate::storage::Location;
 use crate::store::{self, Dataset, Part, PartInputs, QuarantineRow};
+
+/// Bytes of documents that are looked at together.
+const LOOK_BYTES: u64 = 64 << 20;
 
 /// The documents of one part, in order of their ids.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +36,12 @@ impl PartWork {
         (self.sources.len() + self.passed_over.len()) as u64
     }
 
-    /// Reads its documents once, to know its inputs. Gives the hash of each one's file, see [`look_at`].
+    /// Reads its documents once, to know its inputs. Gives the hash of each one's file, see [`Fetched::hash`].
     pub(super) fn look(&mut self, recipe: &Recipe) -> Vec<Option<String>> {
-        let contents: Vec<_> = self.sources.par_iter().map(look_at).collect();
+        let mut contents = Vec::with_capacity(self.sources.len());
+        for sources in corpus::blocks(&self.sources, LOOK_BYTES) {
+            contents.par_extend(corpus::fetch(sources).into_par_iter().map(|document: Fetched| document.hash()));
+        }
         let mut inputs = recipe.begin(&self.passed_over);
         for (source, content) in self.sources.iter().zip(&contents) {
             inputs.document(source, content.as_deref());
@@ -46,8 +52,8 @@ impl PartWork {
 }
 
 /// Finds the documents of a corpus and assigns them to parts. `promotions` are levels by document.
-pub(super) fn find(job: &Job, out: &Path, promotions: &BTreeMap<String, String>) -> Result<Vec<PartWork>> {
-    let found = corpus::discover(&job.roots, &job.filter, &[out.to_owned()])?;
+pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, String>) -> Result<Vec<PartWork>> {
+    let found = corpus::discover(&job.roots, &job.filter, std::slice::from_ref(out))?;
     let files = job.output.files;
     let mut parts = vec![PartWork::default(); files];
     for document in &found.quarantined {

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tantivy::directory::{Directory, RamDirectory};
 
 use super::keyword::VERSION;
-use crate::store::{Disk, FileSystem};
+use crate::storage::{FileSystem, Storage};
 
 /// How a file begins, before the hash of what follows.
 const MAGIC: &[u8] = b"chunkmill keywords\n";

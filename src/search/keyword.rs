@@ -160,7 +160,7 @@ fn build(dataset: &Dataset) -> Result<RamDirectory> {
 
 fn failed(dataset: &Dataset, problem: &str) -> Error {
     Error::Dataset {
-        path: dataset.root().to_owned(),
+        path: dataset.root().path().to_owned(),
         problem: format!("no keyword index can be made of it: {problem}"),
         help: "search it with --mode vector".to_owned(),
     }

@@ -98,7 +98,7 @@ impl Rows {
         }
         if u32::try_from(read.all.len()).is_err() {
             return Err(Error::Dataset {
-                path: dataset.root().to_owned(),
+                path: dataset.root().path().to_owned(),
                 problem: format!("{} chunks are more than one search can hold", read.all.len()),
                 help: "make several datasets, and search each".to_owned(),
             });
@@ -172,7 +172,7 @@ impl Rows {
         let texts: HashMap<usize, [String; N]> = texts.into_iter().flatten().collect();
         let text = |row: &u32| texts.get(&(*row as usize)).cloned();
         rows.iter().map(text).collect::<Option<_>>().ok_or_else(|| Error::Dataset {
-            path: dataset.root().to_owned(),
+            path: dataset.root().path().to_owned(),
             problem: "has fewer rows than its manifest says".to_owned(),
             help: "the dataset is damaged: index the corpus again".to_owned(),
         })

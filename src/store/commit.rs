@@ -7,60 +7,72 @@
 //!
 //! When all parts are there, the commit goes so:
 //!
-//! 1. the new manifest, the quarantine list and the card are staged and synced, in this order;
+//! 1. the quarantine list and the card are staged and synced, in a folder with the name of the new snapshot, and the new
+//!    manifest is written and synced;
 //! 2. data files are renamed into place and their folders synced. Their names end in their hashes,
 //!    so none replaces a file of the old snapshot;
 //! 3. the manifest is renamed over the old one and the folder synced: **this is the commit**;
-//! 4. card and list follow, files that the manifest does not name go, the staging folder last.
+//! 4. list and card follow, files that the manifest does not name go, the staging folder last.
 //!
-//! A crash before step 3 leaves the old snapshot, later ones the new. A staged card without a staged
-//! manifest tells the next run to end step 4 first.
+//! A crash before step 3 leaves the old snapshot, later ones the new. A staged card of the snapshot that is there tells
+//! the next run to end step 4 first.
+//!
+//! In an object store there is no lock, and nobody knows who reads. So data files get their names when they are
+//! finished; the manifest replaces the one that was there when the run began and no other, or the run fails; and a commit
+//! removes no data file: [`gc`](super::gc) does, of those that are old enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::disk::Disk;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use super::rows::QuarantineRow;
 use super::workspace::{Receipt, Workspace, is_data_file, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
+use crate::storage::{Entry, Location, Storage, Version};
 
 pub(super) const STAGING: &str = ".staging";
 pub(super) const SHARDS: &str = ".shards-";
 pub(super) const CARD: &str = "README.md";
 pub(super) const QUARANTINE: &str = "quarantine.jsonl";
 
-/// A dataset's folder while a snapshot is being made. Nobody else commits to it meanwhile.
+/// A dataset while a snapshot is being made. Nobody else commits to it meanwhile.
 #[derive(Debug)]
 pub struct Staging {
-    root: PathBuf,
-    disk: Arc<dyn Disk>,
+    root: Location,
+    /// The manifest that is to be replaced.
+    version: Version,
     workspace: Workspace,
     /// Parts that others finished and did not commit.
     finished: BTreeMap<usize, Part>,
     /// Where else files of finished parts may be.
     adopted: Vec<PathBuf>,
-    _lock: Lock,
+    /// Data files that were there, with their sizes.
+    present: Present,
+    _lock: Option<Lock>,
 }
 
 impl Staging {
-    /// Opens a folder for writing, and finds what a run that did not end has left there.
+    /// Opens a dataset for writing, and finds what a run that did not end has left there.
     ///
     /// # Errors
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
     /// something else than a dataset, or a newer one; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
-    pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<Self> {
-        make_root(root, &*disk)?;
+    pub fn open(root: &Location) -> Result<Self> {
+        make_root(root)?;
         let lock = Lock::take(root)?;
-        let workspace = Workspace::new(root.join(STAGING), Arc::clone(&disk));
-        let (finished, adopted) = (BTreeMap::new(), Vec::new());
-        let mut staging = Self { root: root.to_owned(), disk, workspace, finished, adopted, _lock: lock };
+        let version = root.version(manifest::FILE)?;
+        let workspace = Workspace::new(root.clone(), STAGING);
+        let (finished, adopted, present) = (BTreeMap::new(), Vec::new(), Present::default());
+        let root = root.clone();
+        let mut staging = Self { root, version, workspace, finished, adopted, present, _lock: lock };
         staging.end_commit()?;
-        for Receipt { index, part } in receipts(staging.workspace.folder()) {
+        staging.present.look(&staging.root, staging.root.path())?;
+        staging.present.look(&staging.root, staging.workspace.folder())?;
+        for Receipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
             if staging.is_whole(&part) {
                 staging.finished.insert(index, part);
             }
@@ -68,9 +80,13 @@ impl Staging {
         Ok(staging)
     }
 
-    /// The dataset's folder.
+    fn storage(&self) -> &dyn Storage {
+        self.root.storage()
+    }
+
+    /// Where the dataset is.
     #[must_use]
-    pub fn root(&self) -> &Path {
+    pub fn root(&self) -> &Location {
         &self.root
     }
 
@@ -93,22 +109,32 @@ impl Staging {
     pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
         self.finished.retain(|&index, part| keep(index, part));
         let workspace = &self.workspace;
-        // First of all: a card without a manifest would say that a run has committed that never did.
-        let card = workspace.staged(CARD);
-        self.disk.remove_file(&card).map_err(Error::io("remove", &card))?;
         let kept = self.finished.iter().flat_map(|(&index, part)| {
             let files = part.files.iter().map(|file| workspace.staged(&file.path));
             files.chain([workspace.receipt(index)]).collect::<Vec<_>>()
         });
         let kept: BTreeSet<PathBuf> = kept.collect();
-        if kept.is_empty() {
-            self.disk.remove_dir_all(workspace.folder()).map_err(Error::io("remove", workspace.folder()))?;
+        if kept.is_empty() && !self.root.is_in_object_store() {
+            self.storage().remove_dir_all(workspace.folder()).map_err(Error::io("remove", workspace.folder()))?;
         } else {
-            for path in files_below(workspace.folder()).into_iter().filter(|path| !kept.contains(path)) {
-                self.disk.remove_file(&path).map_err(Error::io("remove", &path))?;
+            for path in self.own_files()?.into_iter().filter(|path| !kept.contains(path)) {
+                self.storage().remove_file(&path).map_err(Error::io("remove", &path))?;
             }
         }
         workspace.make_folders()
+    }
+
+    /// What is staged. In an object store another run may be about to commit: the list and the card that it has put there
+    /// are not ours.
+    fn own_files(&self) -> Result<Vec<PathBuf>> {
+        let folder = self.workspace.folder();
+        let found = if self.root.is_in_object_store() {
+            self.storage().list(folder)
+        } else {
+            self.storage().files_below(folder)
+        };
+        let found = found.map_err(Error::io("list", folder))?;
+        Ok(found.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path).collect())
     }
 
     /// Takes over what the shards of a plan finished, as far as it is wanted. Where several attempts finished a part, one
@@ -117,9 +143,10 @@ impl Staging {
     /// # Errors
     /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
     pub fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
-        for folder in attempts(&self.root, plan) {
+        for folder in attempts(&self.root, plan)? {
             self.adopted.push(folder.clone());
-            for Receipt { index, part } in receipts(&folder) {
+            self.present.look(&self.root, &folder)?;
+            for Receipt { index, part } in receipts(self.storage(), &folder)? {
                 // A commit that was killed has renamed some files already.
                 if !wants(index, &part) || !self.is_whole(&part) {
                     continue;
@@ -141,22 +168,34 @@ impl Staging {
         Ok(())
     }
 
-    /// Whether all files of a part are there, with their sizes.
+    /// Whether all files of a part were there, with their sizes, when this value was made or took them over.
     #[must_use]
     pub fn is_whole(&self, part: &Part) -> bool {
-        part.files.iter().all(|file| has_size(&self.locate(file), file))
+        let is_whole = |file: &FileEntry| {
+            // The one that would be taken.
+            let found = self.places(file).skip(1).find(|path| self.present.0.contains_key(path));
+            self.present.has(&found.unwrap_or_else(|| self.root.join(&file.path)), file)
+        };
+        part.files.iter().all(is_whole)
     }
 
     /// Where a file that the next manifest will name is now: staged, in a shard's folder, or in place already.
     #[must_use]
     pub fn locate(&self, file: &FileEntry) -> PathBuf {
+        let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
+        let mut others = self.places(file).skip(1);
+        others.find(is_there).unwrap_or_else(|| self.root.join(&file.path))
+    }
+
+    /// Where a file may be, in the end or now.
+    fn places<'s>(&'s self, file: &'s FileEntry) -> impl Iterator<Item = PathBuf> + 's {
         let folders = [self.workspace.folder()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
-        let staged = folders.map(|folder| folder.join(&file.path)).find(|path| path.exists());
-        staged.unwrap_or_else(|| self.root.join(&file.path))
+        let folders = folders.filter(|_| !self.root.is_in_object_store());
+        [self.root.path()].into_iter().chain(folders).map(|folder| folder.join(&file.path))
     }
 
     fn sync(&self, folder: &Path) -> Result<()> {
-        self.disk.sync_dir(folder).map_err(Error::io("sync", folder))
+        self.storage().sync_dir(folder).map_err(Error::io("sync", folder))
     }
 
     /// Makes the staged files that the manifest names the dataset. The steps are described above.
@@ -166,21 +205,31 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
+    /// [`Error::Replaced`] if there is no lock, and another run has committed since this one began.
     pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
-        self.workspace.put(manifest::FILE, &manifest.to_json())?;
+        let manifest_json = manifest.to_json();
+        let pending = pending_folder(&self.root, manifest_json.as_bytes());
+        self.storage().create_dir_all(&pending).map_err(Error::io("create", &pending))?;
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
-        self.workspace.put(QUARANTINE, &lines.map(|line| line + "\n").collect::<String>())?;
-        self.workspace.put(CARD, &card::render(manifest))?;
+        let list = lines.map(|line| line + "\n").collect::<String>();
+        for (name, text) in [(QUARANTINE, &list), (CARD, &card::render(manifest))] {
+            let path = pending.join(name);
+            self.storage().rename(&self.workspace.write(text)?, &path).map_err(Error::io("rename to", path))?;
+        }
+        let new = self.workspace.write(&manifest_json)?;
+        self.sync(&pending)?;
         self.workspace.sync()?;
         for folder in manifest::FOLDERS {
             let folder = self.root.join(folder);
-            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+            self.storage().create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         }
-        for file in &manifest.files {
-            let (from, path) = (self.locate(file), self.root.join(&file.path));
-            // A file of the old snapshot, named by its hash, is this very file, unless it was damaged.
-            if from != path {
-                self.disk.rename(&from, &path).map_err(Error::io("rename to", &path))?;
+        if !self.root.is_in_object_store() {
+            for file in &manifest.files {
+                let (from, path) = (self.locate(file), self.root.join(&file.path));
+                // A file of the old snapshot, named by its hash, is this very file, unless it was damaged.
+                if from != path {
+                    self.storage().rename(&from, &path).map_err(Error::io("rename to", &path))?;
+                }
             }
         }
         let folders: BTreeSet<&Path> =
@@ -189,8 +238,18 @@ impl Staging {
             self.sync(&self.root.join(folder))?;
         }
         let path = self.root.join(manifest::FILE);
-        self.disk.rename(&self.workspace.staged(manifest::FILE), &path).map_err(Error::io("rename to", &path))?;
-        self.sync(&self.root)?;
+        if let Err(error) = self.storage().replace(&new, &path, &self.version) {
+            // An object store may have done it, and its answer was lost.
+            let is_done = self.root.is_in_object_store()
+                && self.storage().read(&path).is_ok_and(|there| there == manifest_json.as_bytes());
+            if !is_done {
+                return Err(match error.kind() {
+                    io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
+                    _ => Error::io("rename to", &path)(error),
+                });
+            }
+        }
+        self.sync(self.root.path())?;
         self.end_commit()
     }
 
@@ -199,189 +258,230 @@ impl Staging {
     /// # Errors
     /// [`Error::Io`]
     pub fn discard(self) -> Result<()> {
-        self.sweep();
-        let folder = self.workspace.folder();
-        self.disk.remove_dir_all(folder).map_err(Error::io("remove", folder))
+        self.sweep()?;
+        self.clear(None)
     }
 
     /// What follows the commit; a run that was killed there leaves it to the next one.
     fn end_commit(&self) -> Result<()> {
-        if !is_committed(&self.root) {
-            return Ok(());
-        }
-        self.place(QUARANTINE)?;
-        self.sweep();
+        let Some(pending) = pending(&self.root)? else { return Ok(()) };
+        self.place(&pending, QUARANTINE)?;
+        self.sweep()?;
         // The card goes last, because it tells that there is something to do.
-        self.place(CARD)?;
-        self.sync(&self.root)?;
-        let folder = self.workspace.folder();
-        self.disk.remove_dir_all(folder).map_err(Error::io("remove", folder))
+        self.place(&pending, CARD)?;
+        self.sync(self.root.path())?;
+        self.clear(Some(&pending))
     }
 
     /// Gives a staged file its name, if that is not done yet.
-    fn place(&self, name: &str) -> Result<()> {
-        let (staged, path) = (self.workspace.staged(name), self.root.join(name));
-        if staged.exists() {
-            self.disk.rename(&staged, &path).map_err(Error::io("rename to", &path))?;
+    fn place(&self, pending: &Path, name: &str) -> Result<()> {
+        let (staged, path) = (pending.join(name), self.root.join(name));
+        match self.storage().rename(&staged, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            renamed => renamed.map_err(Error::io("rename to", path)),
         }
-        Ok(())
+    }
+
+    /// Removes what is staged, and with it the folder of a commit that is done.
+    fn clear(&self, pending: Option<&Path>) -> Result<()> {
+        if self.root.is_in_object_store() {
+            for path in self.own_files()? {
+                self.storage().remove_file(&path).map_err(Error::io("remove", path))?;
+            }
+            return pending
+                .map_or(Ok(()), |path| self.storage().remove_dir_all(path).map_err(Error::io("remove", path)));
+        }
+        let folder = self.workspace.folder();
+        self.storage().remove_dir_all(folder).map_err(Error::io("remove", folder))
     }
 
     /// Removes data files that the manifest does not name. It is housekeeping: one that cannot be
     /// removed is left for the next run.
-    fn sweep(&self) {
-        let Ok(manifest) = Manifest::read(&self.root) else { return };
-        for path in unnamed(&self.root, &manifest.files) {
-            if let Err(error) = self.disk.remove_file(&path) {
+    fn sweep(&self) -> Result<()> {
+        if self.root.is_in_object_store() {
+            return Ok(());
+        }
+        let Ok(manifest) = Manifest::read(&self.root) else { return Ok(()) };
+        for Entry { path, .. } in unnamed(&self.root, &manifest.files)? {
+            if let Err(error) = self.storage().remove_file(&path) {
                 tracing::warn!("cannot remove {}: {error}", path.display());
             }
         }
+        Ok(())
     }
 }
 
-/// Whether the end of a commit waits in the staging folder: the card is there, and the manifest is in place. After a crash
-/// a file system may know a file that was renamed by both of its names.
-pub(super) fn is_committed(root: &Path) -> bool {
-    let staged = root.join(STAGING);
-    let is_placed = match fs::read(staged.join(manifest::FILE)) {
-        Ok(manifest) => fs::read(root.join(manifest::FILE)).is_ok_and(|placed| placed == manifest),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    };
-    staged.join(CARD).exists() && is_placed
+/// Data files with their sizes, as they were found.
+#[derive(Debug, Default)]
+struct Present(BTreeMap<PathBuf, u64>);
+
+impl Present {
+    /// Adds what is in the folders of tables below a folder.
+    fn look(&mut self, root: &Location, folder: &Path) -> Result<()> {
+        for folder in manifest::FOLDERS.iter().map(|name| folder.join(name)) {
+            let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;
+            self.0.extend(found.into_iter().map(|entry| (entry.path, entry.bytes)));
+        }
+        Ok(())
+    }
+
+    fn has(&self, path: &Path, file: &FileEntry) -> bool {
+        self.0.get(path) == Some(&file.bytes)
+    }
+}
+
+/// Where the list and the card of a snapshot wait for its commit.
+fn pending_folder(root: &Location, manifest: &[u8]) -> PathBuf {
+    root.join(STAGING).join(&blake3::hash(manifest).to_hex()[..32])
+}
+
+/// The folder in which the end of a commit waits for the next run: the card of the snapshot that is there.
+pub(super) fn pending(root: &Location) -> Result<Option<PathBuf>> {
+    let Ok(manifest) = root.read(manifest::FILE) else { return Ok(None) };
+    let folder = pending_folder(root, &manifest);
+    let card = folder.join(CARD);
+    let found = root.storage().find(&card).map_err(Error::io("look for", card))?;
+    Ok(found.map(|_| folder))
 }
 
 /// A folder for one attempt at a shard of a plan. Nobody else works in it.
 ///
 /// # Errors
 /// Those of [`Staging::open`], the lock's aside.
-pub fn attempt(root: &Path, plan: &str, disk: Arc<dyn Disk>) -> Result<Workspace> {
-    make_root(root, &*disk)?;
+pub fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
+    make_root(root)?;
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    let name = format!("{time:x}-{}-{host}", std::process::id());
-    Workspace::locked(root.join(format!("{SHARDS}{plan}")).join(name), disk)
+    Workspace::locked(root.clone(), &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))
 }
 
 /// Every attempt at a shard of any plan, by plan and name.
-pub(super) fn all_attempts(root: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut plans: Vec<String> = names.filter_map(|name| Some(name.strip_prefix(SHARDS)?.to_owned())).collect();
-    plans.sort();
-    plans.iter().flat_map(|plan| attempts(root, plan)).collect()
+pub(super) fn all_attempts(root: &Location) -> Result<Vec<PathBuf>> {
+    let attempts = plans(root)?.iter().map(|plan| folders(root, plan)).collect::<Result<Vec<_>>>()?;
+    Ok(attempts.into_iter().flatten().collect())
 }
 
 /// The parts that attempts at a plan's shards finished.
-#[must_use]
-pub fn attempted(root: &Path, plan: &str) -> Vec<(usize, Part)> {
-    let in_folder = |folder: PathBuf| receipts(&folder).filter(move |receipt| is_whole_in(&folder, &receipt.part));
-    let receipts = attempts(root, plan).into_iter().flat_map(in_folder);
-    receipts.map(|Receipt { index, part }| (index, part)).collect()
+///
+/// # Errors
+/// [`Error::Io`]
+pub fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
+    let mut finished = Vec::new();
+    let mut present = Present::default();
+    if root.is_in_object_store() {
+        present.look(root, root.path())?;
+    }
+    for folder in attempts(root, plan)? {
+        let files = if root.is_in_object_store() { root.path() } else { &folder };
+        present.look(root, files)?;
+        let is_whole = |part: &Part| part.files.iter().all(|file| present.has(&files.join(&file.path), file));
+        let receipts = receipts(root.storage(), &folder)?.into_iter();
+        finished
+            .extend(receipts.filter(|receipt| is_whole(&receipt.part)).map(|Receipt { index, part }| (index, part)));
+    }
+    Ok(finished)
 }
 
 /// Removes what attempts at a plan's shards left. It is housekeeping: what cannot be removed is left to `gc`.
-pub fn forget_attempts(root: &Path, plan: &str, disk: &dyn Disk) {
+pub fn forget_attempts(root: &Location, plan: &str) {
     let folder = root.join(format!("{SHARDS}{plan}"));
-    if let Err(error) = disk.remove_dir_all(&folder) {
+    if let Err(error) = root.storage().remove_dir_all(&folder) {
         tracing::warn!("cannot remove {}: {error}", folder.display());
     }
 }
 
 /// Removes the folders of plans without an attempt.
-pub(super) fn forget_empty_plans(root: &Path, disk: &dyn Disk) -> Result<()> {
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    let plans = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SHARDS));
-    for path in plans.map(|entry| entry.path()) {
-        if fs::read_dir(&path).is_ok_and(|mut attempts| attempts.next().is_none()) {
-            disk.remove_dir_all(&path).map_err(Error::io("remove", path))?;
+pub(super) fn forget_empty_plans(root: &Location) -> Result<()> {
+    for path in plans(root)? {
+        if folders(root, &path)?.is_empty() {
+            root.storage().remove_dir_all(&path).map_err(Error::io("remove", path))?;
         }
     }
     Ok(())
 }
 
+/// The folders of all plans.
+fn plans(root: &Location) -> Result<Vec<PathBuf>> {
+    let found = folders(root, root.path())?;
+    let is_plan = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SHARDS));
+    Ok(found.into_iter().filter(is_plan).collect())
+}
+
 /// The folders of the attempts at a plan's shards, in order of their names.
-fn attempts(root: &Path, plan: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root.join(format!("{SHARDS}{plan}"))).into_iter().flatten().flatten();
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    folders.sort();
-    folders
+fn attempts(root: &Location, plan: &str) -> Result<Vec<PathBuf>> {
+    folders(root, &root.join(format!("{SHARDS}{plan}")))
 }
 
-fn is_whole_in(folder: &Path, part: &Part) -> bool {
-    part.files.iter().all(|file| has_size(&folder.join(&file.path), file))
-}
-
-fn has_size(path: &Path, file: &FileEntry) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.len() == file.bytes)
+/// The folders in a folder, in order of their names.
+fn folders(root: &Location, folder: &Path) -> Result<Vec<PathBuf>> {
+    let found = root.storage().list(folder).map_err(Error::io("list", folder))?;
+    Ok(found.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect())
 }
 
 /// Makes the dataset's folder, unless it is there and may be written to.
-fn make_root(root: &Path, disk: &dyn Disk) -> Result<()> {
-    if root.exists() && !root.is_dir() {
+fn make_root(root: &Location) -> Result<()> {
+    let found = root.storage().find(root.path()).map_err(Error::io("look for", root.path()))?;
+    if found.as_ref().is_some_and(|entry| !entry.is_folder) {
         return Err(Error::Setting {
             origin: "output".to_owned(),
-            problem: format!("{} is a file", root.display()),
+            problem: format!("{root} is a file"),
             help: "name an empty or new folder with -o".to_owned(),
         });
     }
-    if !may_replace(root) {
+    if !may_replace(root)? {
         return Err(Error::Dataset {
-            path: root.to_owned(),
+            path: root.path().to_owned(),
             problem: "is not empty and not a dataset".to_owned(),
             help: "name an empty or new folder with -o".to_owned(),
         });
     }
     Manifest::refuse_newer(root)?;
-    if root.exists() {
+    if found.is_some() {
         return Ok(());
     }
-    disk.create_dir_all(root).map_err(Error::io("create", root))?;
+    let path = root.path();
+    root.storage().create_dir_all(path).map_err(Error::io("create", path))?;
     // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
-    let above = root.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = disk.sync_dir(above);
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = root.storage().sync_dir(above);
     Ok(())
 }
 
 /// Files in the dataset's folders that look like ours and are not these.
-pub(super) fn unnamed(root: &Path, files: &[FileEntry]) -> Vec<PathBuf> {
+pub(super) fn unnamed(root: &Location, files: &[FileEntry]) -> Result<Vec<Entry>> {
     let named: BTreeSet<PathBuf> = files.iter().map(|file| root.join(&file.path)).collect();
-    let entries = manifest::FOLDERS.iter().filter_map(|folder| fs::read_dir(root.join(folder)).ok());
-    let paths = entries.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
-    let ours = paths.filter(|path| is_data_file(path) && path.is_file());
-    let mut found: Vec<PathBuf> = ours.filter(|path| !named.contains(path)).collect();
-    found.sort();
-    found
-}
-
-/// Every file below a folder.
-pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder { &mut folders } else { &mut found }.push(entry.path());
-        }
+    for folder in manifest::FOLDERS.iter().map(|folder| root.join(folder)) {
+        let entries = root.storage().list(&folder).map_err(Error::io("list", folder))?;
+        let ours = entries.into_iter().filter(|entry| is_data_file(&entry.path) && !entry.is_folder);
+        found.extend(ours.filter(|entry| !named.contains(&entry.path)));
     }
-    found
+    Ok(found)
 }
 
 /// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
-pub(super) fn may_replace(root: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(root) else { return true };
-    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-    if names.iter().any(|name| name == manifest::FILE) {
-        return Manifest::is_at(root);
+pub(super) fn may_replace(root: &Location) -> Result<bool> {
+    let list = |folder: &Path| root.storage().list(folder).map_err(Error::io("list", folder));
+    let entries = list(root.path())?;
+    if entries.iter().any(|entry| entry.name() == manifest::FILE) {
+        return Ok(Manifest::is_at(root));
     }
     // Folders of tables, or some of them, and nothing in them but files of ours.
-    let ours = |path: &PathBuf| {
+    let ours = |path: &Path| {
         let in_table = manifest::FOLDERS.iter().any(|folder| path.parent() == Some(&root.join(folder)));
         in_table && is_data_file(path)
     };
-    names.iter().all(|name| {
-        let at_work = name == STAGING || name.to_string_lossy().starts_with(SHARDS) || Lock::is_name(name);
+    for entry in entries {
+        let name = entry.name();
+        if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
+            continue;
+        }
         let is_top = name == "data" || name == "state";
-        at_work || (is_top && files_below(&root.join(name)).iter().all(ours))
-    })
+        let below = root.storage().files_below(&entry.path).map_err(Error::io("list", &entry.path))?;
+        if !is_top || !below.iter().all(|file| ours(&file.path)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

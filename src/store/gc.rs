@@ -3,17 +3,24 @@
 //! Every commit sweeps up behind itself, so there is something to remove only after a run that was stopped: data files of
 //! the old snapshot that the sweep did not reach, or the staging folder. Finished parts in there are worth
 //! their vectors, because the next run continues with them; they go only when that is asked for.
+//!
+//! In an object store a commit removes nothing, since nobody knows who reads the old snapshot, and no lock says who is at
+//! work. There the files of old snapshots are leftovers, and time decides: one is removed when it is older than a day,
+//! and so is the snapshot whose commit may have made it one.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use super::commit::{self, Staging};
 use super::lock::Lock;
 use super::workspace::receipts;
-use super::{Dataset, Disk, Manifest, Part};
+use super::{Dataset, Manifest, Part, manifest};
 use crate::error::{Error, Result};
+use crate::storage::{Entry, Location};
+
+/// How old a leftover is in an object store before it is removed, if nothing else is said.
+const AGE: Duration = Duration::from_hours(24);
 
 /// A kind of leftover. Adding one is an entry in [`KINDS`].
 #[derive(Debug)]
@@ -24,7 +31,7 @@ pub struct Kind {
     pub what: &'static str,
     /// Whether it holds work that a later run would go on with.
     pub is_work: bool,
-    find: fn(&Path, Option<&Manifest>) -> Vec<PathBuf>,
+    find: fn(&Location, Option<&Manifest>) -> Result<Vec<PathBuf>>,
 }
 
 /// Every kind of leftover.
@@ -34,26 +41,30 @@ pub static KINDS: [Kind; 4] = [
         what: "a data file that the manifest does not name",
         is_work: false,
         find: |root, manifest| {
-            let work = places_of_work(root);
-            orphans(root, manifest).into_iter().filter(|path| !work.contains(path)).collect()
+            let work = places_of_work(root)?;
+            Ok(orphans(root, manifest)?.into_iter().filter(|path| !work.contains(path)).collect())
         },
     },
     Kind {
         name: "unfinished",
         what: "begun by a run that was stopped before it finished a part",
         is_work: false,
-        find: |root, _| staging(root).filter(|_| staged_parts(root).is_empty()).into_iter().collect(),
+        find: |root, _| {
+            let is_empty = staged_parts(root)?.is_empty();
+            Ok(staging(root)?.filter(|_| is_empty).into_iter().collect())
+        },
     },
     Kind {
         name: "staged",
         what: "finished by a run that was stopped, for the next `chunkmill index` to go on with",
         is_work: true,
         find: |root, manifest| {
-            let folder = staging(root).filter(|_| !staged_parts(root).is_empty());
+            let is_empty = staged_parts(root)?.is_empty();
+            let folder = staging(root)?.filter(|_| !is_empty);
             // A run that was stopped while it committed has put some of its files in place already.
-            let work = places_of_work(root);
-            let placed = orphans(root, manifest).into_iter().filter(|path| work.contains(path));
-            folder.into_iter().chain(placed).collect()
+            let work = places_of_work(root)?;
+            let placed = orphans(root, manifest)?.into_iter().filter(|path| work.contains(path));
+            Ok(folder.into_iter().chain(placed).collect())
         },
     },
     Kind {
@@ -71,8 +82,12 @@ pub struct Leftover {
     pub kind: &'static Kind,
     /// Where it is.
     pub path: PathBuf,
+    /// Whether it is a folder.
+    pub is_folder: bool,
     /// How much room it takes.
     pub bytes: u64,
+    /// When it, or what was last changed in it, was last changed.
+    pub modified: Option<SystemTime>,
 }
 
 /// What to remove.
@@ -82,6 +97,8 @@ pub struct Sweep {
     pub dry_run: bool,
     /// Remove also what a later run would go on with.
     pub work: bool,
+    /// Remove only what is older; `None` is a day in an object store, and no time where there are locks.
+    pub older_than: Option<Duration>,
 }
 
 /// What came of it.
@@ -89,7 +106,7 @@ pub struct Sweep {
 pub struct Swept {
     /// What was removed, or in a dry run would be.
     pub removed: Vec<Leftover>,
-    /// What is kept because a later run goes on with it.
+    /// What is kept because a later run goes on with it, or it is too new.
     pub kept: Vec<Leftover>,
 }
 
@@ -98,34 +115,45 @@ pub struct Swept {
 ///
 /// # Errors
 /// Those of [`Manifest::read`], nothing being changed then; [`Error::Locked`] while a run is at work; [`Error::Io`].
-pub fn gc(root: &Path, sweep: Sweep, disk: &Arc<dyn Disk>) -> Result<Swept> {
+pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
     // A folder without a dataset is left alone, and so is one of a newer version; a first run may have staged something.
-    if Manifest::exists(root) || (staging(root).is_none() && commit::all_attempts(root).is_empty()) {
+    if Manifest::exists(root)? || (staging(root)?.is_none() && commit::all_attempts(root)?.is_empty()) {
         Manifest::read(root)?;
     }
-    if !commit::may_replace(root) {
+    if !commit::may_replace(root)? {
         return Err(Error::Dataset {
-            path: root.to_owned(),
+            path: root.path().to_owned(),
             problem: "is not empty and not a dataset".to_owned(),
             help: "name the folder of a dataset".to_owned(),
         });
     }
-    let _writer = if sweep.dry_run {
-        Writer::Watching(Lock::take(root)?)
-    } else {
-        Writer::Sweeping(Staging::open(root, Arc::clone(disk))?)
-    };
+    let _writer =
+        if sweep.dry_run { Writer::Watching(Lock::take(root)?) } else { Writer::Sweeping(Staging::open(root)?) };
     let dataset = Dataset::find(root)?;
-    let found = leftovers(root, dataset.as_ref().map(Dataset::manifest));
-    let stays = |found: &Leftover| (found.kind.is_work && !sweep.work) || Lock::is_held(&found.path);
+    let found = leftovers(root, dataset.as_ref().map(Dataset::manifest))?;
+    let age = sweep.older_than.unwrap_or(if root.is_in_object_store() { AGE } else { Duration::ZERO });
+    let is_new = |time: Option<SystemTime>| {
+        let elapsed = time.map(|time| time.elapsed().unwrap_or_default());
+        !age.is_zero() && elapsed.is_none_or(|elapsed| elapsed < age)
+    };
+    // What the commit before made a leftover may still be read by those who opened the snapshot before it.
+    let path = root.join(manifest::FILE);
+    let committed = root.storage().find(&path).map_err(Error::io("look for", path))?;
+    let just_committed = committed.is_some_and(|manifest| is_new(manifest.modified));
+    let stays = |found: &Leftover| {
+        (found.kind.is_work && !sweep.work)
+            || just_committed
+            || is_new(found.modified)
+            || (!root.is_in_object_store() && Lock::is_held(&found.path))
+    };
     let (kept, removed): (Vec<_>, Vec<_>) = found.into_iter().partition(stays);
     if !sweep.dry_run {
-        for leftover in &removed {
-            let path = &leftover.path;
-            let gone = if path.is_dir() { disk.remove_dir_all(path) } else { disk.remove_file(path) };
+        for Leftover { path, is_folder, .. } in &removed {
+            let storage = root.storage();
+            let gone = if *is_folder { storage.remove_dir_all(path) } else { storage.remove_file(path) };
             gone.map_err(Error::io("remove", path))?;
         }
-        commit::forget_empty_plans(root, &**disk)?;
+        commit::forget_empty_plans(root)?;
     }
     Ok(Swept { removed, kept })
 }
@@ -133,49 +161,60 @@ pub fn gc(root: &Path, sweep: Sweep, disk: &Arc<dyn Disk>) -> Result<Swept> {
 /// Who keeps others from writing meanwhile.
 #[expect(dead_code, reason = "they are held for what they do when they are dropped")]
 enum Writer {
-    Watching(Lock),
+    Watching(Option<Lock>),
     Sweeping(Staging),
 }
 
 /// What no manifest names, each once, by kind and path.
-pub(super) fn leftovers(root: &Path, manifest: Option<&Manifest>) -> Vec<Leftover> {
-    let of = |kind: &'static Kind| {
-        (kind.find)(root, manifest).into_iter().map(move |path| Leftover { kind, bytes: size(&path), path })
-    };
-    KINDS.iter().flat_map(of).collect()
+pub(super) fn leftovers(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<Leftover>> {
+    let mut found = Vec::new();
+    for kind in &KINDS {
+        for path in (kind.find)(root, manifest)? {
+            found.push(Leftover::look(root, kind, path)?);
+        }
+    }
+    Ok(found)
 }
 
-/// The folder in which the end of a commit waits for the next run: what is staged there is the snapshot's already.
-pub(super) fn pending(root: &Path) -> Option<PathBuf> {
-    let folder = root.join(commit::STAGING);
-    commit::is_committed(root).then_some(folder)
+impl Leftover {
+    fn look(root: &Location, kind: &'static Kind, path: PathBuf) -> Result<Self> {
+        let storage = root.storage();
+        let found = storage.find(&path).map_err(Error::io("look for", &path))?;
+        let (files, is_folder) = match found.filter(|entry| !entry.is_folder) {
+            Some(file) => (vec![file], false),
+            None => (storage.files_below(&path).map_err(Error::io("list", &path))?, true),
+        };
+        let bytes = files.iter().map(|file| file.bytes).sum();
+        let modified = files.iter().filter_map(|file| file.modified).max();
+        Ok(Self { kind, path, is_folder, bytes, modified })
+    }
 }
 
 /// The staging folder, if a run that is not committed has left it.
-fn staging(root: &Path) -> Option<PathBuf> {
-    Some(root.join(commit::STAGING)).filter(|folder| folder.is_dir() && pending(root).is_none())
+fn staging(root: &Location) -> Result<Option<PathBuf>> {
+    let folder = root.join(commit::STAGING);
+    let found = root.storage().list(root.path()).map_err(Error::io("list", root.path()))?;
+    let is_there = found.iter().any(|entry| entry.is_folder && entry.path == folder);
+    Ok(if is_there && commit::pending(root)?.is_none() { Some(folder) } else { None })
 }
 
 /// Data files that the manifest does not name; without a manifest that is all of them.
-fn orphans(root: &Path, manifest: Option<&Manifest>) -> Vec<PathBuf> {
-    commit::unnamed(root, manifest.map(|manifest| manifest.files.as_slice()).unwrap_or_default())
+fn orphans(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>> {
+    let found = commit::unnamed(root, manifest.map(|manifest| manifest.files.as_slice()).unwrap_or_default())?;
+    Ok(found.into_iter().map(|Entry { path, .. }| path).collect())
 }
 
 /// The parts that have a receipt in the staging folder.
-fn staged_parts(root: &Path) -> Vec<Part> {
-    receipts(&root.join(commit::STAGING)).map(|receipt| receipt.part).collect()
+fn staged_parts(root: &Location) -> Result<Vec<Part>> {
+    let receipts = receipts(root.storage(), &root.join(commit::STAGING))?;
+    Ok(receipts.into_iter().map(|receipt| receipt.part).collect())
 }
 
 /// Where files of parts that are not committed are put: a commit that was stopped has put some of them there already.
-fn places_of_work(root: &Path) -> BTreeSet<PathBuf> {
-    let attempts = commit::all_attempts(root);
-    let attempted = attempts.iter().flat_map(|folder| receipts(folder)).map(|receipt| receipt.part);
-    let parts: Vec<Part> = staged_parts(root).into_iter().chain(attempted).collect();
-    parts.iter().flat_map(|part| &part.files).map(|file| root.join(&file.path)).collect()
-}
-
-/// How much room a file takes, or all files of a folder.
-fn size(path: &Path) -> u64 {
-    let len = |path: &Path| fs::symlink_metadata(path).map_or(0, |metadata| metadata.len());
-    if path.is_dir() { commit::files_below(path).iter().map(|file| len(file)).sum() } else { len(path) }
+fn places_of_work(root: &Location) -> Result<BTreeSet<PathBuf>> {
+    let mut parts = staged_parts(root)?;
+    for folder in commit::all_attempts(root)? {
+        parts.extend(receipts(root.storage(), &folder)?.into_iter().map(|receipt| receipt.part));
+    }
+    Ok(parts.iter().flat_map(|part| &part.files).map(|file| root.join(&file.path)).collect())
 }

@@ -2,7 +2,8 @@
 //!
 //! The lock is the operating system's, on a file in the dataset's folder: it ends with the process
 //! that holds it, however that ends, so a dead holder's lock need not be broken. The file says who
-//! holds it, for people.
+//! holds it, for people. An object store has no locks: there the manifest itself is only replaced if it is the one
+//! that was there when the run began.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::{Error, Result};
+use crate::storage::Location;
 
 const FILE: &str = ".lock";
 
@@ -22,11 +24,14 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the dataset in an existing folder.
+    /// Takes the lock of the dataset in an existing folder; `None` in an object store.
     ///
     /// # Errors
     /// [`Error::Locked`] if somebody has it; [`Error::Io`].
-    pub(super) fn take(root: &Path) -> Result<Self> {
+    pub(super) fn take(root: &Location) -> Result<Option<Self>> {
+        if root.is_in_object_store() {
+            return Ok(None);
+        }
         let path = root.join(FILE);
         loop {
             let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
@@ -36,7 +41,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => {
                     let holder = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
                     let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
-                    return Err(Error::Locked { path: root.to_owned(), holder });
+                    return Err(Error::Locked { path: root.path().to_owned(), holder });
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
             }
@@ -44,7 +49,7 @@ impl Lock {
             if is_at(&file, &path) {
                 let mut lock = Self { path, file };
                 lock.sign();
-                return Ok(lock);
+                return Ok(Some(lock));
             }
         }
     }
@@ -61,12 +66,12 @@ impl Lock {
     }
 
     /// Whether somebody holds the lock of a folder.
-    pub(super) fn is_held(root: &Path) -> bool {
-        File::open(root.join(FILE)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    pub(super) fn is_held(folder: &Path) -> bool {
+        File::open(folder.join(FILE)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Whether a folder's file of this name is the lock and no part of a dataset.
-    pub(super) fn is_name(name: &std::ffi::OsStr) -> bool {
+    pub(super) fn is_name(name: &str) -> bool {
         name == FILE
     }
 }

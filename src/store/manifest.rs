@@ -5,7 +5,6 @@
 //! would misread a newer manifest or the files it names.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use arrow::array::{AsArray, RecordBatch};
@@ -20,6 +19,7 @@ use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
 use crate::embed::model::plain;
 use crate::embed::{Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
+use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 3;
@@ -270,14 +270,14 @@ impl Manifest {
         Some(Part { record, files: files.into_iter().collect::<Option<_>>()? })
     }
 
-    /// Reads the manifest of the dataset in `folder`.
+    /// Reads the manifest of a dataset.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if there is none, it is damaged, or a newer chunkmill wrote it.
-    pub fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join(FILE);
+    /// [`Error::Dataset`] if there is none, it is damaged, or a newer chunkmill wrote it; [`Error::Io`].
+    pub fn read(root: &Location) -> Result<Self> {
+        let path = root.join(FILE);
         let wrong = |problem: String, help: &str| Error::Dataset { path: path.clone(), problem, help: help.to_owned() };
-        let bytes = match fs::read(&path) {
+        let bytes = match root.read(FILE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(wrong(
@@ -305,20 +305,20 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether there is a `manifest.json` in `folder`.
-    pub(super) fn exists(folder: &Path) -> bool {
-        folder.join(FILE).exists()
+    /// Whether there is a `manifest.json`.
+    pub(super) fn exists(root: &Location) -> Result<bool> {
+        root.has(FILE)
     }
 
-    /// Refuses a folder whose manifest is of a newer version, whatever else is or is not in it.
-    pub(super) fn refuse_newer(folder: &Path) -> Result<()> {
-        let path = folder.join(FILE);
-        let version = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+    /// Refuses a place whose manifest is of a newer version, whatever else is or is not there.
+    pub(super) fn refuse_newer(root: &Location) -> Result<()> {
+        let path = root.join(FILE);
+        let version = root.read(FILE).ok().and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
         version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
-    /// Whether the `manifest.json` in `folder` is one of ours, of any version.
-    pub(super) fn is_at(folder: &Path) -> bool {
+    /// Whether the `manifest.json` there is one of ours, of any version.
+    pub(super) fn is_at(root: &Location) -> bool {
         #[derive(Deserialize)]
         struct Ours {
             #[serde(rename = "format_version")]
@@ -326,7 +326,7 @@ impl Manifest {
             #[serde(rename = "tool_version")]
             _tool_version: String,
         }
-        fs::read(folder.join(FILE)).is_ok_and(|bytes| serde_json::from_slice::<Ours>(&bytes).is_ok())
+        root.read(FILE).is_ok_and(|bytes| serde_json::from_slice::<Ours>(&bytes).is_ok())
     }
 
     pub(super) fn to_json(&self) -> String {

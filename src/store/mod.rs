@@ -15,11 +15,10 @@
 //! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
 //! bytes, so a new snapshot never writes over a file of the old one: readers of the old manifest
 //! are undisturbed until the new one replaces it in one step. Nothing in a file depends on the
-//! clock or on where it lies.
+//! clock or on where it lies, which may be a folder or an object store.
 
 mod card;
 mod commit;
-mod disk;
 mod gc;
 mod lines;
 mod lock;
@@ -34,7 +33,6 @@ mod workspace;
 mod writer;
 
 pub use commit::{Staging, attempt, attempted, forget_attempts};
-pub use disk::{Disk, FileSystem, Output as OutputFile};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 pub use lines::ChunkLines;
 pub use manifest::{

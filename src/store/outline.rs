@@ -4,7 +4,6 @@
 //! older snapshot does not open its documents. So each part has, beside its tables, a file of
 //! lines: for a document the places that links can name and its own links, or why it is not indexed.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use super::rows::{ChunkRow, DocumentRow, QuarantineRow};
 use crate::document::LinkKind;
 use crate::error::{Error, Result};
 use crate::links::{Listing, Outgoing, Outline};
+use crate::storage::{Location, Storage};
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,10 +118,10 @@ impl DocumentOutline {
 ///
 /// # Errors
 /// Those of [`read_outlines`].
-pub fn quarantined(root: &Path, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
+pub fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
     let mut found = Vec::new();
     for file in manifest.files.iter().filter(|file| file.table == "outlines") {
-        for row in read_outlines(root.join(&file.path))? {
+        for row in read_outlines(root.storage(), root.join(&file.path))? {
             if let OutlineRow::Quarantined(row) = row? {
                 found.push(row);
             }
@@ -135,13 +135,13 @@ pub fn quarantined(root: &Path, manifest: &Manifest) -> Result<Vec<QuarantineRow
 ///
 /// # Errors
 /// [`Error::Dataset`] if it is not there or not such a file; so do its items.
-pub fn read_outlines(path: PathBuf) -> Result<impl Iterator<Item = Result<OutlineRow>>> {
+pub fn read_outlines(storage: &dyn Storage, path: PathBuf) -> Result<impl Iterator<Item = Result<OutlineRow>> + use<>> {
     let damaged = |path: &Path, error: &dyn std::fmt::Display| Error::Dataset {
         path: path.to_owned(),
         problem: format!("cannot be read: {error}"),
         help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
     };
-    let opened = File::open(&path).and_then(zstd::Decoder::new).map_err(|error| damaged(&path, &error))?;
+    let opened = storage.open(&path).and_then(zstd::Decoder::new).map_err(|error| damaged(&path, &error))?;
     let lines = BufReader::new(opened).lines();
     Ok(lines.map(move |line| {
         let line = line.map_err(|error| damaged(&path, &error))?;

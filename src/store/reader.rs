@@ -1,24 +1,27 @@
 //! Reading a dataset, through its manifest only.
 
-use std::fs::File;
+use std::io::{BufReader, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
+use parquet::file::reader::{ChunkReader, Length};
 
 use super::{FileEntry, Manifest, Table};
 use crate::error::{Error, Result};
+use crate::storage::{Input, Location};
 
 /// An open snapshot.
 #[derive(Debug, Clone)]
 pub struct Dataset {
-    root: PathBuf,
+    root: Location,
     manifest: Manifest,
 }
 
@@ -27,21 +30,22 @@ impl Dataset {
     ///
     /// # Errors
     /// Those of [`Manifest::read`].
-    pub fn open(root: &Path) -> Result<Self> {
-        Ok(Self { root: root.to_owned(), manifest: Manifest::read(root)? })
+    pub fn open(root: impl Into<Location>) -> Result<Self> {
+        let root = root.into();
+        Ok(Self { manifest: Manifest::read(&root)?, root })
     }
 
     /// The same, but `None` if there is no manifest.
     ///
     /// # Errors
     /// Those of [`Manifest::read`] but for that.
-    pub fn find(root: &Path) -> Result<Option<Self>> {
-        if Manifest::exists(root) { Self::open(root).map(Some) } else { Ok(None) }
+    pub fn find(root: &Location) -> Result<Option<Self>> {
+        if Manifest::exists(root)? { Self::open(root).map(Some) } else { Ok(None) }
     }
 
-    /// The dataset's folder.
+    /// Where the dataset is.
     #[must_use]
-    pub fn root(&self) -> &Path {
+    pub fn root(&self) -> &Location {
         &self.root
     }
 
@@ -126,7 +130,7 @@ impl Dataset {
                 help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
             }
         };
-        let opened = File::open(&path).map_err(|error| match error.kind() {
+        let opened = self.root.storage().open(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::Dataset {
                 path: path.clone(),
                 problem: "is gone".to_owned(),
@@ -169,4 +173,27 @@ pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     };
     let values = cast(&values, &DataType::Float32).ok()?;
     (values.len() == column.len() * dim).then_some(values)
+}
+
+impl Length for Input {
+    fn len(&self) -> u64 {
+        self.size()
+    }
+}
+
+impl ChunkReader for Input {
+    type T = BufReader<Self>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(self.reader_at(start)?))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut bytes = Vec::with_capacity(length);
+        let read = self.reader_at(start)?.take(length as u64).read_to_end(&mut bytes)?;
+        if read < length {
+            return Err(ParquetError::EOF(format!("ends {} bytes too early", length - read)));
+        }
+        Ok(bytes.into())
+    }
 }

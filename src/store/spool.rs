@@ -4,17 +4,17 @@
 //! A record is bytes with their length before them. It can be found again by its place, so what is
 //! kept in memory of a million chunk ids is a million numbers at most.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use super::disk::Output;
 use super::workspace::Workspace;
 use crate::error::{Error, Result};
+use crate::storage::{Input, Output};
 
 /// A file of records that is being written.
 #[derive(Debug)]
-pub struct Spool {
+pub struct Spool<'a> {
+    workspace: &'a Workspace,
     path: PathBuf,
     file: BufWriter<Box<dyn Output>>,
     end: u64,
@@ -24,20 +24,20 @@ pub struct Spool {
 #[derive(Debug)]
 pub struct Records {
     path: PathBuf,
-    file: BufReader<File>,
+    file: BufReader<Input>,
     at: u64,
     end: u64,
 }
 
-impl Spool {
+impl<'a> Spool<'a> {
     /// Begins a file under this name. What a run that did not end left there is overwritten.
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn create(workspace: &Workspace, name: &str) -> Result<Self> {
+    pub fn create(workspace: &'a Workspace, name: &str) -> Result<Self> {
         let (path, file) = workspace.scratch(name)?;
         let file = BufWriter::new(file);
-        Ok(Self { path, file, end: 0 })
+        Ok(Self { workspace, path, file, end: 0 })
     }
 
     /// Adds a record and gives its place.
@@ -60,7 +60,7 @@ impl Spool {
     pub fn into_records(self) -> Result<Records> {
         let mut file = self.file;
         file.flush().map_err(Error::io("write", &self.path))?;
-        let file = File::open(&self.path).map_err(Error::io("read", &self.path))?;
+        let file = self.workspace.storage().open(&self.path).map_err(Error::io("read", &self.path))?;
         Ok(Records { path: self.path, file: BufReader::new(file), at: 0, end: self.end })
     }
 }

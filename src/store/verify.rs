@@ -13,8 +13,6 @@ mod report;
 mod rows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
-use std::path::Path;
 
 use arrow::array::AsArray;
 use rayon::prelude::*;
@@ -22,6 +20,7 @@ use rayon::prelude::*;
 use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, commit, gc};
 use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
 use crate::error::{Error, Result};
+use crate::storage::Location;
 use graph::{Ids, Outlined};
 use report::Findings;
 pub use report::{Check, Finding};
@@ -52,17 +51,17 @@ pub struct Verification {
 /// # Errors
 /// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset is of an older version, which says less than can be
 /// checked, or was replaced meanwhile; those of [`corpus::discover`].
-pub fn verify(root: &Path, corpus: Option<&[Root]>) -> Result<Verification> {
+pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> {
     let dataset = Dataset::open(root)?;
     let manifest = dataset.manifest();
     if manifest.format_version < FORMAT_VERSION {
         return Err(Error::Dataset {
-            path: root.to_owned(),
+            path: root.path().to_owned(),
             problem: format!(
                 "has format version {}; this chunkmill verifies version {FORMAT_VERSION}",
                 manifest.format_version
             ),
-            help: format!("make it again: chunkmill index CORPUS -o {}", root.display()),
+            help: format!("make it again: chunkmill index CORPUS -o {root}"),
         });
     }
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
@@ -77,14 +76,14 @@ pub fn verify(root: &Path, corpus: Option<&[Root]>) -> Result<Verification> {
     }
     if !findings.is_empty() && Dataset::open(root)?.manifest() != manifest {
         return Err(Error::Dataset {
-            path: root.to_owned(),
+            path: root.path().to_owned(),
             problem: "was replaced while it was being verified".to_owned(),
             help: "run again".to_owned(),
         });
     }
     let mut notes = Findings::new(root);
-    for leftover in gc::leftovers(root, Some(manifest)) {
-        let shown = leftover.path.strip_prefix(root).unwrap_or(&leftover.path);
+    for leftover in gc::leftovers(root, Some(manifest))? {
+        let shown = leftover.path.strip_prefix(root.path()).unwrap_or(&leftover.path);
         let problem = format!("{} bytes, {}", leftover.bytes, leftover.kind.what);
         notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
     }
@@ -102,9 +101,9 @@ pub fn verify(root: &Path, corpus: Option<&[Root]>) -> Result<Verification> {
 
 /// The documents of a corpus by id, whatever settings chose them: a document that is indexed is looked up here, and one
 /// that is not is not missed.
-fn sources(roots: &[Root], out: &Path) -> Result<HashMap<String, Source>> {
+fn sources(roots: &[Root], out: &Location) -> Result<HashMap<String, Source>> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
-    let found = corpus::discover(roots, &filter, &[out.to_owned()])?;
+    let found = corpus::discover(roots, &filter, std::slice::from_ref(out))?;
     Ok(found.sources.into_iter().map(|source| (source.doc_id.to_string(), source)).collect())
 }
 
@@ -186,7 +185,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
 const OF_LIST: [&str; 2] = ["discovered", "quarantined"];
 
 /// Checks the documents, chunks and outlines of a part.
-fn part(root: &Path, manifest: &Manifest, sources: Option<&HashMap<String, Source>>, index: usize) -> Checked {
+fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, Source>>, index: usize) -> Checked {
     let mut findings = Findings::new(root);
     let mut intact = |folder: &'static str| {
         let file = files::in_folder(manifest, folder).nth(index)?;
@@ -205,8 +204,7 @@ fn part(root: &Path, manifest: &Manifest, sources: Option<&HashMap<String, Sourc
         let place = Place { manifest, file, part: index, sources };
         rows::chunks(&place, batches, facts.as_mut(), &mut findings, &mut sums, &mut keys)
     });
-    let outlined =
-        outline_file.and_then(|file| graph::outlines(root.join(&file.path), file, facts.as_deref(), &mut findings));
+    let outlined = outline_file.and_then(|file| graph::outlines(root, file, facts.as_deref(), &mut findings));
     let read = read.is_some() && facts.is_some();
     if !read && findings.is_empty() {
         // Whatever the reason, what was not read is not verified.
@@ -291,12 +289,14 @@ fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
 }
 
 /// Reads the list of documents that are not indexed; gives their number, or `None` if it cannot be read.
-fn quarantine(root: &Path, findings: &mut Findings) -> Option<u64> {
+fn quarantine(root: &Location, findings: &mut Findings) -> Option<u64> {
     let mut wrong = |problem: String| findings.add(Check::Quarantine, commit::QUARANTINE, problem);
     // After the commit itself a run may have been killed before it gave the list its name.
-    let path = gc::pending(root).unwrap_or_else(|| root.to_owned()).join(commit::QUARANTINE);
-    let path = if path.exists() { path } else { root.join(commit::QUARANTINE) };
-    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
+    let pending = commit::pending(root).ok().flatten().map(|folder| folder.join(commit::QUARANTINE));
+    let pending = pending.and_then(|path| root.storage().read(&path).ok());
+    let read = pending.map_or_else(|| root.read(commit::QUARANTINE), Ok);
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    let text = text.map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
     let mut listed = 0;
     for (number, line) in text.lines().enumerate() {
         listed += 1;

@@ -3,26 +3,28 @@
 //! A file is written under a name of no meaning, synced, and only then named by its hash. What of a
 //! workspace is finished, part by part, has a receipt there. So work that was done once is found again, by
 //! the next run or by whoever commits, and a file that was not finished is never taken for one that was.
+//!
+//! In an object store a second name would cost sending the file again. There data files are named in the dataset at
+//! once, which no reader sees before a manifest names them; only the receipts are in the workspace's folder.
 
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::disk::{Disk, Output};
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use crate::embed::model::plain;
 use crate::error::{Error, Result};
+use crate::storage::{Location, Output, Storage};
 
 /// A folder that one process works in.
 #[derive(Debug)]
 pub struct Workspace {
+    /// The dataset.
+    root: Location,
     folder: PathBuf,
-    disk: Arc<dyn Disk>,
     /// Names of files that are being written.
     next: AtomicU64,
     /// Tells others that somebody is at work here, where the dataset's own lock does not.
@@ -38,22 +40,28 @@ pub(super) struct Receipt {
 }
 
 impl Workspace {
-    pub(super) fn new(folder: PathBuf, disk: Arc<dyn Disk>) -> Self {
-        Self { folder, disk, next: AtomicU64::new(0), at_work: None }
+    /// The workspace of this name in a dataset.
+    pub(super) fn new(root: Location, name: &str) -> Self {
+        Self { folder: root.join(name), root, next: AtomicU64::new(0), at_work: None }
     }
 
     /// A folder that shows, until this value is dropped, that somebody is at work in it.
-    pub(super) fn locked(folder: PathBuf, disk: Arc<dyn Disk>) -> Result<Self> {
-        let mut workspace = Self::new(folder, disk);
+    pub(super) fn locked(root: Location, name: &str) -> Result<Self> {
+        let mut workspace = Self::new(root.clone(), name);
         workspace.make_folders()?;
-        workspace.at_work = Some(Lock::take(&workspace.folder)?);
+        workspace.at_work = Lock::take(&root.below(name))?;
         Ok(workspace)
+    }
+
+    /// Where everything is written to.
+    pub(super) fn storage(&self) -> &dyn Storage {
+        self.root.storage()
     }
 
     /// Makes the folders that files are finished in.
     pub(super) fn make_folders(&self) -> Result<()> {
         for folder in self.folders() {
-            self.disk.create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+            self.storage().create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         }
         Ok(())
     }
@@ -64,7 +72,7 @@ impl Workspace {
 
     /// Where a file of the dataset is when it is finished.
     pub(super) fn staged(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+        if self.root.is_in_object_store() { self.root.join(path) } else { self.folder.join(path) }
     }
 
     pub(super) fn receipt(&self, index: usize) -> PathBuf {
@@ -73,7 +81,7 @@ impl Workspace {
 
     /// Every folder that files are finished in.
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        manifest::FOLDERS.iter().map(|folder| self.staged(folder)).chain([self.folder.clone()])
+        manifest::FOLDERS.iter().map(|folder| self.folder.join(folder)).chain([self.folder.clone()])
     }
 
     /// Makes the names of all that is finished durable.
@@ -81,7 +89,7 @@ impl Workspace {
     /// # Errors
     /// [`Error::Io`]
     pub fn sync(&self) -> Result<()> {
-        self.folders().try_for_each(|folder| self.disk.sync_dir(&folder).map_err(Error::io("sync", folder)))
+        self.folders().try_for_each(|folder| self.storage().sync_dir(&folder).map_err(Error::io("sync", folder)))
     }
 
     /// A file to write; it has no name of meaning until it is finished.
@@ -93,16 +101,16 @@ impl Workspace {
 
     /// A file that is read back before the run ends and is no part of the dataset.
     pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
-        let path = self.staged(name);
-        let file = self.disk.create(&path).map_err(Error::io("create", &path))?;
+        let path = self.folder.join(name);
+        let file = self.storage().create(&path).map_err(Error::io("create", &path))?;
         Ok((path, file))
     }
 
-    /// Stages a small file as a whole.
-    pub(super) fn put(&self, name: &str, text: &str) -> Result<()> {
+    /// Writes a small file as a whole, and syncs it; its name has no meaning yet.
+    pub(super) fn write(&self, text: &str) -> Result<PathBuf> {
         let mut staged = self.create()?;
-        staged.write_all(text.as_bytes()).map_err(Error::io("write", self.staged(name)))?;
-        staged.finish(name)
+        staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
+        staged.sync()
     }
 
     /// Records that a part's files are all finished, so that it need not be made again.
@@ -117,16 +125,18 @@ impl Workspace {
         staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
         staged.flush().map_err(Error::io("write", &staged.path))?;
         let receipt = self.receipt(index);
-        self.disk.rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
+        self.storage().rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
     }
 }
 
 /// The receipts in a workspace's folder, whether their files are there or not. What cannot be read counts for nothing.
-pub(super) fn receipts(folder: &Path) -> impl Iterator<Item = Receipt> + use<> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let receipts = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("part-"));
-    let parsed = receipts.filter_map(|entry| serde_json::from_slice::<Receipt>(&fs::read(entry.path()).ok()?).ok());
-    parsed.filter(|receipt| receipt.part.files.iter().all(|file| plain(&file.path).is_some()))
+pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Receipt>> {
+    let entries = storage.list(folder).map_err(Error::io("list", folder))?.into_iter();
+    let paths: Vec<PathBuf> =
+        entries.filter(|entry| entry.name().starts_with("part-")).map(|entry| entry.path).collect();
+    let read = storage.read_all(&paths).into_iter().flatten();
+    let parsed = read.filter_map(|receipt| serde_json::from_slice::<Receipt>(&receipt).ok());
+    Ok(parsed.filter(|receipt| receipt.part.files.iter().all(|file| plain(&file.path).is_some())).collect())
 }
 
 /// Whether a file has a name that data files are given.
@@ -160,16 +170,15 @@ impl StagedFile<'_> {
         &self.path
     }
 
-    /// Syncs the file and stages it under this name below the workspace.
-    fn finish(self, name: &str) -> Result<()> {
-        let Self { workspace, path, file, .. } = self;
+    /// Syncs the file; gives where it is.
+    fn sync(self) -> Result<PathBuf> {
+        let Self { path, file, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         file.and_then(|mut file| file.sync()).map_err(Error::io("sync", &path))?;
-        let staged = workspace.staged(name);
-        workspace.disk.rename(&path, &staged).map_err(Error::io("rename to", staged))
+        Ok(path)
     }
 
-    /// The same for a data file, file `index` of `files`: its name ends in its hash.
+    /// Syncs the file and stages it as a data file, file `index` of `files`: its name ends in its hash.
     pub(super) fn finish_data(
         self,
         folder: &str,
@@ -179,7 +188,8 @@ impl StagedFile<'_> {
     ) -> Result<FileEntry> {
         let (blake3, bytes) = (self.hasher.finalize().to_hex().to_string(), self.bytes);
         let path = format!("{folder}/train-{index:05}-of-{files:05}-{}.{extension}", &blake3[..16]);
-        self.finish(&path)?;
+        let (storage, staged) = (self.workspace.storage(), self.workspace.staged(&path));
+        storage.rename(&self.sync()?, &staged).map_err(Error::io("rename to", staged))?;
         let table = folder.rsplit('/').next().unwrap_or_default().to_owned();
         Ok(FileEntry { table, path, rows, bytes, blake3 })
     }

@@ -1,8 +1,6 @@
 //! Whether the files are there, and are what the manifest says: their names, bytes and footers.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::path::Path;
 
 use arrow::array::RecordBatch;
 use blake3::Hasher;
@@ -12,6 +10,7 @@ use serde_json::Value;
 use super::super::{FileEntry, Manifest, Table, manifest, writer};
 use super::report::{Check, Findings};
 use crate::error::Result;
+use crate::storage::Location;
 
 /// Bytes of rows that are in memory at once.
 const BATCH_BYTES: usize = 8 << 20;
@@ -21,9 +20,9 @@ const BATCH_ROWS: usize = 4096;
 
 /// Checks that the manifest is complete. Says whether its files are numbered as they should be, so that parts can
 /// be told apart.
-pub(super) fn complete(root: &Path, manifest: &Manifest, findings: &mut Findings) -> bool {
+pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Findings) -> bool {
     let mut wrong = |problem: String| findings.add(Check::Manifest, manifest::FILE, problem);
-    let read = fs::read(root.join(manifest::FILE)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let read = root.read(manifest::FILE).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     if let (Some(found), Ok(known)) = (read, serde_json::to_value(manifest)) {
         for field in missing(&found, &known) {
             wrong(format!("lacks the field `{field}`"));
@@ -90,11 +89,11 @@ pub(super) fn in_folder<'m>(manifest: &'m Manifest, folder: &'m str) -> impl Ite
 }
 
 /// Checks that a file is there, whole and unchanged; says whether it is.
-pub(super) fn intact(root: &Path, file: &FileEntry, findings: &mut Findings) -> bool {
+pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings) -> bool {
     let path = root.join(&file.path);
     let mut hasher = Hasher::new();
-    let read = File::open(&path).and_then(|opened| {
-        let bytes = opened.metadata()?.len();
+    let read = root.storage().open(&path).and_then(|opened| {
+        let bytes = opened.size();
         if bytes == file.bytes {
             hasher.update_reader(opened)?;
         }
@@ -116,14 +115,14 @@ pub(super) fn intact(root: &Path, file: &FileEntry, findings: &mut Findings) -> 
 /// Opens a Parquet file whose bytes are intact, checks its footer, and gives its rows in batches of bounded size. `None`
 /// if the rows cannot be what they should be.
 pub(super) fn open(
-    root: &Path,
+    root: &Location,
     manifest: &Manifest,
     table: Table,
     file: &FileEntry,
     findings: &mut Findings,
 ) -> Option<impl Iterator<Item = Result<RecordBatch, String>> + use<>> {
     let mut wrong = |problem: String| findings.add(Check::Footer, &file.path, problem);
-    let opened = File::open(root.join(&file.path)).map_err(|error| error.to_string());
+    let opened = root.storage().open(&root.join(&file.path)).map_err(|error| error.to_string());
     let builder = opened.and_then(|opened| {
         ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| format!("is not Parquet: {error}"))
     });

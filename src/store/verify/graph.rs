@@ -1,7 +1,6 @@
 //! Whether outlines are of the documents that are there, and edges lead from what is there to what is there.
 
 use std::cmp::Ordering;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
@@ -10,6 +9,7 @@ use super::super::{Counts, EdgeRow, FileEntry, OutlineRow, file_of, read_outline
 use super::report::{Check, Findings};
 use super::rows::{ChunkKey, Fact, chunk_key, hash};
 use crate::document::LinkKind;
+use crate::storage::Location;
 
 /// What the outlines of a part hold.
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Outlined {
 
 /// Checks the outlines of a part beside the facts of its documents, if these could be read.
 pub(super) fn outlines(
-    path: PathBuf,
+    root: &Location,
     file: &FileEntry,
     facts: Option<&[Fact]>,
     findings: &mut Findings,
@@ -29,7 +29,8 @@ pub(super) fn outlines(
     let mut outlined = Outlined::default();
     let (mut documents, mut rows) = (0, 0);
     let mut damaged = |problem: String| findings.add(Check::Outline, &file.path, problem);
-    let lines = read_outlines(path).map_err(|error| damaged(error.to_string())).ok()?;
+    let lines =
+        read_outlines(root.storage(), root.join(&file.path)).map_err(|error| damaged(error.to_string())).ok()?;
     for line in lines {
         rows += 1;
         match line.map_err(|error| damaged(format!("line {rows}: {error}"))).ok()? {

@@ -4,9 +4,10 @@
 //! are kept, and the others counted.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+
+use crate::storage::Location;
 
 /// Findings of one kind that are kept.
 const KEPT: u64 = 1000;
@@ -49,8 +50,7 @@ pub enum Check {
 
 impl Check {
     /// What to run when it fails.
-    fn help(self, root: &Path) -> String {
-        let root = root.display();
+    fn help(self, root: &Location) -> String {
         match self {
             Self::Quarantine | Self::Corpus => format!("chunkmill index CORPUS -o {root}"),
             Self::Leftover => format!("chunkmill gc {root}"),
@@ -75,14 +75,14 @@ pub struct Finding {
 /// Findings in the order in which they were found.
 #[derive(Debug)]
 pub(super) struct Findings {
-    root: PathBuf,
+    root: Location,
     pub(super) kept: Vec<Finding>,
     pub(super) counts: BTreeMap<Check, u64>,
 }
 
 impl Findings {
-    pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), kept: Vec::new(), counts: BTreeMap::new() }
+    pub(super) fn new(root: &Location) -> Self {
+        Self { root: root.clone(), kept: Vec::new(), counts: BTreeMap::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

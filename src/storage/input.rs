@@ -1,0 +1,164 @@
+//! Reading a file, wherever it is.
+//!
+//! A file in an object store is fetched in blocks, as they are asked for: a reader that wants two columns of a
+//! Parquet file does not wait for the others, and one that wants a whole file larger than memory gets it. A few
+//! blocks are kept, because columns are read side by side.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
+
+use super::objects::{refused, wait};
+
+/// Bytes that are fetched at once.
+const BLOCK: u64 = 4 << 20;
+
+/// Blocks of a file that are kept: together at least a row group.
+const KEPT: usize = 4;
+
+/// A file that is being read.
+#[derive(Debug)]
+pub struct Input {
+    source: Source,
+    len: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(File),
+    Object { object: Arc<Object>, at: u64 },
+}
+
+/// An object whose size and version are known. It is an error if another takes its place while it is read.
+#[derive(Debug)]
+struct Object {
+    store: Arc<dyn ObjectStore>,
+    meta: ObjectMeta,
+    /// By number, those that were used last at the end.
+    blocks: Mutex<VecDeque<(u64, Bytes)>>,
+}
+
+impl Input {
+    /// A file of this machine.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn file(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { source: Source::File(file), len })
+    }
+
+    /// Opens an object, and fetches its first block.
+    pub(super) fn object(store: Arc<dyn ObjectStore>, path: &object_store::path::Path) -> io::Result<Self> {
+        let first = GetOptions { range: Some(GetRange::Bounded(0..BLOCK)), ..GetOptions::default() };
+        let fetched: object_store::Result<(ObjectMeta, Bytes)> = wait(async {
+            match store.get_opts(path, first).await {
+                Ok(result) => whole(result).await,
+                // There is no first byte in an empty one; any other error comes again.
+                Err(_) => whole(store.get_opts(path, GetOptions::new().with_head(true)).await?).await,
+            }
+        })?;
+        let (meta, block) = fetched.map_err(refused)?;
+        let len = meta.size;
+        let blocks = Mutex::new(VecDeque::from([(0, block)]));
+        Ok(Self { source: Source::Object { object: Arc::new(Object { store, meta, blocks }), at: 0 }, len })
+    }
+
+    /// Size of the file when it was opened.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.len
+    }
+
+    /// Another reader of the same file, at this offset. Readers of a file of this machine have their place in common.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn reader_at(&self, offset: u64) -> io::Result<Self> {
+        let source = match &self.source {
+            Source::File(file) => {
+                let mut file = file.try_clone()?;
+                file.seek(SeekFrom::Start(offset))?;
+                Source::File(file)
+            }
+            Source::Object { object, .. } => Source::Object { object: Arc::clone(object), at: offset },
+        };
+        Ok(Self { source, len: self.len })
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match &mut self.source {
+            Source::File(file) => file.read(buf),
+            Source::Object { object, at } => {
+                if *at >= self.len || buf.is_empty() {
+                    return Ok(0);
+                }
+                let block = object.block(*at / BLOCK)?;
+                let offset = usize::try_from(*at % BLOCK).unwrap_or(usize::MAX);
+                let rest = block.get(offset..).filter(|rest| !rest.is_empty());
+                let rest = rest.ok_or(io::ErrorKind::UnexpectedEof)?;
+                let len = rest.len().min(buf.len());
+                buf[..len].copy_from_slice(&rest[..len]);
+                *at += len as u64;
+                Ok(len)
+            }
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match &mut self.source {
+            Source::File(file) => file.seek(to),
+            Source::Object { at, .. } => {
+                let place = match to {
+                    SeekFrom::Start(place) => Some(place),
+                    SeekFrom::End(offset) => self.len.checked_add_signed(offset),
+                    SeekFrom::Current(offset) => at.checked_add_signed(offset),
+                };
+                *at = place.ok_or(io::ErrorKind::InvalidInput)?;
+                Ok(*at)
+            }
+        }
+    }
+}
+
+impl Object {
+    fn block(&self, number: u64) -> io::Result<Bytes> {
+        let kept = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut kept = kept();
+            if let Some(place) = kept.iter().position(|(kept, _)| *kept == number) {
+                let found = kept.remove(place);
+                kept.extend(found.clone());
+                return Ok(found.map(|(_, block)| block).unwrap_or_default());
+            }
+        }
+        let start = number * BLOCK;
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(start..(start + BLOCK).min(self.meta.size))),
+            if_match: self.meta.e_tag.clone(),
+            ..GetOptions::default()
+        };
+        let fetched: object_store::Result<(ObjectMeta, Bytes)> =
+            wait(async { whole(self.store.get_opts(&self.meta.location, options).await?).await })?;
+        let (_, block) = fetched.map_err(refused)?;
+        let mut kept = kept();
+        kept.push_back((number, block.clone()));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+        Ok(block)
+    }
+}
+
+async fn whole(result: GetResult) -> object_store::Result<(ObjectMeta, Bytes)> {
+    let meta = result.meta.clone();
+    Ok((meta, result.bytes().await?))
+}

@@ -1,0 +1,143 @@
+//! A place in a storage, as people write it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::{FileSystem, Storage, Version, services};
+use crate::error::{Error, Result};
+
+/// Where a dataset or a corpus is. Written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
+/// `az://CONTAINER/PREFIX` or `file:///PATH`.
+#[derive(Debug, Clone)]
+pub struct Location {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+}
+
+impl Location {
+    /// A place in a storage, named as its paths are.
+    pub fn new(path: impl Into<PathBuf>, storage: Arc<dyn Storage>) -> Self {
+        Self { path: path.into(), storage }
+    }
+
+    /// Another place in the same storage.
+    #[must_use]
+    pub fn at(&self, path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), storage: Arc::clone(&self.storage) }
+    }
+
+    /// The path or the URL.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where it is a place.
+    #[must_use]
+    pub fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    /// The path of what is below.
+    #[must_use]
+    pub fn join(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.path.join(below)
+    }
+
+    /// The place of what is below.
+    #[must_use]
+    pub fn below(&self, below: impl AsRef<Path>) -> Self {
+        self.at(self.join(below))
+    }
+
+    /// The bytes of a file below.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn read(&self, below: &str) -> io::Result<Vec<u8>> {
+        self.storage.read(&self.join(below))
+    }
+
+    /// Whether there is a file or folder of this name below.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn has(&self, below: &str) -> Result<bool> {
+        let path = self.join(below);
+        let found = self.storage.find(&path).map_err(Error::io("look for", path))?;
+        Ok(found.is_some())
+    }
+
+    /// The version of a file below.
+    ///
+    /// # Errors
+    /// [`Error::Io`]
+    pub fn version(&self, below: &str) -> Result<Version> {
+        let path = self.join(below);
+        self.storage.version(&path).map_err(Error::io("look for", path))
+    }
+
+    /// Whether it is in an object store.
+    #[must_use]
+    pub fn is_in_object_store(&self) -> bool {
+        self.storage.is_object_store()
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+/// By what is written: one place may be written in several ways.
+impl PartialEq for Location {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Location {}
+
+impl FromStr for Location {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<Self> {
+        let Some((scheme, rest)) = s.split_once("://") else { return Ok(Path::new(s).into()) };
+        if scheme == "file" {
+            return Ok(Path::new(rest).into());
+        }
+        let storage = services::storage(scheme, rest.split('/').next().unwrap_or_default())?;
+        // Without a slash at the end, or two of them in a row, so that equal places look alike.
+        let names: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
+        Ok(Self::new(format!("{scheme}://{}", names.join("/")), storage))
+    }
+}
+
+/// A folder or file of this machine.
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        Self::new(path, Arc::new(FileSystem))
+    }
+}
+
+impl From<PathBuf> for Location {
+    fn from(path: PathBuf) -> Self {
+        Self::new(path, Arc::new(FileSystem))
+    }
+}
+
+impl From<&PathBuf> for Location {
+    fn from(path: &PathBuf) -> Self {
+        path.as_path().into()
+    }
+}
+
+impl From<&Self> for Location {
+    fn from(location: &Self) -> Self {
+        location.clone()
+    }
+}

@@ -1,0 +1,68 @@
+//! Which object store a URL names.
+//!
+//! Credentials and endpoints come from the environment, by the names that each service's own tools know:
+//! `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL` and so on;
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `GOOGLE_SERVICE_ACCOUNT`; `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`
+//! and so on; where there are none, from the machine, if it is one of the service's.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use object_store::ObjectStore;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+
+use super::{ObjectStorage, Storage};
+use crate::error::{Error, Result};
+
+/// The storage that `scheme://bucket` names. One process has one for each, with its connections and credentials.
+///
+/// # Errors
+/// [`Error::Setting`] if there is no such kind of storage, or the environment does not say enough.
+pub(super) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
+    static KNOWN: OnceLock<Mutex<HashMap<String, Arc<ObjectStorage>>>> = OnceLock::new();
+    let base = format!("{scheme}://{bucket}");
+    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(storage) = known.get(&base) {
+        return Ok(Arc::<ObjectStorage>::clone(storage));
+    }
+    let wrong = |problem: String, help: &str| Error::Setting { origin: base.clone(), problem, help: help.to_owned() };
+    let kind = match scheme {
+        "s3" => s3,
+        "gs" => google,
+        "az" => azure,
+        _ => {
+            let help = "write a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///PATH";
+            return Err(wrong(format!("`{scheme}` is no kind of storage that is known"), help));
+        }
+    };
+    if bucket.is_empty() {
+        return Err(wrong("names no bucket".to_owned(), "write s3://BUCKET/PREFIX"));
+    }
+    let store = kind(bucket).map_err(|error| {
+        let help = "credentials, region and endpoint come from the environment, as for the service's own tools: AWS_…, GOOGLE_…, AZURE_…";
+        wrong(error.to_string(), help)
+    })?;
+    let storage = Arc::new(ObjectStorage::new(base.clone(), store));
+    known.insert(base, Arc::clone(&storage));
+    Ok(storage)
+}
+
+type Made = object_store::Result<Arc<dyn ObjectStore>>;
+
+fn s3(bucket: &str) -> Made {
+    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+    // Who writes `http://` into the endpoint means it.
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
+    let builder = if endpoint.starts_with("http://") { builder.with_allow_http(true) } else { builder };
+    Ok(Arc::new(builder.build()?))
+}
+
+fn google(bucket: &str) -> Made {
+    Ok(Arc::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build()?))
+}
+
+fn azure(container: &str) -> Made {
+    Ok(Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(container).build()?))
+}
