@@ -7,7 +7,6 @@
 
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::{Spec, chunk};
@@ -16,7 +15,7 @@ use chunkmill::document::{Admission, Document};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Engine, Role, load};
 use chunkmill::index::{Job, Recipe, run};
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, EmbeddingType, FileSystem, FloatEncoding, Output};
+use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, EmbeddingType, FloatEncoding, Output};
 use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -151,7 +150,6 @@ fn job(c: &mut Criterion) {
         batch_tokens: Some(2048),
         deny_truncation: false,
         fresh: true,
-        disk: Arc::new(FileSystem),
         cache: None,
     };
     let mut group = c.benchmark_group("job");
@@ -160,7 +158,7 @@ fn job(c: &mut Criterion) {
     group.bench_function("without a model", |b| {
         b.iter_batched(
             || tempfile::TempDir::new().unwrap(),
-            |out| run(&job, out.path(), embedder.as_ref(), &AtomicBool::new(false), &|_| ()).unwrap().manifest.counts,
+            |out| run(&job, &out.path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| ()).unwrap().manifest.counts,
             criterion::BatchSize::PerIteration,
         );
     });

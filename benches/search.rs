@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ use chunkmill::embed::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision
 use chunkmill::error::Result;
 use chunkmill::index::{Job, run};
 use chunkmill::search::{Mode, Query, Searcher};
-use chunkmill::store::{Dataset, EmbeddingType, FileSystem, FloatEncoding, Output};
+use chunkmill::store::{Dataset, EmbeddingType, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -131,11 +130,10 @@ fn index(folder: &Path) -> Dataset {
         batch_tokens: None,
         deny_truncation: false,
         fresh: true,
-        disk: Arc::new(FileSystem),
         cache: None,
     };
     let out = folder.join("out");
-    run(&job, &out, &Directions::new(), &AtomicBool::new(false), &|_| ()).unwrap();
+    run(&job, &out.as_path().into(), &Directions::new(), &AtomicBool::new(false), &|_| ()).unwrap();
     Dataset::open(&out).unwrap()
 }
 

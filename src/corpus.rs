@@ -224,9 +224,9 @@ pub struct Discovery {
 /// there is no document at all.
 pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<Discovery> {
     // However it is written, one folder of this machine has one name.
-    let canonical = |location: &Location| match location.is_in_object_store() {
-        true => Ok(location.path().to_owned()),
-        false => location.path().canonicalize(),
+    let canonical = |location: &Location| {
+        let path = location.path();
+        if location.is_in_object_store() { Ok(path.to_owned()) } else { path.canonicalize() }
     };
     let except: Vec<PathBuf> = except.iter().filter_map(|location| canonical(location).ok()).collect();
     let mut found = Discovery::default();
@@ -351,17 +351,15 @@ fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
     let entries = storage.files_below(root)?;
     let is_rule = |entry: &&Entry| matches!(&*entry.name(), ".gitignore" | ".ignore");
     let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
-    let mut ignored = Ignored::default();
+    let mut ignored = Ignored::new(root, filter.hidden);
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
         ignored.add(path, &String::from_utf8_lossy(&text?));
     }
     for entry in &entries {
         let Some(name) = entry.path.strip_prefix(root).ok().and_then(slashed) else { continue };
-        let is_hidden = |name: &str| !filter.hidden && name.starts_with('.');
-        let passed_over = name.split('/').any(is_hidden)
-            || name.rsplit_once('/').is_some_and(|(folders, _)| folders.split('/').any(is_of_version_control))
+        let passed_over = name.rsplit_once('/').is_some_and(|(above, _)| above.split('/').any(is_of_version_control))
             || except.iter().any(|folder| entry.path.starts_with(folder));
-        if !passed_over && filter.takes(&name) && !ignored.ignores(root, &entry.path) {
+        if !passed_over && filter.takes(&name) && !ignored.ignores(&entry.path) {
             found.add(place, entry, Some(&name), filter);
         }
     }
@@ -373,14 +371,22 @@ fn is_of_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj")
 }
 
-/// The rules of ignore files, by the folder that each is in.
-#[derive(Default)]
-struct Ignored {
+/// The rules of ignore files, as [`WalkBuilder`] has them: the nearest file with a verdict counts, every `.ignore` before
+/// any `.gitignore`; what they let in may be hidden.
+struct Ignored<'a> {
+    root: &'a Path,
+    hidden: bool,
+    /// By the folder that each is in.
     ignore: HashMap<PathBuf, Gitignore>,
     gitignore: HashMap<PathBuf, Gitignore>,
 }
 
-impl Ignored {
+impl<'a> Ignored<'a> {
+    fn new(root: &'a Path, hidden: bool) -> Self {
+        let (ignore, gitignore) = Default::default();
+        Self { root, hidden, ignore, gitignore }
+    }
+
     fn add(&mut self, path: &Path, text: &str) {
         let Some(folder) = path.parent() else { return };
         let mut rules = GitignoreBuilder::new(folder);
@@ -396,18 +402,22 @@ impl Ignored {
     }
 
     /// Whether a file or a folder that it is in is ignored.
-    fn ignores(&self, root: &Path, file: &Path) -> bool {
-        let inside = |path: &&Path| path.starts_with(root) && *path != root;
-        let ignored = |path: &Path, is_folder| {
-            let decided = [&self.ignore, &self.gitignore].into_iter().find_map(|kind| {
-                let above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
-                let verdicts = above.filter_map(|folder| Some(kind.get(folder)?.matched(path, is_folder)));
-                verdicts.into_iter().find(|verdict| !verdict.is_none()).map(|verdict| verdict.is_ignore())
-            });
-            decided.unwrap_or(false)
-        };
-        let folders: Vec<&Path> = file.ancestors().skip(1).take_while(inside).collect();
-        folders.into_iter().rev().any(|folder| ignored(folder, true)) || ignored(file, false)
+    fn ignores(&self, file: &Path) -> bool {
+        let below = |path: &&Path| path.starts_with(self.root) && *path != self.root;
+        file.ancestors().take_while(below).any(|path| self.ignores_alone(path, path != file))
+    }
+
+    /// The same of one alone.
+    fn ignores_alone(&self, path: &Path, is_folder: bool) -> bool {
+        let said = [&self.ignore, &self.gitignore].into_iter().find_map(|kind| {
+            let mut above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
+            above.find_map(|folder| {
+                let verdict = kind.get(folder)?.matched(path, is_folder);
+                (!verdict.is_none()).then(|| verdict.is_ignore())
+            })
+        });
+        let is_hidden = || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        said.unwrap_or_else(|| !self.hidden && is_hidden())
     }
 }
 

@@ -96,7 +96,7 @@ fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
 #[test]
 fn a_dataset_is_written_through_the_seam_alone() {
     // The lock is the system's own; the cache and the models are no part of a dataset.
-    let others = ["store/disk.rs", "store/lock.rs", "embed/cache.rs", "embed/hub.rs"];
+    let others = ["storage/file_system.rs", "storage/objects.rs", "store/lock.rs", "embed/cache.rs", "embed/hub.rs"];
     let root = source(".");
     for file in files(&root) {
         if others.iter().any(|other| file == root.join(other)) {
@@ -117,7 +117,7 @@ fn a_dataset_is_written_through_the_seam_alone() {
             "set_len(",
             "tempfile",
         ] {
-            assert!(!text.contains(call), "{}: {call} goes past `store::Disk`", file.display());
+            assert!(!text.contains(call), "{}: {call} goes past `storage::Storage`", file.display());
         }
     }
 }

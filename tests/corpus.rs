@@ -172,6 +172,6 @@ fn a_path_with_an_equals_sign_is_a_path_if_it_exists() {
     let corpus = folder(&[("a=b/x.md", "")]);
     let path = corpus.path().join("a=b");
     let root: Root = path.to_str().unwrap().parse().unwrap();
-    assert_eq!(root, Root { collection: "default".to_owned(), path: PathBuf::from(&path) });
+    assert_eq!(root, Root { collection: "default".to_owned(), location: PathBuf::from(&path).into() });
     assert!("bad name=docs".parse::<Root>().is_err());
 }

@@ -148,9 +148,11 @@ fn the_end_of_a_commit_is_ended_not_removed() {
     let out = home.path().join("out");
     let whole = tree(&out);
     // As if the run had been killed after the manifest was renamed.
-    fs::create_dir(out.join(".staging")).unwrap();
+    let manifest = blake3::hash(&fs::read(out.join("manifest.json")).unwrap()).to_hex();
+    let pending = out.join(".staging").join(&manifest[..32]);
+    fs::create_dir_all(&pending).unwrap();
     for name in ["README.md", "quarantine.jsonl"] {
-        fs::rename(out.join(name), out.join(".staging").join(name)).unwrap();
+        fs::rename(out.join(name), pending.join(name)).unwrap();
     }
     write(&out, ORPHAN, b"of the snapshot before");
     assert_eq!(run(home.path(), &["verify", "out"]).0, 0, "the list is still staged");

@@ -16,9 +16,8 @@ use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Embedder, Engine, load};
 use chunkmill::error::Result;
 use chunkmill::index::{self, Job, Report};
-use chunkmill::store::{
-    Dataset, Disk, EmbeddingType, FileSystem, FloatEncoding, Manifest, Output, OutputFile, Table, read_outlines,
-};
+use chunkmill::storage::{self, FileSystem, Location, Storage};
+use chunkmill::store::{Dataset, EmbeddingType, FloatEncoding, Manifest, Output, Table, read_outlines};
 use tempfile::TempDir;
 
 use crate::common::{tree, write};
@@ -77,7 +76,6 @@ pub fn job(roots: &[&Path]) -> Job {
         deny_truncation: false,
         cache: None,
         fresh: false,
-        disk: Arc::new(FileSystem),
     }
 }
 
@@ -86,8 +84,13 @@ pub fn fake() -> Box<dyn Embedder> {
 }
 
 /// Runs a job with the fake embedder.
-pub fn run_job(job: &Job, out: &Path) -> Result<Report> {
-    index::run(job, out, fake().as_ref(), &AtomicBool::new(false), &|_| ())
+pub fn run_job(job: &Job, out: impl Into<Location>) -> Result<Report> {
+    index::run(job, &out.into(), fake().as_ref(), &AtomicBool::new(false), &|_| ())
+}
+
+/// A folder, written to through [`Unsynced`].
+pub fn unsynced(path: &Path) -> Location {
+    Location::new(path, Arc::new(Unsynced))
 }
 
 /// The file system without waiting for the medium, which these tests do not test.
@@ -95,10 +98,10 @@ pub fn run_job(job: &Job, out: &Path) -> Result<Report> {
 pub struct Unsynced;
 
 #[derive(Debug)]
-struct UnsyncedFile(Box<dyn OutputFile>);
+struct UnsyncedFile(Box<dyn storage::Output>);
 
-impl Disk for Unsynced {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>> {
+impl Storage for Unsynced {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn storage::Output>> {
         Ok(Box::new(UnsyncedFile(FileSystem.create(path)?)))
     }
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
@@ -127,7 +130,7 @@ impl Write for UnsyncedFile {
     }
 }
 
-impl OutputFile for UnsyncedFile {
+impl storage::Output for UnsyncedFile {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -180,7 +183,7 @@ pub fn whole(out: &Path) -> Result<Manifest, String> {
                 rows.sum::<Result<usize>>().map_err(|error| error.to_string())?
             }
             None => {
-                let rows = read_outlines(path).map_err(|error| error.to_string())?;
+                let rows = read_outlines(&FileSystem, path).map_err(|error| error.to_string())?;
                 rows.collect::<Result<Vec<_>>>().map_err(|error| error.to_string())?.len()
             }
         };

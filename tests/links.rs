@@ -462,7 +462,7 @@ fn edges_are_the_same_bytes_on_any_number_of_threads_and_stand_in_the_file_of_th
     index(home.path(), "one", &["--threads", "1", "--files", "3"]);
     index(home.path(), "two", &["--threads", "2", "--files", "3"]);
     assert_eq!(tree(&home.path().join("one")), tree(&home.path().join("two")));
-    let dataset = Dataset::open(&home.path().join("one")).unwrap();
+    let dataset = Dataset::open(home.path().join("one")).unwrap();
     let mut seen = 0;
     for (number, file) in dataset.files(Table::Edges).enumerate() {
         assert!(file.path.starts_with(&format!("data/edges/train-{number:05}-of-00003-")));

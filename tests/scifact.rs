@@ -52,7 +52,7 @@ fn scifact_gives_the_published_figures() {
         );
         assert_eq!(code, 0, "{err}");
         eprintln!("{out}");
-        let dataset = Dataset::open(&home.path().join(precision)).unwrap();
+        let dataset = Dataset::open(home.path().join(precision)).unwrap();
         let precision = PrecisionSetting::Fixed(dataset.manifest().model.precision);
         let embedder = load(Backend { precision, ..Engine::Cpu.into() }, &model).unwrap();
         let (ndcg_at_10, recall_at_100) = figures(&dataset, embedder.as_ref(), &queries, &judged);

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::Spec;
@@ -13,7 +12,7 @@ use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::index::{self, Job};
 use chunkmill::search::{FieldWeights, Filter, Found, Mode, Query, Ranking, Searcher, Weight};
-use chunkmill::store::{Dataset, EmbeddingType, FileSystem, FloatEncoding, Output};
+use chunkmill::store::{Dataset, EmbeddingType, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -88,11 +87,10 @@ fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         batch_tokens: None,
         deny_truncation: false,
         fresh: false,
-        disk: Arc::new(FileSystem),
         cache: None,
     };
     let out = home.join("out");
-    index::run(&job, &out, &Coarse::new(), &AtomicBool::new(false), &|_| ()).unwrap();
+    index::run(&job, &out.as_path().into(), &Coarse::new(), &AtomicBool::new(false), &|_| ()).unwrap();
     Dataset::open(&out).unwrap()
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow::array::AsArray;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, run, tree, write};
-use crate::jobs::{Numbers, Unsynced, date, difference, entries, fake, job, memory, page, put, run_job};
+use crate::jobs::{Numbers, date, difference, entries, fake, job, memory, page, put, run_job, unsynced};
 
 fn corpus(pages: usize) -> TempDir {
     let home = folder(&[]);
@@ -134,7 +134,6 @@ impl History {
         put(home.path(), "notes/always.md", &page(30, 0));
         let mut job = job(&[&home.path().join("docs"), &home.path().join("notes")]);
         job.roots[1].collection = "notes".to_owned();
-        job.disk = Arc::new(Unsynced);
         Self { home, numbers: Numbers::new(seed), named: 0, job, include: 0 }
     }
 
@@ -214,7 +213,8 @@ impl History {
     /// Some changes and a run, a few times; says what is wrong.
     fn go_through(&mut self) -> Result<(), String> {
         let (out, fresh) = (self.home.path().join("out"), self.home.path().join("out-fresh"));
-        run_job(&self.job, &out).unwrap();
+        let unsynced = unsynced(&out);
+        run_job(&self.job, &unsynced).unwrap();
         let mut happened = Vec::new();
         for step in 1..=3 {
             let (before, known) = (self.job.clone(), documents(&out));
@@ -227,13 +227,13 @@ impl History {
                 let events = AtomicUsize::new(self.numbers.below(20));
                 let stop = AtomicBool::new(false);
                 let watch = |_| stop.store(events.fetch_sub(1, Ordering::Relaxed) <= 1, Ordering::Relaxed);
-                happened.push(match index::run(&self.job, &out, fake().as_ref(), &stop, &watch) {
+                happened.push(match index::run(&self.job, &unsynced, fake().as_ref(), &stop, &watch) {
                     Err(Error::Interrupted) => "a run is stopped".to_owned(),
                     Ok(_) => "a run that was to be stopped is not".to_owned(),
                     Err(error) => return Err(format!("{happened:#?}: {error}")),
                 });
             }
-            let report = run_job(&self.job, &out).map_err(|error| format!("{happened:#?}: {error}"))?;
+            let report = run_job(&self.job, &unsynced).map_err(|error| format!("{happened:#?}: {error}"))?;
             run_job(&self.job, &fresh).unwrap();
             if let Some(problem) = difference(&entries(&out), &entries(&fresh)) {
                 return Err(format!("{happened:#?}: {problem}"));
@@ -346,9 +346,9 @@ fn a_document_that_could_not_be_read_for_a_moment_is_indexed_by_the_next_run() {
         chunkmill::index::Event::Prepared { chunks: 0 } => put(home.path(), "docs/3.md", &page(3, 1)),
         _ => {}
     };
-    let report = index::run(&job, &out, fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();
+    let report = index::run(&job, &out.as_path().into(), fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();
     assert_eq!(report.quarantined.iter().map(|row| row.doc_id.as_str()).collect::<Vec<_>>(), ["3.md"]);
     assert!(run_job(&job, &out).unwrap().quarantined.is_empty());
-    run_job(&job, &home.path().join("fresh")).unwrap();
+    run_job(&job, home.path().join("fresh")).unwrap();
     assert_eq!(difference(&entries(&out), &entries(&home.path().join("fresh"))), None);
 }

@@ -155,16 +155,16 @@ fn a_dataset_of_the_version_without_edges_is_still_read() {
     assert!(["edges", "unresolved_edges", "edges_by_kind"].iter().all(|key| counts.remove(*key).is_some()));
     fs::write(&path, manifest.to_string()).unwrap();
     assert_eq!(run(home.path(), &["search", "out", "paragraph", "-k", "1"]).0, 0);
-    assert_eq!(Dataset::open(&home.path().join("out")).unwrap().files(Table::Edges).count(), 0);
+    assert_eq!(Dataset::open(home.path().join("out")).unwrap().files(Table::Edges).count(), 0);
     index(home.path(), &["-o", "out"]);
-    assert_eq!(Dataset::open(&home.path().join("out")).unwrap().files(Table::Edges).count(), 8);
+    assert_eq!(Dataset::open(home.path().join("out")).unwrap().files(Table::Edges).count(), 8);
 }
 
 #[test]
 fn rows_are_sorted_and_go_to_the_file_of_their_document() {
     let home = corpus();
     index(home.path(), &["-o", "out", "--files", "3", "--max", "300"]);
-    let dataset = Dataset::open(&home.path().join("out")).unwrap();
+    let dataset = Dataset::open(home.path().join("out")).unwrap();
     for (number, file) in dataset.files(Table::Chunks).enumerate() {
         let mut before: Option<(String, i64)> = None;
         for batch in dataset.read(file, &["doc_id", "chunk_index"], None).unwrap() {

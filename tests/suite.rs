@@ -37,6 +37,7 @@ mod links;
 mod memory;
 mod models;
 mod normalize;
+mod objects;
 mod plain;
 mod powershell;
 mod presets;

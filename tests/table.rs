@@ -121,7 +121,7 @@ fn rows_are_those_that_index_writes() {
         let index = [&["index", larder.to_str().unwrap(), "-o", "out"], settings].concat();
         let (code, _, err) = run(home.path(), &index);
         assert!(code == 0 || code == 3, "{err}");
-        let dataset = Dataset::open(&home.path().join("out")).unwrap();
+        let dataset = Dataset::open(home.path().join("out")).unwrap();
         let mut expected: BTreeMap<String, _> = BTreeMap::new();
         for file in dataset.files(Table::Chunks) {
             for batch in dataset.read_all(file).unwrap() {

@@ -52,7 +52,7 @@ fn index(home: &Path, out: &str, extra: &[&str]) {
 }
 
 fn check(out: &Path) -> Verification {
-    verify(out, None).unwrap()
+    verify(&out.into(), None).unwrap()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn every_preset_and_way_to_store_vectors_passes_with_its_corpus() {
         for (kind, sizes) in [("f32", &[][..]), ("f16", &["--max", "60"]), ("list", &["--files", "1"])] {
             let sizes = if preset == Preset::None { &[] } else { sizes };
             index(home.path(), "out", &[&["--preset", preset.name(), "--embedding-type", kind], sizes].concat());
-            let verification = verify(&home.path().join("out"), Some(&roots)).unwrap();
+            let verification = verify(&home.path().join("out").into(), Some(&roots)).unwrap();
             assert_eq!(verification.findings, [], "{preset} {kind}");
             assert_eq!(verification.notes, [], "{preset} {kind}");
             assert_eq!(verification.counts.documents, 8);

@@ -214,7 +214,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
     let config = ready(options)?;
     let embedder = config.embedder()?;
     let job = config.job(vec![Root::new(corpus)], true);
-    let report = index::run(&job, out, embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+    let report = index::run(&job, &out.into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
     let Manifest { counts, spec, model, files, .. } = &report.manifest;
     let snapshot = Dataset::open(out)?.id();
     let settings = match serde_json::to_value(&spec.settings)? {

@@ -111,7 +111,7 @@ fn the_evaluated_dataset_is_the_shipped_one() {
     let embedder = config.embedder().unwrap();
     let job = config.job(vec![Root::new(larder().join("corpus"))], true);
     let shipped = folder.path().join("shipped");
-    index::run(&job, &shipped, embedder.as_ref(), &false.into(), &|_| {}).unwrap();
+    index::run(&job, &shipped.as_path().into(), embedder.as_ref(), &false.into(), &|_| {}).unwrap();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&shipped).unwrap().id());
     let kept = fs::read_dir(out.join("datasets")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&kept).unwrap().id());

@@ -12,7 +12,7 @@ use crate::store::{Leftover, Sweep, Swept, gc};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Only say what would be removed
     #[arg(long)]

@@ -25,7 +25,7 @@ use crate::store::Counts;
 pub(super) struct JobArgs {
     #[command(flatten)]
     pub(super) corpus: CorpusArgs,
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     pub(super) out: Location,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use crate::storage::Location;
 
 #[derive(clap::Args)]
 pub(super) struct PromoteArgs {
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Id of the document
     #[arg(value_name = "DOC")]
@@ -22,7 +22,7 @@ pub(super) struct PromoteArgs {
 
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Id of a document; may be given more than once
     #[arg(long, value_name = "ID", required_unless_present = "collection")]

@@ -14,7 +14,7 @@ use crate::store::{Dataset, Manifest};
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     dataset: Location,
     /// What to look for, in words; nothing in it has a special meaning
     query: String,

@@ -34,7 +34,7 @@ pub(super) struct RunArgs {
     /// Which shard, from 1, of how many
     #[arg(long, value_name = "I/N")]
     shard: Shard,
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     out: Location,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(super) struct CommitArgs {
     /// What `chunkmill plan --shards` printed: a path or a URL
     #[arg(long, value_name = "FILE")]
     plan: Location,
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     out: Location,
     /// Print the result as one JSON object

@@ -18,7 +18,7 @@ const SHOWN: u64 = 10;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where the dataset is: a folder, or a URL like s3://BUCKET/PREFIX
+    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Compare documents and chunks with their files: the folders and files that were indexed, as `index` takes them
     #[arg(long, value_name = "PATH", num_args = 1..)]

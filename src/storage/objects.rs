@@ -10,7 +10,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use object_store::{
     GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
@@ -27,6 +29,10 @@ const MOST_PARTS: u64 = 9_000;
 
 /// Parts that are in memory at once, on their way.
 const SENDING: usize = 4;
+
+/// How long is waited before a conditional request is sent again: twice as long each time, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LAST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Files that are fetched at once.
 const FETCHING: usize = 32;
@@ -154,10 +160,24 @@ impl Storage for ObjectStorage {
     }
 
     fn replace(&self, from: &Path, to: &Path, Version(version): &Version) -> io::Result<()> {
-        let bytes = self.read(from)?;
-        let to = self.key(to)?;
+        let bytes = Bytes::from(self.read(from)?);
+        let key = self.key(to)?;
         let mode = version.clone().map_or(PutMode::Create, PutMode::Update);
-        wait(self.store.put_opts(&to, bytes.into(), PutOptions::from(mode)))?.map_err(refused)?;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let put = self.store.put_opts(&key, bytes.clone().into(), PutOptions::from(mode.clone()));
+            let Err(error) = wait(put)? else { break };
+            // It may have been done, and the answer lost. `object_store` does not try this again for itself.
+            if wait(fetch(&*self.store, &key))?.is_ok_and(|there| there == bytes) {
+                break;
+            }
+            let error = refused(error);
+            if error.kind() != io::ErrorKind::Other || pause > LAST_PAUSE {
+                return Err(error);
+            }
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
         self.remove_file(from)
     }
 
@@ -299,12 +319,11 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
 /// Waits for what goes on in the threads that talk to object stores.
 pub(super) fn wait<T>(future: impl Future<Output = T>) -> io::Result<T> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    let runtime = match RUNTIME.get() {
-        Some(runtime) => runtime,
-        None => {
-            let started = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-            RUNTIME.get_or_init(|| started)
-        }
+    let runtime = if let Some(runtime) = RUNTIME.get() {
+        runtime
+    } else {
+        let started = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        RUNTIME.get_or_init(|| started)
     };
     Ok(runtime.block_on(future))
 }

@@ -238,17 +238,10 @@ impl Staging {
             self.sync(&self.root.join(folder))?;
         }
         let path = self.root.join(manifest::FILE);
-        if let Err(error) = self.storage().replace(&new, &path, &self.version) {
-            // An object store may have done it, and its answer was lost.
-            let is_done = self.root.is_in_object_store()
-                && self.storage().read(&path).is_ok_and(|there| there == manifest_json.as_bytes());
-            if !is_done {
-                return Err(match error.kind() {
-                    io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
-                    _ => Error::io("rename to", &path)(error),
-                });
-            }
-        }
+        self.storage().replace(&new, &path, &self.version).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
+            _ => Error::io("rename to", &path)(error),
+        })?;
         self.sync(self.root.path())?;
         self.end_commit()
     }
@@ -353,7 +346,7 @@ pub fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    Workspace::locked(root.clone(), &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))
+    Workspace::locked(root, &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))
 }
 
 /// Every attempt at a shard of any plan, by plan and name.
@@ -477,9 +470,12 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
         if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
             continue;
         }
-        let is_top = name == "data" || name == "state";
+        let is_top = entry.is_folder && (name == "data" || name == "state");
+        if !is_top {
+            return Ok(false);
+        }
         let below = root.storage().files_below(&entry.path).map_err(Error::io("list", &entry.path))?;
-        if !is_top || !below.iter().all(|file| ours(&file.path)) {
+        if !below.iter().all(|file| ours(&file.path)) {
             return Ok(false);
         }
     }

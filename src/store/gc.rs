@@ -127,8 +127,9 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
             help: "name the folder of a dataset".to_owned(),
         });
     }
-    let _writer =
-        if sweep.dry_run { Writer::Watching(Lock::take(root)?) } else { Writer::Sweeping(Staging::open(root)?) };
+    // While one of them is held nobody else writes.
+    let _staging = (!sweep.dry_run).then(|| Staging::open(root)).transpose()?;
+    let _lock = sweep.dry_run.then(|| Lock::take(root)).transpose()?;
     let dataset = Dataset::find(root)?;
     let found = leftovers(root, dataset.as_ref().map(Dataset::manifest))?;
     let age = sweep.older_than.unwrap_or(if root.is_in_object_store() { AGE } else { Duration::ZERO });
@@ -156,13 +157,6 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
         commit::forget_empty_plans(root)?;
     }
     Ok(Swept { removed, kept })
-}
-
-/// Who keeps others from writing meanwhile.
-#[expect(dead_code, reason = "they are held for what they do when they are dropped")]
-enum Writer {
-    Watching(Option<Lock>),
-    Sweeping(Staging),
 }
 
 /// What no manifest names, each once, by kind and path.

@@ -46,7 +46,7 @@ impl Workspace {
     }
 
     /// A folder that shows, until this value is dropped, that somebody is at work in it.
-    pub(super) fn locked(root: Location, name: &str) -> Result<Self> {
+    pub(super) fn locked(root: &Location, name: &str) -> Result<Self> {
         let mut workspace = Self::new(root.clone(), name);
         workspace.make_folders()?;
         workspace.at_work = Lock::take(&root.below(name))?;

@@ -1,5 +1,5 @@
 """`make test-distributed`: shards of one corpus on a Ray cluster, through GNU parallel and through Slurm, each disturbed; and
-`chunkmill filter` inside of Ray Data and Spark.
+`chunkmill filter` inside of Ray Data and Spark; and a corpus and a dataset in an object store that fails.
 
     python3 tests/distributed/run.py [--corpus DIR] [--mb N] [--only NAME ...]
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from common import FILES, PROGRAM, PROJECT, SETTINGS, WORK, run, say
 
 HERE = Path(__file__).resolve().parent
-CHECKS = {"ray": "ray_cluster.py", "schedulers": "schedulers.py", "engines": "engines.py"}
+CHECKS = {"ray": "ray_cluster.py", "schedulers": "schedulers.py", "engines": "engines.py", "objects": "objects.py"}
 
 
 def environment() -> Path:
