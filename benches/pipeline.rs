@@ -158,7 +158,12 @@ fn job(c: &mut Criterion) {
     group.bench_function("without a model", |b| {
         b.iter_batched(
             || tempfile::TempDir::new().unwrap(),
-            |out| run(&job, &out.path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| ()).unwrap().manifest.counts,
+            |out| {
+                run(&job, &out.path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| ())
+                    .unwrap()
+                    .manifest
+                    .counts
+            },
             criterion::BatchSize::PerIteration,
         );
     });

@@ -10,9 +10,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
-use super::objects::{refused, wait};
+use super::objects::{again, refused, wait};
 
 /// Bytes that are fetched at once.
 const BLOCK: u64 = 4 << 20;
@@ -55,14 +55,11 @@ impl Input {
     /// Opens an object, and fetches its first block.
     pub(super) fn object(store: Arc<dyn ObjectStore>, path: &object_store::path::Path) -> io::Result<Self> {
         let first = GetOptions { range: Some(GetRange::Bounded(0..BLOCK)), ..GetOptions::default() };
-        let fetched: object_store::Result<(ObjectMeta, Bytes)> = wait(async {
-            match store.get_opts(path, first).await {
-                Ok(result) => whole(result).await,
-                // There is no first byte in an empty one; any other error comes again.
-                Err(_) => whole(store.get_opts(path, GetOptions::new().with_head(true)).await?).await,
-            }
-        })?;
-        let (meta, block) = fetched.map_err(refused)?;
+        let (meta, block) = wait(again(async || match fetch(&*store, path, first.clone()).await {
+            // There is no first byte in an empty one; any other error comes again.
+            Err(_) => fetch(&*store, path, GetOptions::new().with_head(true)).await,
+            fetched => fetched,
+        }))?;
         let len = meta.size;
         let blocks = Mutex::new(VecDeque::from([(0, block)]));
         Ok(Self { source: Source::Object { object: Arc::new(Object { store, meta, blocks }), at: 0 }, len })
@@ -146,9 +143,7 @@ impl Object {
             if_match: self.meta.e_tag.clone(),
             ..GetOptions::default()
         };
-        let fetched: object_store::Result<(ObjectMeta, Bytes)> =
-            wait(async { whole(self.store.get_opts(&self.meta.location, options).await?).await })?;
-        let (_, block) = fetched.map_err(refused)?;
+        let (_, block) = wait(again(|| fetch(&*self.store, &self.meta.location, options.clone())))?;
         let mut kept = kept();
         kept.push_back((number, block.clone()));
         if kept.len() > KEPT {
@@ -158,7 +153,12 @@ impl Object {
     }
 }
 
-async fn whole(result: GetResult) -> object_store::Result<(ObjectMeta, Bytes)> {
+async fn fetch(
+    store: &dyn ObjectStore,
+    path: &object_store::path::Path,
+    options: GetOptions,
+) -> io::Result<(ObjectMeta, Bytes)> {
+    let result = store.get_opts(path, options).await.map_err(refused)?;
     let meta = result.meta.clone();
-    Ok((meta, result.bytes().await?))
+    Ok((meta, result.bytes().await.map_err(refused)?))
 }

@@ -1,9 +1,11 @@
 //! Files in an object store.
 //!
 //! An object is there as a whole or not at all, so a file is first made on this machine, without a name, so that it
-//! ends with the process, and sent when it gets its name: in one request, or in parts of which a few are in memory at a time. A
-//! request that fails is sent again, with growing pauses, as `object_store` does it; what was cut off while it was read
-//! is fetched from there on.
+//! ends with the process, and sent when it gets its name: in one request, or in parts of which a few are in memory
+//! at a time.
+//!
+//! A request that fails is sent again, with growing pauses, by `object_store`. What it leaves to its caller is tried again
+//! here: a list or an upload whose answer was cut off, and a conditional request, which may have been answered.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::TryFutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use object_store::{
     GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
@@ -30,9 +33,9 @@ const MOST_PARTS: u64 = 9_000;
 /// Parts that are in memory at once, on their way.
 const SENDING: usize = 4;
 
-/// How long is waited before a conditional request is sent again: twice as long each time, up to the last.
+/// How long is waited before something is tried again: twice as long each time, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LAST_PAUSE: Duration = Duration::from_secs(10);
+const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Files that are fetched at once.
 const FETCHING: usize = 32;
@@ -75,7 +78,7 @@ impl ObjectStorage {
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A file that was created and has not got its name, from its start.
+    /// A file that was created and has not got its name.
     fn made(&self, path: &Path) -> io::Result<Option<File>> {
         let made = self.unsent().get(path).map(File::try_clone).transpose()?;
         made.map(|mut file| file.rewind().map(|()| file)).transpose()
@@ -83,16 +86,17 @@ impl ObjectStorage {
 
     fn head(&self, path: &Path) -> io::Result<Option<ObjectMeta>> {
         let key = self.key(path)?;
-        match wait(self.store.head(&key))? {
+        match wait(again(|| self.store.head(&key).map_err(refused))) {
             Ok(meta) => Ok(Some(meta)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(refused(error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
     /// Sends a file of this machine.
-    async fn send(&self, mut file: File, to: &object_store::path::Path) -> io::Result<()> {
+    async fn send(&self, mut file: &File, to: &object_store::path::Path) -> io::Result<()> {
         let bytes = file.metadata()?.len();
+        file.rewind()?;
         if bytes <= PART {
             let mut body = Vec::new();
             file.read_to_end(&mut body)?;
@@ -109,30 +113,23 @@ impl ObjectStorage {
     }
 }
 
-async fn send_parts(upload: &mut dyn MultipartUpload, file: File, size: u64) -> io::Result<()> {
+async fn send_parts(upload: &mut dyn MultipartUpload, file: &File, size: u64) -> io::Result<()> {
     let mut sending = JoinSet::new();
     loop {
         let mut part = Vec::new();
-        (&file).take(size).read_to_end(&mut part)?;
-        if part.is_empty() {
-            break;
+        file.take(size).read_to_end(&mut part)?;
+        let is_last = part.is_empty();
+        if !is_last {
+            sending.spawn(upload.put_part(PutPayload::from(part)));
         }
-        if sending.len() >= SENDING {
-            sent(sending.join_next().await)?;
+        while sending.len() >= SENDING || (is_last && !sending.is_empty()) {
+            let sent = sending.join_next().await.transpose().map_err(io::Error::other)?;
+            sent.transpose().map_err(refused)?;
         }
-        sending.spawn(upload.put_part(PutPayload::from(part)));
-    }
-    while !sending.is_empty() {
-        sent(sending.join_next().await)?;
-    }
-    upload.complete().await.map_err(refused)?;
-    Ok(())
-}
-
-fn sent(part: Option<Result<object_store::Result<()>, tokio::task::JoinError>>) -> io::Result<()> {
-    match part {
-        None => Ok(()),
-        Some(sent) => sent.map_err(io::Error::other)?.map_err(refused),
+        if is_last {
+            // Whatever the reason, among them that it was done and the answer lost: all of it is sent again.
+            return upload.complete().await.map(drop).map_err(io::Error::other);
+        }
     }
 }
 
@@ -151,33 +148,26 @@ impl Storage for ObjectStorage {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let to = self.key(to)?;
         if let Some(made) = self.made(from)? {
-            wait(self.send(made, &to))??;
+            wait(again(|| self.send(&made, &to)))?;
             self.unsent().remove(from);
             return Ok(());
         }
-        let from = self.key(from)?;
-        wait(self.store.rename(&from, &to))?.map_err(refused)
+        let key = self.key(from)?;
+        wait(again(|| self.store.copy(&key, &to).map_err(refused)))?;
+        self.remove_file(from)
     }
 
     fn replace(&self, from: &Path, to: &Path, Version(version): &Version) -> io::Result<()> {
         let bytes = Bytes::from(self.read(from)?);
         let key = self.key(to)?;
         let mode = version.clone().map_or(PutMode::Create, PutMode::Update);
-        let mut pause = FIRST_PAUSE;
-        loop {
+        wait(again(async || {
             let put = self.store.put_opts(&key, bytes.clone().into(), PutOptions::from(mode.clone()));
-            let Err(error) = wait(put)? else { break };
-            // It may have been done, and the answer lost. `object_store` does not try this again for itself.
-            if wait(fetch(&*self.store, &key))?.is_ok_and(|there| there == bytes) {
-                break;
-            }
-            let error = refused(error);
-            if error.kind() != io::ErrorKind::Other || pause > LAST_PAUSE {
-                return Err(error);
-            }
-            std::thread::sleep(pause);
-            pause *= 2;
-        }
+            let Err(error) = put.await else { return Ok(()) };
+            // It may have been done, and the answer lost.
+            let is_done = fetch(&*self.store, &key).await.is_ok_and(|there| there == bytes);
+            if is_done { Ok(()) } else { Err(refused(error)) }
+        }))?;
         self.remove_file(from)
     }
 
@@ -185,28 +175,28 @@ impl Storage for ObjectStorage {
         if self.unsent().remove(path).is_some() {
             return Ok(());
         }
-        match wait(self.store.delete(&self.key(path)?))? {
-            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(refused(error)),
+        let key = self.key(path)?;
+        match wait(again(|| self.store.delete(&key).map_err(refused))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
         }
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         let key = self.key(path)?;
-        let below = self.store.list(Some(&key)).map_ok(|meta| meta.location);
-        let removed = wait(async {
+        wait(again(async || {
             // The whole list first: what is removed may not disturb it.
-            let below: Vec<_> = below.try_collect().await?;
-            let removing = self.store.delete_stream(stream::iter(below.into_iter().map(Ok)).boxed());
-            let ignore_absent = |removed| async move {
+            let below = self.store.list(Some(&key)).map_ok(|meta| meta.location);
+            let below: Vec<_> = below.try_collect().await.map_err(refused)?;
+            let mut removing = self.store.delete_stream(stream::iter(below.into_iter().map(Ok)).boxed());
+            while let Some(removed) = removing.next().await {
                 match removed {
-                    Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-                    Err(error) => Err(error),
+                    Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(error) => return Err(refused(error)),
                 }
-            };
-            removing.then(ignore_absent).try_collect::<()>().await
-        })?;
-        removed.map_err(refused)
+            }
+            Ok(())
+        }))
     }
 
     fn sync_dir(&self, _: &Path) -> io::Result<()> {
@@ -228,7 +218,7 @@ impl Storage for ObjectStorage {
 
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let key = self.key(folder)?;
-        let listed = wait(self.store.list_with_delimiter(Some(&key)))?.map_err(refused)?;
+        let listed = wait(again(|| self.store.list_with_delimiter(Some(&key)).map_err(refused)))?;
         let folder = |key| Entry { path: self.path(key), is_folder: true, bytes: 0, modified: None };
         let folders = listed.common_prefixes.iter().map(folder);
         let mut found: Vec<Entry> = folders.chain(listed.objects.iter().map(|meta| self.entry(meta))).collect();
@@ -238,7 +228,7 @@ impl Storage for ObjectStorage {
 
     fn files_below(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let key = self.key(folder)?;
-        let listed: Vec<ObjectMeta> = wait(self.store.list(Some(&key)).try_collect())?.map_err(refused)?;
+        let listed: Vec<ObjectMeta> = wait(again(|| self.store.list(Some(&key)).try_collect().map_err(refused)))?;
         // Where folders are made by hand there are empty objects for them.
         let files = listed.iter().filter(|meta| !meta.location.as_ref().ends_with('/'));
         let mut found: Vec<Entry> = files.map(|meta| self.entry(meta)).collect();
@@ -253,18 +243,17 @@ impl Storage for ObjectStorage {
             return Ok(bytes);
         }
         let key = self.key(path)?;
-        wait(fetch(&*self.store, &key))?.map_err(refused)
+        wait(again(|| fetch(&*self.store, &key)))
     }
 
     fn read_all(&self, paths: &[PathBuf]) -> Vec<io::Result<Vec<u8>>> {
         let fetched = stream::iter(paths).map(|path| async {
             let key = self.key(path)?;
-            fetch(&*self.store, &key).await.map_err(refused)
+            again(|| fetch(&*self.store, &key)).await
         });
-        match wait(fetched.buffered(FETCHING).collect()) {
-            Ok(fetched) => fetched,
-            Err(error) => paths.iter().map(|_| Err(io::Error::other(error.to_string()))).collect(),
-        }
+        let fetched = async { Ok(fetched.buffered(FETCHING).collect().await) };
+        // Without threads to wait in there is one reason for all of them.
+        wait(fetched).unwrap_or_else(|error| paths.iter().map(|_| Err(io::Error::other(error.to_string()))).collect())
     }
 
     fn open(&self, path: &Path) -> io::Result<Input> {
@@ -275,9 +264,9 @@ impl Storage for ObjectStorage {
     }
 }
 
-async fn fetch(store: &dyn ObjectStore, key: &object_store::path::Path) -> object_store::Result<Vec<u8>> {
-    let result = store.get_opts(key, GetOptions::default()).await?;
-    Ok(result.bytes().await?.into())
+async fn fetch(store: &dyn ObjectStore, key: &object_store::path::Path) -> io::Result<Vec<u8>> {
+    let result = store.get_opts(key, GetOptions::default()).await.map_err(refused)?;
+    Ok(result.bytes().await.map_err(refused)?.into())
 }
 
 /// A file that is sent when it gets its name: until then nothing of it need be durable.
@@ -316,8 +305,23 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
+/// Does what may be done more than once until it succeeds, fails for a reason that stays, or has failed too often.
+pub(super) async fn again<T, F: Future<Output = io::Result<T>>>(operation: impl Fn() -> F) -> io::Result<T> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match operation().await {
+            Err(error) if error.kind() == io::ErrorKind::Other && pause <= LAST_PAUSE => {
+                tracing::debug!("an object store, tried again in {} ms: {error}", pause.as_millis());
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            done => return done,
+        }
+    }
+}
+
 /// Waits for what goes on in the threads that talk to object stores.
-pub(super) fn wait<T>(future: impl Future<Output = T>) -> io::Result<T> {
+pub(super) fn wait<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = if let Some(runtime) = RUNTIME.get() {
         runtime
@@ -325,5 +329,5 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> io::Result<T> {
         let started = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         RUNTIME.get_or_init(|| started)
     };
-    Ok(runtime.block_on(future))
+    runtime.block_on(future)
 }

@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use object_store::ObjectStore;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::{ObjectStore, RetryConfig};
 
 use super::{ObjectStorage, Storage};
 use crate::error::{Error, Result};
@@ -49,10 +50,15 @@ pub(super) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
     Ok(storage)
 }
 
+/// How long a request that fails is sent again; what it belongs to is then tried again as a whole.
+fn retry() -> RetryConfig {
+    RetryConfig { retry_timeout: Duration::from_mins(1), ..RetryConfig::default() }
+}
+
 type Made = object_store::Result<Arc<dyn ObjectStore>>;
 
 fn s3(bucket: &str) -> Made {
-    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry());
     // Who writes `http://` into the endpoint means it.
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
     let builder = if endpoint.starts_with("http://") { builder.with_allow_http(true) } else { builder };
@@ -60,9 +66,9 @@ fn s3(bucket: &str) -> Made {
 }
 
 fn google(bucket: &str) -> Made {
-    Ok(Arc::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build()?))
+    Ok(Arc::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry()).build()?))
 }
 
 fn azure(container: &str) -> Made {
-    Ok(Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(container).build()?))
+    Ok(Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retry()).build()?))
 }

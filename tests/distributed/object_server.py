@@ -109,6 +109,14 @@ def handler(upstream: int, faults: Faults) -> type[BaseHTTPRequestHandler]:
     return Proxy
 
 
+class Quiet(ThreadingHTTPServer):
+    """A client that is killed, or has had enough, is no news."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @contextmanager
 def object_server(log: Path) -> Iterator[str]:
     """moto's server for as long as this lasts. Gives its URL."""
@@ -135,7 +143,7 @@ def answers(port: int) -> bool:
 def faulty(upstream: str, faults: Faults) -> Iterator[str]:
     """A proxy that lets requests fail, for as long as this lasts. Gives its URL."""
     port = int(upstream.rsplit(":", 1)[1])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(port, faults))
+    server = Quiet(("127.0.0.1", 0), handler(port, faults))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

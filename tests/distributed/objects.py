@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,11 @@ class Bucket:
 
     def upload(self, folder: Path, prefix: str) -> None:
         """Sends every file of a folder, and gives it the time that the object got: times are part of a dataset."""
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            self.client.upload_file(str(path), BUCKET, f"{prefix}/{path.relative_to(folder)}")
+        def send(path: Path) -> None:
+            self.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(folder)}", Body=path.read_bytes())
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(send, sorted(path for path in folder.rglob("*") if path.is_file())))
         for found in self.objects(prefix):
             seconds = found["LastModified"].timestamp()
             os.utime(folder / found["Key"].removeprefix(f"{prefix}/"), (seconds, seconds))
@@ -51,7 +55,7 @@ class Bucket:
         for found in self.objects(prefix):
             path = folder / found["Key"].removeprefix(f"{prefix}/")
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.client.download_file(BUCKET, found["Key"], str(path))
+            path.write_bytes(self.client.get_object(Bucket=BUCKET, Key=found["Key"])["Body"].read())
 
     def receipts(self, prefix: str) -> int:
         return sum("/.staging/part-" in found["Key"] for found in self.objects(prefix))
@@ -127,7 +131,7 @@ def main() -> None:
         say(f"  both together {time.monotonic() - started:.0f} s; a reader saw {reader.end()}")
         if len(reader.seen) < 2:
             sys.exit("the reader did not see both snapshots")
-        say(f"  {chunkmill('verify', out, '--corpus', corpus_url).splitlines()[-1]}")
+        say(f"  {chunkmill('verify', out, '--corpus', corpus_url, '--threads', '16').splitlines()[-1]}")
         found = chunkmill("search", out, "how to format a date", "--mode", "keyword", "--json")
         if found != run([str(PROGRAM), "search", str(reference), "how to format a date", "--mode", "keyword", "--json"]):
             sys.exit("a search finds something else than in the folder")
