@@ -302,6 +302,12 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
         }
         _ => ErrorKind::Other,
     };
+    // Where a machine of a service asks for its own; elsewhere there is nobody.
+    if error.to_string().contains("169.254.169.254") {
+        let problem =
+            format!("no credentials in the environment (AWS_…, GOOGLE_…, AZURE_…), and none from the machine: {error}");
+        return io::Error::new(ErrorKind::PermissionDenied, problem);
+    }
     io::Error::new(kind, error)
 }
 
