@@ -10,12 +10,13 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test test-distributed eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test test-distributed growth eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "test-distributed  Ray, GNU parallel, Slurm and Spark over one corpus, disturbed; DISTRIBUTED='--corpus DIR --only ray' (minutes)"
+	@echo "test-distributed  Ray, GNU parallel, Slurm, Spark and an object store over one corpus, disturbed; DISTRIBUTED='--corpus DIR --only ray' (minutes)"
+	@echo "growth   what a commit of 100,000 files and 1,000,000,000 chunks costs; GROWTH='--parts 2500' (minutes)"
 	@echo "eval     the five designs, ours and two baselines over our labelled questions: a report, and a gate (a minute)"
 	@echo "eval-full  every min, max and overlap, and synthetic questions beside real ones; SETS='folders of labels' (an hour)"
 	@echo "baseline  what eval is compared with, made again: after a change that is meant to change retrieval"
@@ -62,6 +63,10 @@ test: check model
 # Needs GNU parallel, Slurm and Java, and fetches the rest.
 test-distributed: model
 	$(PYTHON) tests/distributed/run.py $(DISTRIBUTED)
+
+growth:
+	$(CARGO) build --release --bin chunkmill
+	$(PYTHON) benches/growth/run.py $(GROWTH)
 
 # The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
 smoke: export CHUNKMILL_EMBEDDING_CACHE = off

@@ -18,8 +18,11 @@ fi
 shards=$1 jobs=$2 out=${3%/}
 shift 3
 
-mkdir -p "$(dirname "$out")"
-plan=$out.plan.json
+# Beside the dataset, or here if that is in an object store.
+case $out in
+*://*) plan=${out##*/}.plan.json ;;
+*) mkdir -p "$(dirname "$out")" && plan=$out.plan.json ;;
+esac
 chunkmill plan "$@" -o "$out" --shards "$shards" > "$plan.new"
 mv "$plan.new" "$plan"
 
@@ -27,5 +30,8 @@ mv "$plan.new" "$plan"
 seq "$shards" | parallel --jobs "$jobs" --retries 3 --halt soon,fail=1 --bar \
     chunkmill run --plan "$plan" --shard "{}/$shards" -o "$out" --threads 1 --progress never ${CHUNKMILL_RUN:-}
 
-chunkmill commit --plan "$plan" -o "$out"
-rm "$plan"
+status=0
+chunkmill commit --plan "$plan" -o "$out" || status=$?
+# 3 is a commit too: some documents are in quarantine.
+case $status in 0 | 3) rm "$plan" ;; esac
+exit "$status"

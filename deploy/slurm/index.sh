@@ -4,7 +4,7 @@
 #   index.sh SHARDS JOBS OUT PATH… [settings of `chunkmill index`]
 #
 # Plans here, submits, and prints the two job numbers. The plan and the logs are in OUT.slurm. OUT and the corpus are on a
-# file system that all nodes share.
+# file system that all nodes share, or in an object store; then OUT.slurm is made here.
 # To go on after it was cancelled or failed, repeat it: what was finished is not made again. A task that loses its node is
 # queued again. SBATCH holds more options of both jobs, like "--partition gpu --gres gpu:1"; sbatch's own variables
 # (SBATCH_PARTITION and so on) count too:
@@ -22,7 +22,8 @@ fi
 shards=$1 jobs=$2 out=${3%/}
 shift 3
 
-work=$out.slurm
+# Beside the dataset, or here if that is in an object store.
+case $out in *://*) work=$PWD/${out##*/}.slurm ;; *) work=$out.slurm ;; esac
 mkdir -p "$work"
 plan=$work/plan.json
 chunkmill plan "$@" -o "$out" --shards "$shards" > "$plan.new"
@@ -36,6 +37,7 @@ array=$(sbatch --parsable --job-name chunkmill --array "1-$shards%$jobs" --reque
         --threads "${SLURM_CPUS_PER_TASK:-1}" --progress plain $CHUNKMILL_RUN')
 commit=$(sbatch --parsable --job-name chunkmill-commit --dependency "afterok:$array" --kill-on-invalid-dep yes \
     --output "$work/commit.log" ${SBATCH:-} --wrap '
-    chunkmill commit --plan "$CHUNKMILL_PLAN" -o "$CHUNKMILL_OUT"')
+    # 3 is a commit too: some documents are in quarantine.
+    chunkmill commit --plan "$CHUNKMILL_PLAN" -o "$CHUNKMILL_OUT" || [ $? -eq 3 ]')
 echo "shards $array"
 echo "commit $commit"

@@ -21,7 +21,7 @@ use crate::tokens::Unit;
 /// Which documents.
 #[derive(Args)]
 pub(super) struct CorpusArgs {
-    /// Folders and files to take documents from; NAME=PATH names the collection
+    /// Folders and files to take documents from, or URLs like `s3://BUCKET/PREFIX`; NAME=PATH names the collection
     #[arg(required = true, value_name = "PATH")]
     pub(super) corpus: Vec<String>,
     /// Take only files that match one of these globs (default: markdown and text)
