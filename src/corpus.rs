@@ -498,8 +498,11 @@ impl From<Source> for Fetched {
 
 /// Gets documents ready to be read: those in object stores are fetched, many at once, because each takes its time to come.
 /// The others are read when they are asked for.
-#[must_use]
-pub fn fetch(sources: &[Source]) -> Vec<Fetched> {
+///
+/// # Errors
+/// [`Error::Io`] if a document that is there cannot be fetched. Unlike a file that cannot be read it is not to be blamed: the
+/// network or the credentials are, and they would take all others out of the dataset too.
+pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
     let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
     for Source { root, .. } in sources {
@@ -512,10 +515,15 @@ pub fn fetch(sources: &[Source]) -> Vec<Fetched> {
             documents.iter_mut().filter(|document| Arc::ptr_eq(&document.source.root, root)).collect();
         let files: Vec<PathBuf> = here.iter().map(|document| document.source.file()).collect();
         for (document, bytes) in here.iter_mut().zip(root.storage().read_all(&files)) {
-            document.bytes = Some(bytes);
+            document.bytes = match bytes {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io("read", document.source.file())(error));
+                }
+                bytes => Some(bytes),
+            };
         }
     }
-    documents
+    Ok(documents)
 }
 
 impl Fetched {

@@ -415,6 +415,153 @@ fn a_file_larger_than_what_is_sent_or_fetched_at_once_is_read_as_it_was_written(
     assert!(input.reader_at(bytes.len() as u64 - 100).unwrap().read_to_end(&mut part).is_err());
 }
 
+/// A storage in which files vanish, cannot be read, or are found by no manifest, as it is told.
+#[derive(Debug)]
+struct Spiteful {
+    storage: ObjectStorage,
+    /// Removed just before the commit.
+    vanishes: Option<&'static str>,
+    /// What cannot be read.
+    refuses: Option<(&'static str, io::ErrorKind)>,
+}
+
+impl Spiteful {
+    fn at(
+        bucket: &Bucket,
+        prefix: &str,
+        vanishes: Option<&'static str>,
+        refuses: Option<(&'static str, io::ErrorKind)>,
+    ) -> Location {
+        let storage = ObjectStorage::new("mem://bucket".to_owned(), Arc::clone(&bucket.0));
+        Location::new(format!("mem://bucket/{prefix}"), Arc::new(Self { storage, vanishes, refuses }))
+    }
+}
+
+impl Storage for Spiteful {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+        self.storage.create(path)
+    }
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.storage.create_dir_all(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.storage.rename(from, to)?;
+        // The card is the last to be staged.
+        if let Some(folder) = self.vanishes.filter(|_| to.ends_with("README.md")) {
+            let found = self.storage.files_below(&PathBuf::from("mem://bucket/out").join(folder))?;
+            self.storage.remove_file(&found[0].path)?;
+        }
+        Ok(())
+    }
+    fn replace(&self, from: &Path, to: &Path, version: &Version) -> io::Result<()> {
+        self.storage.replace(from, to, version)
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.storage.remove_file(path)
+    }
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.storage.remove_dir_all(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.storage.sync_dir(path)
+    }
+    fn is_object_store(&self) -> bool {
+        true
+    }
+    fn find(&self, path: &Path) -> io::Result<Option<Entry>> {
+        self.storage.find(path)
+    }
+    fn version(&self, path: &Path) -> io::Result<Version> {
+        self.storage.version(path)
+    }
+    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        self.storage.list(folder)
+    }
+    fn files_below(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        self.storage.files_below(folder)
+    }
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.refuses {
+            Some((name, kind)) if path.ends_with(name) => Err(kind.into()),
+            _ => self.storage.read(path),
+        }
+    }
+    fn open(&self, path: &Path) -> io::Result<Input> {
+        self.storage.open(path)
+    }
+}
+
+#[test]
+fn no_snapshot_names_a_file_that_was_removed_before_the_commit() {
+    let (home, bucket) = (corpus(), Bucket::new());
+    bucket.upload(&home.path().join("docs"), "docs");
+    let job = job_over(&bucket.at("docs"));
+    for folder in ["data/chunks", "data/edges", "state/outlines"] {
+        let error = run_job(&job, Spiteful::at(&bucket, "out", Some(folder), None)).unwrap_err().to_string();
+        assert!(error.contains(folder) && error.contains("was removed before it could be committed"), "{error}");
+        assert!(Dataset::open(bucket.at("out")).is_err(), "there was no dataset and there is none");
+    }
+    run_job(&job, bucket.at("out")).unwrap();
+    verified(&bucket.at("out"));
+}
+
+#[test]
+fn documents_that_cannot_be_fetched_end_the_run_and_take_nothing_out_of_the_dataset() {
+    let (home, bucket) = (corpus(), Bucket::new());
+    bucket.upload(&home.path().join("docs"), "docs");
+    run_job(&job_over(&bucket.at("docs")), bucket.at("out")).unwrap();
+    let before = snapshot(&bucket, "out");
+    let docs = |kind| job_over(&Spiteful::at(&bucket, "docs", None, Some(("3.md", kind))));
+    for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::Other] {
+        let error = run_job(&docs(kind), bucket.at("out")).unwrap_err().to_string();
+        assert!(error.contains("cannot read mem://bucket/docs/3.md"), "{error}");
+        assert_eq!(difference(&snapshot(&bucket, "out"), &before), None);
+    }
+    // One that is gone since it was listed is quarantined, as in a folder.
+    let report = run_job(&docs(io::ErrorKind::NotFound), bucket.at("out")).unwrap();
+    assert_eq!(report.quarantined.len(), 1);
+    // A receipt that cannot be read is not taken for none.
+    let unreadable = Some(("part-00000.json", io::ErrorKind::PermissionDenied));
+    send(&bucket.at("out/.staging"), "part-00000.json", b"{}");
+    let error = run_job(&docs(io::ErrorKind::NotFound), Spiteful::at(&bucket, "out", None, unreadable)).unwrap_err();
+    assert!(error.to_string().contains("cannot read mem://bucket/out/.staging/part-00000.json"), "{error}");
+}
+
+#[test]
+fn what_a_snapshot_has_already_is_not_sent_again() {
+    let (home, bucket) = (corpus(), Bucket::new());
+    bucket.upload(&home.path().join("docs"), "docs");
+    let times = || {
+        let out = bucket.at("out");
+        let found = out.storage().files_below(&out.join("data")).unwrap();
+        found.into_iter().map(|entry| (entry.path, entry.modified)).collect::<Vec<_>>()
+    };
+    run_job(&job_over(&bucket.at("docs")), bucket.at("out")).unwrap();
+    let before = times();
+    run_job(&Job { fresh: true, ..job_over(&bucket.at("docs")) }, bucket.at("out")).unwrap();
+    assert_eq!(times(), before);
+    verified(&bucket.at("out"));
+}
+
+#[test]
+fn a_whole_bucket_is_a_place_and_markers_of_folders_are_no_files() {
+    let (home, bucket) = (corpus(), Bucket::new());
+    bucket.upload(&home.path().join("docs"), "");
+    let report = run_job(&job_over(&bucket.at("")), home.path().join("out")).unwrap();
+    assert_eq!(report.manifest.counts.documents, 8);
+    let marked = Bucket::new();
+    for marker in ["docs/sub", "out/data"] {
+        send(&marked.at(""), marker, b"");
+    }
+    marked.upload(&home.path().join("docs"), "docs/sub");
+    marked.upload(&home.path().join("docs"), "docs/other");
+    let mut job = job_over(&marked.at("docs"));
+    job.filter = Filter::new(&["**".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap();
+    let report = run_job(&job, marked.at("out")).unwrap();
+    assert_eq!(report.manifest.counts.documents, 16, "an object without bytes above others is no document");
+    verified(&marked.at("out"));
+}
+
 /// Names that ignore rules, hidden files and folders of version control make a difference of.
 fn trees() -> impl Strategy<Value = Vec<(String, Option<Vec<String>>)>> {
     let name = prop::sample::select(vec!["a", "b", "notes", ".hid", "x.md", ".git", "build"]);

@@ -327,3 +327,43 @@ fn damaged_and_newer_datasets_are_refused() {
     }
     assert!(search().2.contains("the dataset is damaged"));
 }
+
+#[test]
+fn a_file_that_is_missing_is_made_again_although_a_stopped_run_has_staged_it() {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/b.md", "# B\n\nother\n")]);
+    let index = ["index", "docs", "-o", "out", "--embedder", "fake", "--files", "1"];
+    assert_eq!(run(home.path(), &index).0, 0);
+    let out = home.path().join("out");
+    let whole = tree(&out);
+    // A run found a file missing, made it again, and was stopped.
+    let manifest: serde_json::Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
+    let files: Vec<_> = ["chunks", "documents", "outlines"]
+        .iter()
+        .map(|table| manifest["files"].as_array().unwrap().iter().find(|file| file["table"] == *table).unwrap().clone())
+        .collect();
+    for file in &files {
+        let path = file["path"].as_str().unwrap();
+        fs::create_dir_all(out.join(".staging").join(path).parent().unwrap()).unwrap();
+        fs::copy(out.join(path), out.join(".staging").join(path)).unwrap();
+    }
+    let record = &manifest["parts"][0];
+    let receipt = serde_json::json!({"index": 0, "record": record, "files": files});
+    fs::write(out.join(".staging/part-00000.json"), receipt.to_string()).unwrap();
+    fs::remove_file(out.join(files[0]["path"].as_str().unwrap())).unwrap();
+    assert_eq!(run(home.path(), &index).0, 0);
+    assert!(tree(&out) == whole);
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_of_a_dataset_may_be_links_to_where_there_is_room() {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n")]);
+    fs::create_dir_all(home.path().join("large/data")).unwrap();
+    fs::create_dir(home.path().join("out")).unwrap();
+    std::os::unix::fs::symlink(home.path().join("large/data"), home.path().join("out/data")).unwrap();
+    for _ in 0..2 {
+        let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]);
+        assert_eq!(code, 0, "{err}");
+    }
+    assert_eq!(run(home.path(), &["verify", "out"]).0, 0);
+}

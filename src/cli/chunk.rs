@@ -90,7 +90,11 @@ fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -
     // The last line goes over the limit, mostly by less than this.
     let buffer = || Vec::with_capacity(WRITE_BYTES + WRITE_BYTES / 8);
     let mut lines = buffer();
-    for source in corpus::fetch(sources) {
+    let sources = match corpus::fetch(sources) {
+        Ok(sources) => sources,
+        Err(error) => return made.send(Err(error)),
+    };
+    for source in sources {
         let cut = match recipe.cut(source) {
             Ok(Ok(cut)) => cut,
             Ok(Err(passed_over)) => {

@@ -81,8 +81,12 @@ fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
     let verb = if args.dry_run { "would remove" } else { "removed" };
     let mut lines: Vec<String> = removed.iter().map(|leftover| line(verb, leftover)).collect();
     lines.extend(kept.iter().map(|leftover| line("kept", leftover)));
-    if !kept.is_empty() {
+    if kept.iter().any(|leftover| leftover.kind.is_work) {
         lines.push(format!("  help: chunkmill gc {} --staging removes that too", args.dataset));
+    }
+    if kept.iter().any(|leftover| !leftover.kind.is_work) {
+        let help = "removes what is there for too short a time, or since too short a time ago";
+        lines.push(format!("  help: chunkmill gc {} --older-than HOURS {help}", args.dataset));
     }
     lines.push(format!("{verb} {:.1} MB, kept {:.1} MB", megabytes(bytes(removed)), megabytes(bytes(kept))));
     lines.join("\n")

@@ -121,7 +121,7 @@ impl Builder<'_> {
                     (self.watch)(Event::Prepared { chunks });
                     Ok(prepared)
                 };
-                let prepared = corpus::fetch(sources).into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                let prepared = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
                 // A file may have changed since it was looked at; what counts is what was read.
                 for (source, prepared) in sources.iter().zip(prepared) {
                     block.bytes += source.bytes;

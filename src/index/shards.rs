@@ -225,7 +225,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let contents = part.look(&recipe);
+        let contents = part.look(&recipe)?;
         let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
         let is_there = there.is_some_and(|there| work::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
@@ -448,7 +448,7 @@ fn make_shard(
     let mut work: Vec<(usize, PartWork)> = Vec::new();
     for (index, planned) in plan.shard(shard) {
         let mut part = std::mem::take(&mut all[index]);
-        part.look(&recipe);
+        part.look(&recipe)?;
         if part.inputs != planned.inputs {
             return Err(changed(index));
         }
@@ -510,7 +510,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
     let in_place = |index| {
         let part = dataset.as_ref()?.manifest().part(index)?;
-        (wants(index, &part) && staging.is_whole(&part)).then_some(part)
+        (wants(index, &part) && staging.is_in_place(&part)).then_some(part)
     };
     let mut parts: Vec<Option<Part>> = (0..plan.parts.len()).map(in_place).collect();
     staging.keep(wants)?;

@@ -37,17 +37,20 @@ impl PartWork {
     }
 
     /// Reads its documents once, to know its inputs. Gives the hash of each one's file, see [`Fetched::hash`].
-    pub(super) fn look(&mut self, recipe: &Recipe) -> Vec<Option<String>> {
+    ///
+    /// # Errors
+    /// Those of [`corpus::fetch`].
+    pub(super) fn look(&mut self, recipe: &Recipe) -> Result<Vec<Option<String>>> {
         let mut contents = Vec::with_capacity(self.sources.len());
         for sources in corpus::blocks(&self.sources, LOOK_BYTES) {
-            contents.par_extend(corpus::fetch(sources).into_par_iter().map(|document: Fetched| document.hash()));
+            contents.par_extend(corpus::fetch(sources)?.into_par_iter().map(|document: Fetched| document.hash()));
         }
         let mut inputs = recipe.begin(&self.passed_over);
         for (source, content) in self.sources.iter().zip(&contents) {
             inputs.document(source, content.as_deref());
         }
         self.inputs.inputs = inputs.value();
-        contents
+        Ok(contents)
     }
 }
 

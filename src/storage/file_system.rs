@@ -59,7 +59,8 @@ pub(super) fn find(path: &Path) -> io::Result<Option<Entry>> {
     }
 }
 
-/// What is in a folder; symbolic links are not followed. What is gone before it is looked at is left out.
+/// What is in a folder. A symbolic link is no folder, whatever it leads to, and has the size of that. What is gone before it
+/// is looked at is left out.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<Entry>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -69,8 +70,13 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut found = Vec::new();
     for item in entries {
         let item = item?;
-        match item.metadata() {
-            Ok(metadata) => found.push(entry(item.path(), &metadata)),
+        let is_link = item.file_type()?.is_symlink();
+        let followed = if is_link { fs::metadata(item.path()).or_else(|_| item.metadata()) } else { item.metadata() };
+        match followed {
+            Ok(metadata) => {
+                let found_here = entry(item.path(), &metadata);
+                found.push(Entry { is_folder: found_here.is_folder && !is_link, ..found_here });
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

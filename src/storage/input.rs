@@ -33,7 +33,7 @@ enum Source {
     Object { object: Arc<Object>, at: u64 },
 }
 
-/// An object whose size and version are known. It is an error if another takes its place while it is read.
+/// An object whose size is known. It may be sent again while it is read: what has a hash in its name is still the same.
 #[derive(Debug)]
 struct Object {
     store: Arc<dyn ObjectStore>,
@@ -55,10 +55,14 @@ impl Input {
     /// Opens an object, and fetches its first block.
     pub(super) fn object(store: Arc<dyn ObjectStore>, path: &object_store::path::Path) -> io::Result<Self> {
         let first = GetOptions { range: Some(GetRange::Bounded(0..BLOCK)), ..GetOptions::default() };
-        let (meta, block) = wait(again(async || match fetch(&*store, path, first.clone()).await {
-            // There is no first byte in an empty one; any other error comes again.
-            Err(_) => fetch(&*store, path, GetOptions::new().with_head(true)).await,
-            fetched => fetched,
+        let (meta, block) = wait(again(async || {
+            let failed = match fetch(&*store, path, first.clone()).await {
+                Err(error) if error.kind() == io::ErrorKind::Other => error,
+                fetched => return fetched,
+            };
+            // There is no first byte in an empty one.
+            let (meta, _) = fetch(&*store, path, GetOptions::new().with_head(true)).await?;
+            if meta.size == 0 { Ok((meta, Bytes::new())) } else { Err(failed) }
         }))?;
         let len = meta.size;
         let blocks = Mutex::new(VecDeque::from([(0, block)]));
@@ -140,10 +144,12 @@ impl Object {
         let start = number * BLOCK;
         let options = GetOptions {
             range: Some(GetRange::Bounded(start..(start + BLOCK).min(self.meta.size))),
-            if_match: self.meta.e_tag.clone(),
             ..GetOptions::default()
         };
-        let (_, block) = wait(again(|| fetch(&*self.store, &self.meta.location, options.clone())))?;
+        let (meta, block) = wait(again(|| fetch(&*self.store, &self.meta.location, options.clone())))?;
+        if meta.size != self.meta.size {
+            return Err(io::Error::other("another file took its place while it was read"));
+        }
         let mut kept = kept();
         kept.push_back((number, block.clone()));
         if kept.len() > KEPT {

@@ -108,7 +108,12 @@ impl FromStr for Location {
     fn from_str(s: &str) -> Result<Self> {
         let Some((scheme, rest)) = s.split_once("://") else { return Ok(Path::new(s).into()) };
         if scheme == "file" {
-            return Ok(Path::new(rest).into());
+            let path = url::Url::parse(s).ok().and_then(|url| url.to_file_path().ok());
+            return path.map(Self::from).ok_or_else(|| Error::Setting {
+                origin: s.to_owned(),
+                problem: "is no URL of a file or folder".to_owned(),
+                help: "write file:///PATH, or the path alone".to_owned(),
+            });
         }
         let storage = services::storage(scheme, rest.split('/').next().unwrap_or_default())?;
         // Without a slash at the end, or two of them in a row, so that equal places look alike.

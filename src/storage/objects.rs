@@ -86,6 +86,10 @@ impl ObjectStorage {
 
     fn head(&self, path: &Path) -> io::Result<Option<ObjectMeta>> {
         let key = self.key(path)?;
+        // The bucket itself is no object.
+        if key.as_ref().is_empty() {
+            return Ok(None);
+        }
         match wait(again(|| self.store.head(&key).map_err(refused))) {
             Ok(meta) => Ok(Some(meta)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -163,10 +167,17 @@ impl Storage for ObjectStorage {
         let mode = version.clone().map_or(PutMode::Create, PutMode::Update);
         wait(again(async || {
             let put = self.store.put_opts(&key, bytes.clone().into(), PutOptions::from(mode.clone()));
-            let Err(error) = put.await else { return Ok(()) };
+            let Err(error) = put.await.map_err(refused) else { return Ok(()) };
             // It may have been done, and the answer lost.
-            let is_done = fetch(&*self.store, &key).await.is_ok_and(|there| there == bytes);
-            if is_done { Ok(()) } else { Err(refused(error)) }
+            match again(|| fetch(&*self.store, &key)).await {
+                Ok(there) if there == bytes => Ok(()),
+                Ok(_) => Err(error),
+                // Nothing is there, and nothing was to be there: what stood against it has passed.
+                Err(absent) if absent.kind() == io::ErrorKind::NotFound && version.is_none() => {
+                    Err(io::Error::other(error))
+                }
+                Err(unknown) => Err(unknown),
+            }
         }))?;
         self.remove_file(from)
     }
@@ -219,21 +230,16 @@ impl Storage for ObjectStorage {
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let key = self.key(folder)?;
         let listed = wait(again(|| self.store.list_with_delimiter(Some(&key)).map_err(refused)))?;
-        let folder = |key| Entry { path: self.path(key), is_folder: true, bytes: 0, modified: None };
-        let folders = listed.common_prefixes.iter().map(folder);
-        let mut found: Vec<Entry> = folders.chain(listed.objects.iter().map(|meta| self.entry(meta))).collect();
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        let below = |key| Entry { path: self.path(key), is_folder: true, bytes: 0, modified: None };
+        let folders = listed.common_prefixes.iter().map(below);
+        let found = folders.chain(listed.objects.iter().map(|meta| self.entry(meta))).collect();
+        Ok(without_markers(found, folder))
     }
 
     fn files_below(&self, folder: &Path) -> io::Result<Vec<Entry>> {
         let key = self.key(folder)?;
         let listed: Vec<ObjectMeta> = wait(again(|| self.store.list(Some(&key)).try_collect().map_err(refused)))?;
-        // Where folders are made by hand there are empty objects for them.
-        let files = listed.iter().filter(|meta| !meta.location.as_ref().ends_with('/'));
-        let mut found: Vec<Entry> = files.map(|meta| self.entry(meta)).collect();
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        Ok(without_markers(listed.iter().map(|meta| self.entry(meta)).collect(), folder))
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -267,6 +273,28 @@ impl Storage for ObjectStorage {
 async fn fetch(store: &dyn ObjectStore, key: &object_store::path::Path) -> io::Result<Vec<u8>> {
     let result = store.get_opts(key, GetOptions::default()).await.map_err(refused)?;
     Ok(result.bytes().await.map_err(refused)?.into())
+}
+
+/// What was found in a folder, in order of paths. Where folders are made by hand there are empty objects of their names,
+/// which are no files.
+fn without_markers(mut found: Vec<Entry>, folder: &Path) -> Vec<Entry> {
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    let is_above = |entry: &Entry, next: Option<&Entry>| next.is_some_and(|next| next.path.starts_with(&entry.path));
+    let is_marker: Vec<bool> = (0..found.len())
+        .map(|at| {
+            let entry = &found[at];
+            let is_empty = !entry.is_folder && entry.bytes == 0;
+            is_empty && (entry.path == folder || is_above(entry, found.get(at + 1)) || is_twin(entry, at, &found))
+        })
+        .collect();
+    let mut is_marker = is_marker.into_iter();
+    found.retain(|_| !is_marker.next().unwrap_or_default());
+    found
+}
+
+/// Whether what stands before it is the folder of its name.
+fn is_twin(entry: &Entry, at: usize, found: &[Entry]) -> bool {
+    at > 0 && found[at - 1].is_folder && found[at - 1].path == entry.path
 }
 
 /// A file that is sent when it gets its name: until then nothing of it need be durable.

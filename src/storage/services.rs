@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
-use object_store::{ObjectStore, RetryConfig};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 
 use super::{ObjectStorage, Storage};
 use crate::error::{Error, Result};
@@ -55,6 +55,12 @@ fn retry() -> RetryConfig {
     RetryConfig { retry_timeout: Duration::from_mins(1), ..RetryConfig::default() }
 }
 
+/// How long a request may take with all its bytes, unless the environment says (`AWS_TIMEOUT` and so on): several parts are
+/// on their way at once, and lines are slow.
+fn timeout(service: &str) -> Option<&'static str> {
+    std::env::var_os(format!("{service}_TIMEOUT")).is_none().then_some("2 minutes")
+}
+
 type Made = object_store::Result<Arc<dyn ObjectStore>>;
 
 fn s3(bucket: &str) -> Made {
@@ -62,13 +68,27 @@ fn s3(bucket: &str) -> Made {
     // Who writes `http://` into the endpoint means it.
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
     let builder = if endpoint.starts_with("http://") { builder.with_allow_http(true) } else { builder };
+    let builder = match timeout("AWS") {
+        Some(timeout) => builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), timeout),
+        None => builder,
+    };
     Ok(Arc::new(builder.build()?))
 }
 
 fn google(bucket: &str) -> Made {
-    Ok(Arc::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry()).build()?))
+    let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry());
+    let builder = match timeout("GOOGLE") {
+        Some(timeout) => builder.with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), timeout),
+        None => builder,
+    };
+    Ok(Arc::new(builder.build()?))
 }
 
 fn azure(container: &str) -> Made {
-    Ok(Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retry()).build()?))
+    let builder = MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retry());
+    let builder = match timeout("AZURE") {
+        Some(timeout) => builder.with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), timeout),
+        None => builder,
+    };
+    Ok(Arc::new(builder.build()?))
 }

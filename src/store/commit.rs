@@ -71,7 +71,11 @@ impl Staging {
         let mut staging = Self { root, version, workspace, finished, adopted, present, _lock: lock };
         staging.end_commit()?;
         staging.present.look(&staging.root, staging.root.path())?;
-        staging.present.look(&staging.root, staging.workspace.folder())?;
+        if staging.root.is_in_object_store() {
+            staging.workspace.keep_named()?;
+        } else {
+            staging.present.look(&staging.root, staging.workspace.folder())?;
+        }
         for Receipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
             if staging.is_whole(&part) {
                 staging.finished.insert(index, part);
@@ -121,6 +125,7 @@ impl Staging {
                 self.storage().remove_file(&path).map_err(Error::io("remove", &path))?;
             }
         }
+        self.present.0.retain(|path, _| !path.starts_with(workspace.folder()) || kept.contains(path));
         workspace.make_folders()
     }
 
@@ -144,8 +149,10 @@ impl Staging {
     /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
     pub fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
         for folder in attempts(&self.root, plan)? {
-            self.adopted.push(folder.clone());
-            self.present.look(&self.root, &folder)?;
+            if !self.root.is_in_object_store() {
+                self.present.look(&self.root, &folder)?;
+                self.adopted.push(folder.clone());
+            }
             for Receipt { index, part } in receipts(self.storage(), &folder)? {
                 // A commit that was killed has renamed some files already.
                 if !wants(index, &part) || !self.is_whole(&part) {
@@ -177,6 +184,12 @@ impl Staging {
             self.present.has(&found.unwrap_or_else(|| self.root.join(&file.path)), file)
         };
         part.files.iter().all(is_whole)
+    }
+
+    /// Whether all files of a part have their names in the dataset already, and their sizes.
+    #[must_use]
+    pub fn is_in_place(&self, part: &Part) -> bool {
+        part.files.iter().all(|file| self.present.has(&self.root.join(&file.path), file))
     }
 
     /// Where a file that the next manifest will name is now: staged, in a shard's folder, or in place already.
@@ -237,6 +250,7 @@ impl Staging {
         for folder in folders.into_iter().rev() {
             self.sync(&self.root.join(folder))?;
         }
+        self.check_complete(manifest)?;
         let path = self.root.join(manifest::FILE);
         self.storage().replace(&new, &path, &self.version).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
@@ -244,6 +258,20 @@ impl Staging {
         })?;
         self.sync(self.root.path())?;
         self.end_commit()
+    }
+
+    /// Refuses to name a file that is not there: somebody may have removed it since it was finished.
+    fn check_complete(&self, manifest: &Manifest) -> Result<()> {
+        let mut present = Present::default();
+        present.look(&self.root, self.root.path())?;
+        let missing = manifest.files.iter().find(|file| !present.has(&self.root.join(&file.path), file));
+        missing.map_or(Ok(()), |file| {
+            Err(Error::Dataset {
+                path: self.root.join(&file.path),
+                problem: "was removed before it could be committed".to_owned(),
+                help: "run again; meanwhile let nothing else remove files there".to_owned(),
+            })
+        })
     }
 
     /// Ends without a commit: nothing of what is staged is needed.
@@ -346,7 +374,9 @@ pub fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    Workspace::locked(root, &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))
+    let mut workspace = Workspace::locked(root, &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))?;
+    workspace.keep_named()?;
+    Ok(workspace)
 }
 
 /// Every attempt at a shard of any plan, by plan and name.
@@ -367,7 +397,9 @@ pub fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
     }
     for folder in attempts(root, plan)? {
         let files = if root.is_in_object_store() { root.path() } else { &folder };
-        present.look(root, files)?;
+        if files == folder {
+            present.look(root, files)?;
+        }
         let is_whole = |part: &Part| part.files.iter().all(|file| present.has(&files.join(&file.path), file));
         let receipts = receipts(root.storage(), &folder)?.into_iter();
         finished
@@ -470,7 +502,10 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
         if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
             continue;
         }
-        let is_top = entry.is_folder && (name == "data" || name == "state");
+        // It may have been made elsewhere, and linked.
+        let found = root.storage().find(&entry.path).map_err(Error::io("look for", &entry.path))?;
+        let is_folder = entry.is_folder || found.is_some_and(|found| found.is_folder);
+        let is_top = is_folder && (name == "data" || name == "state");
         if !is_top {
             return Ok(false);
         }

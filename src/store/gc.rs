@@ -31,7 +31,7 @@ pub struct Kind {
     pub what: &'static str,
     /// Whether it holds work that a later run would go on with.
     pub is_work: bool,
-    find: fn(&Location, Option<&Manifest>) -> Result<Vec<PathBuf>>,
+    find: fn(&Location, Option<&Manifest>) -> Result<Vec<Entry>>,
 }
 
 /// Every kind of leftover.
@@ -42,7 +42,7 @@ pub static KINDS: [Kind; 4] = [
         is_work: false,
         find: |root, manifest| {
             let work = places_of_work(root)?;
-            Ok(orphans(root, manifest)?.into_iter().filter(|path| !work.contains(path)).collect())
+            Ok(orphans(root, manifest)?.into_iter().filter(|entry| !work.contains(&entry.path)).collect())
         },
     },
     Kind {
@@ -51,7 +51,7 @@ pub static KINDS: [Kind; 4] = [
         is_work: false,
         find: |root, _| {
             let is_empty = staged_parts(root)?.is_empty();
-            Ok(staging(root)?.filter(|_| is_empty).into_iter().collect())
+            Ok(staging(root)?.filter(|_| is_empty).map(folder).into_iter().collect())
         },
     },
     Kind {
@@ -60,18 +60,18 @@ pub static KINDS: [Kind; 4] = [
         is_work: true,
         find: |root, manifest| {
             let is_empty = staged_parts(root)?.is_empty();
-            let folder = staging(root)?.filter(|_| !is_empty);
+            let staged = staging(root)?.filter(|_| !is_empty).map(folder);
             // A run that was stopped while it committed has put some of its files in place already.
             let work = places_of_work(root)?;
-            let placed = orphans(root, manifest)?.into_iter().filter(|path| work.contains(path));
-            Ok(folder.into_iter().chain(placed).collect())
+            let placed = orphans(root, manifest)?.into_iter().filter(|entry| work.contains(&entry.path));
+            Ok(staged.into_iter().chain(placed).collect())
         },
     },
     Kind {
         name: "shards",
         what: "made by a shard of a plan, for `chunkmill commit` to publish; or too late for that",
         is_work: true,
-        find: |root, _| commit::all_attempts(root),
+        find: |root, _| Ok(commit::all_attempts(root)?.into_iter().map(folder).collect()),
     },
 ];
 
@@ -135,7 +135,7 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
     let age = sweep.older_than.unwrap_or(if root.is_in_object_store() { AGE } else { Duration::ZERO });
     let is_new = |time: Option<SystemTime>| {
         let elapsed = time.map(|time| time.elapsed().unwrap_or_default());
-        !age.is_zero() && elapsed.is_none_or(|elapsed| elapsed < age)
+        elapsed.is_some_and(|elapsed| elapsed < age)
     };
     // What the commit before made a leftover may still be read by those who opened the snapshot before it.
     let path = root.join(manifest::FILE);
@@ -151,6 +151,11 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
     if !sweep.dry_run {
         for Leftover { path, is_folder, .. } in &removed {
             let storage = root.storage();
+            // Where nobody is kept from writing, a run may have made it again since it was found.
+            let again = || storage.find(path).map_err(Error::io("look for", path));
+            if root.is_in_object_store() && !*is_folder && again()?.is_none_or(|entry| is_new(entry.modified)) {
+                continue;
+            }
             let gone = if *is_folder { storage.remove_dir_all(path) } else { storage.remove_file(path) };
             gone.map_err(Error::io("remove", path))?;
         }
@@ -163,25 +168,26 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
 pub(super) fn leftovers(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for kind in &KINDS {
-        for path in (kind.find)(root, manifest)? {
-            found.push(Leftover::look(root, kind, path)?);
+        for entry in (kind.find)(root, manifest)? {
+            found.push(Leftover::look(root, kind, entry)?);
         }
     }
     Ok(found)
 }
 
 impl Leftover {
-    fn look(root: &Location, kind: &'static Kind, path: PathBuf) -> Result<Self> {
-        let storage = root.storage();
-        let found = storage.find(&path).map_err(Error::io("look for", &path))?;
-        let (files, is_folder) = match found.filter(|entry| !entry.is_folder) {
-            Some(file) => (vec![file], false),
-            None => (storage.files_below(&path).map_err(Error::io("list", &path))?, true),
-        };
+    fn look(root: &Location, kind: &'static Kind, entry: Entry) -> Result<Self> {
+        let Entry { path, is_folder, .. } = entry.clone();
+        let files =
+            if is_folder { root.storage().files_below(&path).map_err(Error::io("list", &path))? } else { vec![entry] };
         let bytes = files.iter().map(|file| file.bytes).sum();
         let modified = files.iter().filter_map(|file| file.modified).max();
         Ok(Self { kind, path, is_folder, bytes, modified })
     }
+}
+
+fn folder(path: PathBuf) -> Entry {
+    Entry { path, is_folder: true, bytes: 0, modified: None }
 }
 
 /// The staging folder, if a run that is not committed has left it.
@@ -193,9 +199,8 @@ fn staging(root: &Location) -> Result<Option<PathBuf>> {
 }
 
 /// Data files that the manifest does not name; without a manifest that is all of them.
-fn orphans(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<PathBuf>> {
-    let found = commit::unnamed(root, manifest.map(|manifest| manifest.files.as_slice()).unwrap_or_default())?;
-    Ok(found.into_iter().map(|Entry { path, .. }| path).collect())
+fn orphans(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<Entry>> {
+    commit::unnamed(root, manifest.map(|manifest| manifest.files.as_slice()).unwrap_or_default())
 }
 
 /// The parts that have a receipt in the staging folder.

@@ -60,7 +60,12 @@ impl<'a> Spool<'a> {
     pub fn into_records(self) -> Result<Records> {
         let mut file = self.file;
         file.flush().map_err(Error::io("write", &self.path))?;
-        let file = self.workspace.storage().open(&self.path).map_err(Error::io("read", &self.path))?;
+        let storage = self.workspace.storage();
+        let file = storage.open(&self.path).map_err(Error::io("read", &self.path))?;
+        if storage.is_object_store() {
+            // Nobody will clear up behind a run there; what is open stays.
+            storage.remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+        }
         Ok(Records { path: self.path, file: BufReader::new(file), at: 0, end: self.end })
     }
 }

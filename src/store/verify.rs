@@ -82,10 +82,15 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
         });
     }
     let mut notes = Findings::new(root);
-    for leftover in gc::leftovers(root, Some(manifest))? {
-        let shown = leftover.path.strip_prefix(root.path()).unwrap_or(&leftover.path);
-        let problem = format!("{} bytes, {}", leftover.bytes, leftover.kind.what);
-        notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
+    match gc::leftovers(root, Some(manifest)) {
+        Ok(found) => {
+            for leftover in found {
+                let shown = leftover.path.strip_prefix(root.path()).unwrap_or(&leftover.path);
+                let problem = format!("{} bytes, {}", leftover.bytes, leftover.kind.what);
+                notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
+            }
+        }
+        Err(error) => notes.add(Check::Leftover, ".", format!("cannot be looked for: {error}")),
     }
     let sum = |get: fn(&FileEntry) -> u64| manifest.files.iter().map(get).sum();
     Ok(Verification {

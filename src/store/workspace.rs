@@ -7,17 +7,22 @@
 //! In an object store a second name would cost sending the file again. There data files are named in the dataset at
 //! once, which no reader sees before a manifest names them; only the receipts are in the workspace's folder.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::Manifest;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use crate::embed::model::plain;
 use crate::error::{Error, Result};
 use crate::storage::{Location, Output, Storage};
+
+/// Numbers of files that are being written, so that no two of this process have one name.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that one process works in.
 #[derive(Debug)]
@@ -25,8 +30,8 @@ pub struct Workspace {
     /// The dataset.
     root: Location,
     folder: PathBuf,
-    /// Names of files that are being written.
-    next: AtomicU64,
+    /// Files that the manifest named when this value was made, with their sizes, if they need not be sent again.
+    named: BTreeMap<String, u64>,
     /// Tells others that somebody is at work here, where the dataset's own lock does not.
     at_work: Option<Lock>,
 }
@@ -42,7 +47,7 @@ pub(super) struct Receipt {
 impl Workspace {
     /// The workspace of this name in a dataset.
     pub(super) fn new(root: Location, name: &str) -> Self {
-        Self { folder: root.join(name), root, next: AtomicU64::new(0), at_work: None }
+        Self { folder: root.join(name), root, named: BTreeMap::new(), at_work: None }
     }
 
     /// A folder that shows, until this value is dropped, that somebody is at work in it.
@@ -51,6 +56,24 @@ impl Workspace {
         workspace.make_folders()?;
         workspace.at_work = Lock::take(&root.below(name))?;
         Ok(workspace)
+    }
+
+    /// Remembers what need not be sent to an object store again: files that the snapshot there has. If it is replaced in
+    /// the meantime, the commit fails.
+    pub(super) fn keep_named(&mut self) -> Result<()> {
+        if !self.root.is_in_object_store() || !Manifest::exists(&self.root)? {
+            return Ok(());
+        }
+        // One that is damaged is no reason to stop: a run may be there to mend it.
+        let Ok(manifest) = Manifest::read(&self.root) else { return Ok(()) };
+        for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
+            let found = self.storage().list(&folder).map_err(Error::io("list", folder))?;
+            let sizes: BTreeMap<PathBuf, u64> = found.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
+            let there =
+                manifest.files.iter().filter(|file| sizes.get(&self.root.join(&file.path)) == Some(&file.bytes));
+            self.named.extend(there.map(|file| (file.path.clone(), file.bytes)));
+        }
+        Ok(())
     }
 
     /// Where everything is written to.
@@ -94,14 +117,14 @@ impl Workspace {
 
     /// A file to write; it has no name of meaning until it is finished.
     pub(super) fn create(&self) -> Result<StagedFile<'_>> {
-        let (path, file) = self.scratch(&format!("unfinished-{}", self.next.fetch_add(1, Ordering::Relaxed)))?;
+        let (path, file) = self.scratch("unfinished")?;
         let file = BufWriter::new(file);
         Ok(StagedFile { workspace: self, path, file, hasher: blake3::Hasher::new(), bytes: 0 })
     }
 
-    /// A file that is read back before the run ends and is no part of the dataset.
+    /// A file that is read back before the run ends and is no part of the dataset; no other has its name.
     pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
-        let path = self.folder.join(name);
+        let path = self.folder.join(format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let file = self.storage().create(&path).map_err(Error::io("create", &path))?;
         Ok((path, file))
     }
@@ -129,14 +152,25 @@ impl Workspace {
     }
 }
 
-/// The receipts in a workspace's folder, whether their files are there or not. What cannot be read counts for nothing.
+/// The receipts in a workspace's folder, whether their files are there or not. What is no receipt counts for nothing.
+///
+/// # Errors
+/// [`Error::Io`] if there is one that cannot be read: it may be of work that somebody goes on with.
 pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Receipt>> {
     let entries = storage.list(folder).map_err(Error::io("list", folder))?.into_iter();
     let paths: Vec<PathBuf> =
         entries.filter(|entry| entry.name().starts_with("part-")).map(|entry| entry.path).collect();
-    let read = storage.read_all(&paths).into_iter().flatten();
-    let parsed = read.filter_map(|receipt| serde_json::from_slice::<Receipt>(&receipt).ok());
-    Ok(parsed.filter(|receipt| receipt.part.files.iter().all(|file| plain(&file.path).is_some())).collect())
+    let mut receipts = Vec::with_capacity(paths.len());
+    for (path, read) in paths.iter().zip(storage.read_all(&paths)) {
+        match read {
+            Ok(text) => receipts.extend(serde_json::from_slice::<Receipt>(&text).ok()),
+            // A run that has ended has removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("read", path)(error)),
+        }
+    }
+    receipts.retain(|receipt| receipt.part.files.iter().all(|file| plain(&file.path).is_some()));
+    Ok(receipts)
 }
 
 /// Whether a file has a name that data files are given.
@@ -188,8 +222,14 @@ impl StagedFile<'_> {
     ) -> Result<FileEntry> {
         let (blake3, bytes) = (self.hasher.finalize().to_hex().to_string(), self.bytes);
         let path = format!("{folder}/train-{index:05}-of-{files:05}-{}.{extension}", &blake3[..16]);
-        let (storage, staged) = (self.workspace.storage(), self.workspace.staged(&path));
-        storage.rename(&self.sync()?, &staged).map_err(Error::io("rename to", staged))?;
+        let workspace = self.workspace;
+        let (storage, staged) = (workspace.storage(), workspace.staged(&path));
+        let made = self.sync()?;
+        if workspace.named.get(&path) == Some(&bytes) {
+            storage.remove_file(&made).map_err(Error::io("remove", made))?;
+        } else {
+            storage.rename(&made, &staged).map_err(Error::io("rename to", staged))?;
+        }
         let table = folder.rsplit('/').next().unwrap_or_default().to_owned();
         Ok(FileEntry { table, path, rows, bytes, blake3 })
     }

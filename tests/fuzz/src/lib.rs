@@ -13,6 +13,9 @@ mod named;
 #[path = "../../../src/options.rs"]
 pub mod options;
 
+#[path = "../../../src/storage/mod.rs"]
+pub mod storage;
+
 #[path = "../../../src/corpus.rs"]
 pub mod corpus;
 #[path = "../../../src/document/mod.rs"]
