@@ -550,15 +550,16 @@ fn a_whole_bucket_is_a_place_and_markers_of_folders_are_no_files() {
     let report = run_job(&job_over(&bucket.at("")), home.path().join("out")).unwrap();
     assert_eq!(report.manifest.counts.documents, 8);
     let marked = Bucket::new();
-    for marker in ["docs/sub", "out/data"] {
-        send(&marked.at(""), marker, b"");
-    }
+    send(&marked.at(""), "docs/sub", b"");
     marked.upload(&home.path().join("docs"), "docs/sub");
     marked.upload(&home.path().join("docs"), "docs/other");
     let mut job = job_over(&marked.at("docs"));
     job.filter = Filter::new(&["**".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap();
     let report = run_job(&job, marked.at("out")).unwrap();
     assert_eq!(report.manifest.counts.documents, 16, "an object without bytes above others is no document");
+    send(&marked.at(""), "out/data", b"");
+    let report = run_job(&job, marked.at("out")).unwrap();
+    assert_eq!(report.chunks_kept, report.manifest.counts.chunks);
     verified(&marked.at("out"));
 }
 
