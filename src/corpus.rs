@@ -527,12 +527,6 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
 }
 
 impl Fetched {
-    /// The document.
-    #[must_use]
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
     /// Reads it.
     ///
     /// # Errors

@@ -57,8 +57,8 @@ fn retry() -> RetryConfig {
 
 /// How long a request may take with all its bytes, unless the environment says (`AWS_TIMEOUT` and so on): several parts are
 /// on their way at once, and lines are slow.
-fn timeout(service: &str) -> Option<&'static str> {
-    std::env::var_os(format!("{service}_TIMEOUT")).is_none().then_some("2 minutes")
+fn timeout(service: &str) -> String {
+    std::env::var(format!("{service}_TIMEOUT")).unwrap_or_else(|_| "2 minutes".to_owned())
 }
 
 type Made = object_store::Result<Arc<dyn ObjectStore>>;
@@ -68,27 +68,18 @@ fn s3(bucket: &str) -> Made {
     // Who writes `http://` into the endpoint means it.
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
     let builder = if endpoint.starts_with("http://") { builder.with_allow_http(true) } else { builder };
-    let builder = match timeout("AWS") {
-        Some(timeout) => builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), timeout),
-        None => builder,
-    };
+    let builder = builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), timeout("AWS"));
     Ok(Arc::new(builder.build()?))
 }
 
 fn google(bucket: &str) -> Made {
     let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry());
-    let builder = match timeout("GOOGLE") {
-        Some(timeout) => builder.with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), timeout),
-        None => builder,
-    };
+    let builder = builder.with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), timeout("GOOGLE"));
     Ok(Arc::new(builder.build()?))
 }
 
 fn azure(container: &str) -> Made {
     let builder = MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retry());
-    let builder = match timeout("AZURE") {
-        Some(timeout) => builder.with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), timeout),
-        None => builder,
-    };
+    let builder = builder.with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), timeout("AZURE"));
     Ok(Arc::new(builder.build()?))
 }

@@ -72,7 +72,7 @@ impl Staging {
         staging.end_commit()?;
         staging.present.look(&staging.root, staging.root.path())?;
         if staging.root.is_in_object_store() {
-            staging.workspace.keep_named()?;
+            staging.workspace.keep_named(&staging.present);
         } else {
             staging.present.look(&staging.root, staging.workspace.folder())?;
         }
@@ -180,7 +180,7 @@ impl Staging {
     pub fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
             // The one that would be taken.
-            let found = self.places(file).skip(1).find(|path| self.present.0.contains_key(path));
+            let found = self.elsewhere(file).find(|path| self.present.0.contains_key(path));
             self.present.has(&found.unwrap_or_else(|| self.root.join(&file.path)), file)
         };
         part.files.iter().all(is_whole)
@@ -196,15 +196,14 @@ impl Staging {
     #[must_use]
     pub fn locate(&self, file: &FileEntry) -> PathBuf {
         let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
-        let mut others = self.places(file).skip(1);
-        others.find(is_there).unwrap_or_else(|| self.root.join(&file.path))
+        self.elsewhere(file).find(is_there).unwrap_or_else(|| self.root.join(&file.path))
     }
 
-    /// Where a file may be, in the end or now.
-    fn places<'s>(&'s self, file: &'s FileEntry) -> impl Iterator<Item = PathBuf> + 's {
+    /// Where a file may be that is not in place; in an object store there is no such place.
+    fn elsewhere<'s>(&'s self, file: &'s FileEntry) -> impl Iterator<Item = PathBuf> + 's {
         let folders = [self.workspace.folder()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
         let folders = folders.filter(|_| !self.root.is_in_object_store());
-        [self.root.path()].into_iter().chain(folders).map(|folder| folder.join(&file.path))
+        folders.map(|folder| folder.join(&file.path))
     }
 
     fn sync(&self, folder: &Path) -> Result<()> {
@@ -334,7 +333,7 @@ impl Staging {
 
 /// Data files with their sizes, as they were found.
 #[derive(Debug, Default)]
-struct Present(BTreeMap<PathBuf, u64>);
+pub(super) struct Present(BTreeMap<PathBuf, u64>);
 
 impl Present {
     /// Adds what is in the folders of tables below a folder.
@@ -346,7 +345,7 @@ impl Present {
         Ok(())
     }
 
-    fn has(&self, path: &Path, file: &FileEntry) -> bool {
+    pub(super) fn has(&self, path: &Path, file: &FileEntry) -> bool {
         self.0.get(path) == Some(&file.bytes)
     }
 }
@@ -375,7 +374,11 @@ pub fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let mut workspace = Workspace::locked(root, &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))?;
-    workspace.keep_named()?;
+    if root.is_in_object_store() {
+        let mut present = Present::default();
+        present.look(root, root.path())?;
+        workspace.keep_named(&present);
+    }
     Ok(workspace)
 }
 
@@ -487,8 +490,7 @@ pub(super) fn unnamed(root: &Location, files: &[FileEntry]) -> Result<Vec<Entry>
 
 /// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
 pub(super) fn may_replace(root: &Location) -> Result<bool> {
-    let list = |folder: &Path| root.storage().list(folder).map_err(Error::io("list", folder));
-    let entries = list(root.path())?;
+    let entries = root.storage().list(root.path()).map_err(Error::io("list", root.path()))?;
     if entries.iter().any(|entry| entry.name() == manifest::FILE) {
         return Ok(Manifest::is_at(root));
     }

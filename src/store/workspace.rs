@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::Manifest;
+use super::commit::Present;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use crate::embed::model::plain;
@@ -58,22 +59,13 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Remembers what need not be sent to an object store again: files that the snapshot there has. If it is replaced in
-    /// the meantime, the commit fails.
-    pub(super) fn keep_named(&mut self) -> Result<()> {
-        if !self.root.is_in_object_store() || !Manifest::exists(&self.root)? {
-            return Ok(());
-        }
-        // One that is damaged is no reason to stop: a run may be there to mend it.
-        let Ok(manifest) = Manifest::read(&self.root) else { return Ok(()) };
-        for folder in manifest::FOLDERS.iter().map(|folder| self.root.join(folder)) {
-            let found = self.storage().list(&folder).map_err(Error::io("list", folder))?;
-            let sizes: BTreeMap<PathBuf, u64> = found.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
-            let there =
-                manifest.files.iter().filter(|file| sizes.get(&self.root.join(&file.path)) == Some(&file.bytes));
-            self.named.extend(there.map(|file| (file.path.clone(), file.bytes)));
-        }
-        Ok(())
+    /// Remembers what need not be sent to an object store again: files that the snapshot there has, as far as they are
+    /// `present`. If it is replaced in the meantime, the commit fails.
+    pub(super) fn keep_named(&mut self, present: &Present) {
+        // Without one, or with one that is damaged, everything is sent.
+        let Ok(manifest) = Manifest::read(&self.root) else { return };
+        let there = manifest.files.into_iter().filter(|file| present.has(&self.root.join(&file.path), file));
+        self.named = there.map(|file| (file.path, file.bytes)).collect();
     }
 
     /// Where everything is written to.
