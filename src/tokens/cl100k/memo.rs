@@ -1,107 +1,113 @@
 //! Where tokens end in the pieces met before: most of a text is pieces met before.
 
-use std::ops::Range;
+use crate::document::padded;
 
-/// How many slots a piece may be in. None is looked for longer, whatever was put in before.
+/// How many slots a piece may be in at each of its two places. None is looked for longer, whatever was put in before.
 const PROBES: usize = 4;
 
 /// The tables of a thread.
 pub(super) struct Memo {
-    short: Table<2>,
-    long: Table<4>,
+    short: Table<2, { 1 << 16 }>,
+    long: Table<4, { 1 << 13 }>,
+    longest: Table<8, { 1 << 10 }>,
 }
 
 impl Memo {
     /// Pieces longer than this many bytes are not remembered.
-    pub(super) const LONGEST: usize = Table::<4>::LONGEST;
+    pub(super) const LONGEST: usize = MASK.len() / 2 - 1;
 
     pub(super) fn new() -> Self {
-        Self { short: Table::new(16), long: Table::new(12) }
+        Self { short: Table::new(), long: Table::new(), longest: Table::new() }
     }
 
-    /// The tokens of `text[piece]`, of at most [`LONGEST`](Self::LONGEST) bytes: bit `n` says that one but
-    /// the last ends after byte `n` of it. `find` finds those of a piece that is new.
+    /// The tokens of the `len` bytes of a text from `start` on, at most [`LONGEST`](Self::LONGEST): bit `n` says that
+    /// one but the last ends after byte `n` of them. `find` finds those of a piece that is new.
     #[inline]
-    pub(super) fn get(&mut self, text: &[u8], piece: Range<usize>, find: impl FnOnce(&[u8]) -> u32) -> u32 {
-        if piece.len() <= Table::<2>::LONGEST {
-            self.short.get(text, piece, find)
-        } else {
-            self.long.get(text, piece, find)
+    pub(super) fn get(&mut self, text: &[u8], start: usize, len: usize, find: impl FnOnce(&[u8]) -> u64) -> u64 {
+        match len {
+            0..16 => self.short.get(text, start, len, find),
+            16..32 => self.long.get(text, start, len, find),
+            _ => self.longest.get(text, start, len, find),
         }
     }
 }
 
-/// Pieces that fit `W` words with their length, which is the last byte.
-struct Table<const W: usize> {
-    slots: Vec<Slot<W>>,
-    bits: u32,
+/// Pieces that fit `W` words with their length, which is the last byte, in `N` slots, a power of two.
+struct Table<const W: usize, const N: usize> {
+    slots: Box<[Slot<W>; N]>,
 }
 
 #[derive(Clone, Copy)]
 struct Slot<const W: usize> {
     /// All zero while it is free.
     key: [u64; W],
-    inner_ends: u32,
+    inner_ends: u64,
 }
 
-impl<const W: usize> Table<W> {
-    const LONGEST: usize = 8 * W - 1;
-
-    fn new(bits: u32) -> Self {
-        Self { slots: vec![Slot { key: [0; W], inner_ends: 0 }; (1 << bits) + PROBES], bits }
+impl<const W: usize, const N: usize> Table<W, N> {
+    fn new() -> Self {
+        let slots = vec![Slot { key: [0; W], inner_ends: 0 }; N].into_boxed_slice();
+        #[expect(clippy::expect_used, reason = "it was made with this length")]
+        let slots = slots.try_into().ok().expect("N slots");
+        Self { slots }
     }
 
     #[inline]
-    fn get(&mut self, text: &[u8], piece: Range<usize>, find: impl FnOnce(&[u8]) -> u32) -> u32 {
-        let key = key(text, &piece);
-        let home = usize::try_from(hash(&key) >> (u64::BITS - self.bits)).unwrap_or(0);
-        let slots = &mut self.slots[home..][..PROBES];
-        let mut free = 0;
-        for (at, slot) in slots.iter().enumerate() {
+    fn get(&mut self, text: &[u8], start: usize, len: usize, find: impl FnOnce(&[u8]) -> u64) -> u64 {
+        let key = key(text, start, len);
+        let hash = hash(&key);
+        let slot = &self.slots[place::<N>(hash)];
+        if slot.key == key { slot.inner_ends } else { self.get_elsewhere(key, hash, || find(&text[start..start + len])) }
+    }
+
+    /// The same for what is not where it should be: there are other pieces, or it is new.
+    #[cold]
+    fn get_elsewhere(&mut self, key: [u64; W], hash: u64, find: impl FnOnce() -> u64) -> u64 {
+        let (home, other) = (place::<N>(hash), place::<N>(hash << N.ilog2()));
+        for at in (home..home + PROBES).chain(other..other + PROBES) {
+            let slot = &mut self.slots[at % N];
             if slot.key == key {
                 return slot.inner_ends;
             }
             if slot.key[W - 1] == 0 {
-                free = at;
-                break;
+                *slot = Slot { key, inner_ends: find() };
+                return slot.inner_ends;
             }
         }
-        let inner_ends = find(&text[piece]);
-        slots[free] = Slot { key, inner_ends };
+        let inner_ends = find();
+        self.slots[home] = Slot { key, inner_ends };
         inner_ends
     }
 }
 
+/// The first words of a text.
+#[inline]
+fn words<const W: usize>(text: &[u8]) -> Option<[u64; W]> {
+    text.as_chunks().0.first_chunk().map(|words| words.map(u64::from_le_bytes))
+}
+
 /// The bytes of a piece, and its length in the last one.
 #[inline]
-fn key<const W: usize>(text: &[u8], piece: &Range<usize>) -> [u64; W] {
-    let mut key = [0; W];
+fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
     // Whole words are read where the text is long enough, which is nearly everywhere.
-    let words = text[piece.start..].as_chunks::<8>().0;
-    let mut left = piece.len();
-    if let Some(words) = words.first_chunk::<W>() {
-        for (word, bytes) in key.iter_mut().zip(words) {
-            *word = u64::from_le_bytes(*bytes) & LOW[left.min(8)];
-            left = left.saturating_sub(8);
-        }
-    } else {
-        for (word, bytes) in key.iter_mut().zip(text[piece.clone()].chunks(8)) {
-            *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        }
+    let mut key: [u64; W] = words(&text[start..]).or_else(|| words(&padded(&text[start..start + len]))).unwrap_or([0; W]);
+    let mask = words::<W>(&MASK[MASK.len() / 2 - len..]).unwrap_or([0; W]);
+    for (word, mask) in key.iter_mut().zip(mask) {
+        *word &= mask;
     }
-    key[W - 1] |= (piece.len() as u64) << 56;
+    key[W - 1] |= (len as u64) << 56;
     key
 }
 
-/// Masks of the first bytes of a word.
-const LOW: [u64; 9] = {
-    let mut masks = [u64::MAX; 9];
-    let mut bytes = 0;
-    while bytes < 8 {
-        masks[bytes] = (1 << (8 * bytes)) - 1;
-        bytes += 1;
+/// As many bytes of ones as of zeros: a mask of the first bytes, however many, is a part of it.
+const MASK: [u8; 128] = {
+    let mut mask = [0; 128];
+    let mut at = 0;
+    while at < mask.len() / 2 {
+        mask[at] = u8::MAX;
+        at += 1;
     }
-    masks
+    mask
 };
 
 /// The high bits are the good ones.
@@ -109,4 +115,10 @@ const LOW: [u64; 9] = {
 fn hash<const W: usize>(key: &[u64; W]) -> u64 {
     // The golden ratio, as Knuth's multiplicative hashing has it.
     key.iter().fold(0_u64, |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// Where a hash leads to among `N` slots.
+#[inline]
+fn place<const N: usize>(hash: u64) -> usize {
+    usize::try_from(hash >> (u64::BITS - N.ilog2())).unwrap_or(0)
 }

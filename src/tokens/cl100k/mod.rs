@@ -129,7 +129,7 @@ impl Cl100k {
                 while ends != 0 {
                     let end = ends.trailing_zeros() as usize;
                     ends &= ends - 1;
-                    let inner = memo.get(&padded, start..end, |piece| self.inner_ends(piece, ids));
+                    let inner = memo.get(&padded, start, end - start, |piece| self.inner_ends(piece, ids));
                     tokens += 1 + inner.count_ones() as usize;
                     start = end;
                 }
@@ -184,10 +184,11 @@ impl Cl100k {
             let last = bits.len().min(first + BATCH);
             for &end in offsets(&bits[first..last], pieces) {
                 let end = first * 64 + end as usize + 1;
-                if end - start <= Memo::LONGEST {
-                    let inner = memo.get(text, start..end, |piece| self.inner_ends(piece, ids));
+                let len = end - start;
+                if len <= Memo::LONGEST {
+                    let inner = memo.get(text, start, len, |piece| self.inner_ends(piece, ids));
                     if inner != 0 {
-                        set(bits, start, u64::from(inner));
+                        set(bits, start, inner);
                     }
                 } else {
                     self.cut_long(&text[start..end], start, bits, ids);
@@ -210,7 +211,7 @@ impl Cl100k {
 
     /// Where the tokens of a short piece end, but the last.
     #[cold]
-    fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u32 {
+    fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u64 {
         ids.clear();
         self.tokenizer.vocab().encode(piece, ids);
         let mut end = 0;

@@ -32,6 +32,8 @@ struct Classes {
     white: u64,
     /// Line feeds and carriage returns.
     line: u64,
+    /// U+0027.
+    apostrophe: u64,
     /// What is none of these and no mark of ASCII either.
     other: u64,
 }
@@ -53,6 +55,7 @@ impl Classes {
             classes.blank |= bits(blank);
             classes.white |= bits(blank | within(bytes, b'\t', b'\r'));
             classes.line |= bits(bytes.simd_eq(all(b'\n')) | bytes.simd_eq(all(b'\r')));
+            classes.apostrophe |= bits(bytes.simd_eq(all(b'\'')));
             classes.other |= bits(bytes);
         }
         if classes.other != 0 {
@@ -109,7 +112,7 @@ impl Found {
             | letter_start
             | digit_starts(digit)
             | white_starts(white, line, mark, edge)
-            | after_contractions(window, joined, letter);
+            | after_contractions(window, joined & classes.apostrophe, letter);
         Self { starts: starts & known & !1, len }
     }
 }
@@ -147,17 +150,13 @@ fn white_starts(white: u64, line: u64, mark: u64, edge: u64) -> u64 {
     free & !(free << 1) | last | indents
 }
 
-/// `'s`, `'ll` and the like are pieces; `joined` are the marks that may start one.
+/// `'s`, `'ll` and the like are pieces; `marks` are the apostrophes that may start one.
 #[inline]
-fn after_contractions(window: &[u8; WINDOW], joined: u64, letter: u64) -> u64 {
+fn after_contractions(window: &[u8; WINDOW], mut marks: u64, letter: u64) -> u64 {
     let mut starts = 0;
-    let mut marks = joined;
     while marks != 0 {
         let at = marks.trailing_zeros() as usize;
         marks &= marks - 1;
-        if window[at] != b'\'' {
-            continue;
-        }
         let next = |n: usize| window.get(at + n).map_or(0, u8::to_ascii_lowercase);
         let len = match (next(1), next(2)) {
             (b's' | b'd' | b'm' | b't', _) => 2,
