@@ -54,6 +54,20 @@ fn adversarial_strings_count_as_tiktoken_counts_them() {
     }
 }
 
+/// A thread remembers pieces in tables of a few ten thousand slots, by their length.
+#[test]
+fn pieces_of_any_length_count_the_same_when_they_are_met_again_and_when_there_were_too_many_between() {
+    let of_length = |len: usize| [" ", "-", "ab", "é", "\n", "Xy", "\0"].map(|part| format!("{}.", part.repeat(len)));
+    let pieces: Vec<String> = (1..=130).flat_map(of_length).collect();
+    let word = |n: u32| (0..6).map(|at| char::from(b'a' + (n >> (4 * at) & 15) as u8)).chain([' ']).collect::<String>();
+    let others: String = (0..100_000_u32).map(|n| word(n.wrapping_mul(0x9E37_79B9))).collect();
+    for _ in 0..2 {
+        pieces.iter().for_each(|piece| expect_equal(piece));
+        expect_equal(&pieces.concat());
+        expect_equal(&others);
+    }
+}
+
 #[test]
 fn every_character_is_of_the_class_that_it_is_of_for_tiktoken() {
     let after_the_last_letter = '\u{33000}';

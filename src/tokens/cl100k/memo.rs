@@ -57,7 +57,11 @@ impl<const W: usize, const N: usize> Table<W, N> {
         let key = key(text, start, len);
         let hash = hash(&key);
         let slot = &self.slots[place::<N>(hash)];
-        if slot.key == key { slot.inner_ends } else { self.get_elsewhere(key, hash, || find(&text[start..start + len])) }
+        if slot.key == key {
+            slot.inner_ends
+        } else {
+            self.get_elsewhere(key, hash, || find(&text[start..start + len]))
+        }
     }
 
     /// The same for what is not where it should be: there are other pieces, or it is new.
@@ -67,7 +71,10 @@ impl<const W: usize, const N: usize> Table<W, N> {
         for at in (home..home + PROBES).chain(other..other + PROBES) {
             let slot = &mut self.slots[at % N];
             if slot.key == key {
-                return slot.inner_ends;
+                let inner_ends = slot.inner_ends;
+                // Where many more pieces are met than there is room for, those met again are at home.
+                self.slots.swap(home, at % N);
+                return inner_ends;
             }
             if slot.key[W - 1] == 0 {
                 *slot = Slot { key, inner_ends: find() };
@@ -90,7 +97,8 @@ fn words<const W: usize>(text: &[u8]) -> Option<[u64; W]> {
 #[inline]
 fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
     // Whole words are read where the text is long enough, which is nearly everywhere.
-    let mut key: [u64; W] = words(&text[start..]).or_else(|| words(&padded(&text[start..start + len]))).unwrap_or([0; W]);
+    let mut key: [u64; W] =
+        words(&text[start..]).or_else(|| words(&padded(&text[start..start + len]))).unwrap_or([0; W]);
     let mask = words::<W>(&MASK[MASK.len() / 2 - len..]).unwrap_or([0; W]);
     for (word, mask) in key.iter_mut().zip(mask) {
         *word &= mask;
