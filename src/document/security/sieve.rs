@@ -34,9 +34,6 @@ struct Beginning {
     pairs: [Letters; 2],
     /// How many bytes before the second of them the word begins.
     back: usize,
-    /// The word's length and its last byte, by which most places are told from it.
-    len: usize,
-    last: u8,
 }
 
 impl Sieve {
@@ -113,12 +110,12 @@ impl Sieve {
 
     /// Where the word of a beginning stands whose second pair is at `at`, if it does.
     fn stands(&self, text: &[u8], at: usize, beginning: &Beginning) -> Option<Range<usize>> {
-        let start = at.checked_sub(beginning.back)?;
-        let place = start..start + beginning.len;
+        let (start, word) = (at.checked_sub(beginning.back)?, self.words[beginning.word]);
+        let place = start..start + word.len();
         let there = text.get(place.clone())?;
         // The letters of the pairs are there, or some like them, so that the last one says most.
-        let ends = there.last().is_some_and(|last| last.eq_ignore_ascii_case(&beginning.last));
-        (ends && there.eq_ignore_ascii_case(self.words[beginning.word])).then_some(place)
+        let ends = there.last().zip(word.last()).is_some_and(|(last, of_word)| last.eq_ignore_ascii_case(of_word));
+        (ends && there.eq_ignore_ascii_case(word)).then_some(place)
     }
 }
 
@@ -130,9 +127,7 @@ fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
         [_, _, _, fourth, fifth, ..] => ([[Some(second), Some(third)], [Some(fourth), Some(fifth)]], 3),
         _ => ([[None, Some(first)], [Some(second), Some(third)]], 1),
     };
-    let (len, last) = (word.len(), *word.last()?);
-    let beginning = |pairs, back| Beginning { word: at, pairs, back, len, last };
-    Some([beginning(even, 2), beginning(odd, back)])
+    Some([Beginning { word: at, pairs: even, back: 2 }, Beginning { word: at, pairs: odd, back }])
 }
 
 /// Marks the pairs of these letters, in any case.

@@ -7,14 +7,18 @@ const PROBES: usize = 4;
 
 /// The tables of a thread.
 pub(super) struct Memo {
-    short: Table<2, { 1 << 16 }>,
-    long: Table<4, { 1 << 13 }>,
-    longest: Table<8, { 1 << 10 }>,
+    short: Short,
+    long: Long,
+    longest: Longest,
 }
+
+type Short = Table<2, { 1 << 16 }>;
+type Long = Table<4, { 1 << 13 }>;
+type Longest = Table<8, { 1 << 10 }>;
 
 impl Memo {
     /// Pieces longer than this many bytes are not remembered.
-    pub(super) const LONGEST: usize = MASK.len() / 2 - 1;
+    pub(super) const LONGEST: usize = Longest::LONGEST;
 
     pub(super) fn new() -> Self {
         Self { short: Table::new(), long: Table::new(), longest: Table::new() }
@@ -25,8 +29,8 @@ impl Memo {
     #[inline]
     pub(super) fn get(&mut self, text: &[u8], start: usize, len: usize, find: impl FnOnce(&[u8]) -> u64) -> u64 {
         match len {
-            0..16 => self.short.get(text, start, len, find),
-            16..32 => self.long.get(text, start, len, find),
+            ..=Short::LONGEST => self.short.get(text, start, len, find),
+            ..=Long::LONGEST => self.long.get(text, start, len, find),
             _ => self.longest.get(text, start, len, find),
         }
     }
@@ -45,6 +49,8 @@ struct Slot<const W: usize> {
 }
 
 impl<const W: usize, const N: usize> Table<W, N> {
+    const LONGEST: usize = 8 * W - 1;
+
     fn new() -> Self {
         let slots = vec![Slot { key: [0; W], inner_ends: 0 }; N].into_boxed_slice();
         #[expect(clippy::expect_used, reason = "it was made with this length")]
@@ -68,12 +74,12 @@ impl<const W: usize, const N: usize> Table<W, N> {
     #[cold]
     fn get_elsewhere(&mut self, key: [u64; W], hash: u64, find: impl FnOnce() -> u64) -> u64 {
         let (home, other) = (place::<N>(hash), place::<N>(hash << N.ilog2()));
-        for at in (home..home + PROBES).chain(other..other + PROBES) {
-            let slot = &mut self.slots[at % N];
+        for at in (home..home + PROBES).chain(other..other + PROBES).map(|at| at % N) {
+            let slot = &mut self.slots[at];
             if slot.key == key {
                 let inner_ends = slot.inner_ends;
                 // Where many more pieces are met than there is room for, those met again are at home.
-                self.slots.swap(home, at % N);
+                self.slots.swap(home, at);
                 return inner_ends;
             }
             if slot.key[W - 1] == 0 {
@@ -99,7 +105,7 @@ fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
     // Whole words are read where the text is long enough, which is nearly everywhere.
     let mut key: [u64; W] =
         words(&text[start..]).or_else(|| words(&padded(&text[start..start + len]))).unwrap_or([0; W]);
-    let mask = words::<W>(&MASK[MASK.len() / 2 - len..]).unwrap_or([0; W]);
+    let mask = words::<W>(&MASK[ONES - len..]).unwrap_or([0; W]);
     for (word, mask) in key.iter_mut().zip(mask) {
         *word &= mask;
     }
@@ -107,11 +113,14 @@ fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
     key
 }
 
+/// Bytes of the longest key.
+const ONES: usize = Memo::LONGEST + 1;
+
 /// As many bytes of ones as of zeros: a mask of the first bytes, however many, is a part of it.
-const MASK: [u8; 128] = {
-    let mut mask = [0; 128];
+const MASK: [u8; 2 * ONES] = {
+    let mut mask = [0; 2 * ONES];
     let mut at = 0;
-    while at < mask.len() / 2 {
+    while at < ONES {
         mask[at] = u8::MAX;
         at += 1;
     }

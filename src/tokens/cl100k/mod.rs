@@ -200,25 +200,24 @@ impl Cl100k {
 
     /// Sets the bits after the tokens of a long piece that starts at a byte.
     #[cold]
-    fn cut_long(&self, piece: &[u8], mut at: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
-        ids.clear();
-        self.tokenizer.vocab().encode(piece, ids);
-        for &token in &*ids {
-            at += self.tokenizer.vocab().token_len(token) as usize;
-            set(bits, at - 1, 1);
-        }
+    fn cut_long(&self, piece: &[u8], start: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
+        self.token_ends(piece, ids).for_each(|end| set(bits, start + end - 1, 1));
     }
 
     /// Where the tokens of a short piece end, but the last.
     #[cold]
     fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u64 {
+        let inner = self.token_ends(piece, ids).take_while(|end| *end < piece.len());
+        inner.fold(0, |ends, end| ends | 1 << (end - 1))
+    }
+
+    /// Where the tokens of a piece end, as the encoder cuts it.
+    fn token_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> impl Iterator<Item = usize> {
         ids.clear();
         self.tokenizer.vocab().encode(piece, ids);
-        let mut end = 0;
-        let tokens = ids.iter().take(ids.len() - 1);
-        tokens.fold(0, |ends, &token| {
-            end += self.tokenizer.vocab().token_len(token);
-            ends | 1 << (end - 1)
+        ids.iter().scan(0, |end, &token| {
+            *end += self.tokenizer.vocab().token_len(token) as usize;
+            Some(*end)
         })
     }
 }
