@@ -5,15 +5,18 @@
 //! text.
 
 use super::pack::{Group, Packer};
-use super::part::{Part, join_prose, parts};
+use super::part::{Part, adopt_bare, join_prose, parts};
 use super::semantic::treatment;
 use super::{Kind, Switch};
 use crate::error::Result;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
-    let parts =
-        if packer.spec.is_on(Switch::RespectBoundaries) { merge_small(packer, parts)? } else { join_prose(parts) };
+    let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
+        adopt_bare(packer.document, merge_small(packer, parts)?)
+    } else {
+        join_prose(parts)
+    };
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 

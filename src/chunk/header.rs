@@ -2,11 +2,14 @@
 //! over the maximum.
 //!
 //! Merging goes through the document once, from its start: a chunk that is under the minimum takes
-//! the next section, whatever its level, until it is not; the last one may stay small. A
-//! chunk has the heading path of the section it starts in. Only the pieces of a section that
+//! the next section, whatever its level, until it is not; the last one may stay small, unless it is a
+//! heading alone, which joins the one before. A chunk has the heading path of the section it starts in. Only the pieces of a section that
 //! had to be split overlap, because sections are different topics.
 
+use std::ops::Range;
+
 use super::pack::{Group, Packer, Piece};
+use super::part::is_bare;
 use super::{Boundary, Switch};
 use crate::document::{Document, is_blank, trim};
 use crate::error::Result;
@@ -14,19 +17,9 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let (document, spec) = (packer.document, packer.spec);
     let mut groups = Vec::new();
-    let mut first = 0;
-    while first < document.sections.len() {
-        let mut last = first;
-        let range = loop {
-            let whole = document.sections[first].range.start..document.sections[last].range.end;
-            let range = trim(&document.text, whole);
-            let small = packer.ruler.size(range.clone())? < spec.min();
-            if !small || last + 1 == document.sections.len() {
-                break range;
-            }
-            last += 1;
-        };
-        let level = document.sections[first].level;
+    for sections in merged(packer)? {
+        let range = text_of(document, &sections);
+        let level = document.sections[sections.start].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
         let headers = |start: usize| {
             if spec.is_on(Switch::ParentHeaders) { parent_headers(document, start) } else { String::new() }
@@ -37,9 +30,37 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         } else {
             Group::split(packer.fill(&range, start, &headers)?)
         });
-        first = last + 1;
     }
     Ok(groups)
+}
+
+/// The runs of sections that are merged. Headings without text are never one by themselves: at the end of the
+/// document they join the run before.
+fn merged(packer: &Packer<'_>) -> Result<Vec<Range<usize>>> {
+    let document = packer.document;
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let (mut first, mut bare) = (0, true);
+    for (at, section) in document.sections.iter().enumerate() {
+        let run = first..at + 1;
+        bare &= is_bare(document, &section.range);
+        let small = bare || packer.ruler.size(text_of(document, &run))? < packer.spec.min();
+        if small && run.end < document.sections.len() {
+            continue;
+        }
+        match runs.last_mut().filter(|_| bare) {
+            Some(before) => before.end = run.end,
+            None => runs.push(run),
+        }
+        (first, bare) = (at + 1, true);
+    }
+    Ok(runs)
+}
+
+/// The text of a run of sections, without white space at its ends.
+fn text_of(document: &Document, run: &Range<usize>) -> Range<usize> {
+    let sections = &document.sections[run.clone()];
+    let end = sections.last().map_or(0, |last| last.range.end);
+    trim(&document.text, sections.first().map_or(end, |first| first.range.start)..end)
 }
 
 /// The headings that a text starting at `start` stands under and does not start with itself.

@@ -129,7 +129,7 @@ impl Packer<'_> {
         let text = &self.document.text;
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = Piece { prefix: headers(range.start), ..Piece::plain(range.start..range.start, boundary) };
-        let mut units = self.paragraphs(range);
+        let mut units = self.paragraphs(range)?;
         units.reverse();
         while let Some(unit) = units.pop() {
             // A piece that is still empty already is the fresh one, and can only lose its overlap.
@@ -185,7 +185,7 @@ impl Packer<'_> {
             if !fits(opening)? {
                 (oversized.prefix, oversized.suffix) = Default::default();
                 if !self.fits("", alone)? {
-                    flag(&mut oversized, self.oversized(&unit));
+                    flag(&mut oversized, self.oversized(&unit)?);
                 }
             }
             if unit.inside_item {
@@ -209,14 +209,15 @@ impl Packer<'_> {
     }
 
     /// The flag of a unit that is over the maximum and cannot be cut.
-    pub(super) fn oversized(&self, unit: &Unit) -> &'static str {
-        match unit.grain {
+    pub(super) fn oversized(&self, unit: &Unit) -> Result<&'static str> {
+        Ok(match unit.grain {
             Grain::Sentence => "oversized_sentence",
             Grain::Word => OVERSIZED_CHARACTER,
             Grain::Block | Grain::Line => {
-                self.document.blocks.get(unit.blocks.start).map_or(OVERSIZED_CHARACTER, |block| block.kind.oversized())
+                let body = self.under_headings(unit)?.map_or(unit.blocks.start, |body| body.blocks.start);
+                self.document.blocks.get(body).map_or(OVERSIZED_CHARACTER, |block| block.kind.oversized())
             }
-        }
+        })
     }
 
     /// A last piece under the minimum joins the one before where both together are within the
@@ -321,15 +322,35 @@ impl Packer<'_> {
         Ok(pieces)
     }
 
-    /// The code blocks and tables at the top level of a range, without white space at their ends.
+    /// The code blocks and tables at the top level of a range, with the headings above them and without white
+    /// space at their ends. Headings at the end of the range are in one piece with what stands before them.
     fn uncuttable(&self, range: &Range<usize>) -> Vec<(Range<usize>, BlockKind)> {
-        let blocks = &self.document.blocks;
+        let (text, blocks) = (&self.document.text, &self.document.blocks);
         let first = blocks.partition_point(|block| block.range.start < range.start);
         let first = self.document.top_level_block_before(first + 1).unwrap_or(first);
         let next = |block: &&Block| blocks.get(block.next);
         let inside = std::iter::successors(blocks.get(first), next).take_while(|block| block.range.start < range.end);
-        let whole = inside.filter(|block| matches!(block.kind, BlockKind::Code | BlockKind::Table));
-        whole.map(|block| (trim(&self.document.text, block.range.clone()), block.kind)).collect()
+        let mut whole: Vec<(Range<usize>, BlockKind)> = Vec::new();
+        let mut headings = None;
+        for block in inside {
+            let Range { start, end } = trim(text, block.range.clone());
+            if block.is_heading() {
+                headings.get_or_insert(start);
+                continue;
+            }
+            let start = headings.take().unwrap_or(start);
+            if matches!(block.kind, BlockKind::Code | BlockKind::Table) {
+                whole.push((start..end, block.kind));
+            }
+        }
+        let before = headings.map(|start| trim(text, range.start..start.max(range.start)));
+        if let Some(before) = before.filter(|before| !before.is_empty()) {
+            match whole.last_mut().filter(|(last, _)| last.end == before.end) {
+                Some((last, _)) => last.end = range.end,
+                None => whole.push((before.end - 1..range.end, BlockKind::Heading(1))),
+            }
+        }
+        whole
     }
 }
 

@@ -64,10 +64,7 @@ pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment
 impl Part {
     /// Whether it is one heading or several, and nothing else.
     pub(super) fn is_bare(&self, document: &Document) -> bool {
-        let inside = document.blocks_in(&self.range);
-        self.kind == Some(Kind::Text)
-            && inside.first().is_some_and(|block| block.range.start == self.range.start)
-            && inside.iter().all(|block| matches!(block.kind, BlockKind::Heading(_)))
+        self.kind == Some(Kind::Text) && is_bare(document, &self.range)
     }
 
     /// Why a chunk starts here.
@@ -96,6 +93,34 @@ impl Part {
         let group = packer.whole_or_windows(self.range.clone(), self.boundary(packer.document))?;
         Ok(Some(group.of(kind)))
     }
+}
+
+/// Whether a range is one heading or several, and nothing else.
+pub(super) fn is_bare(document: &Document, range: &Range<usize>) -> bool {
+    let inside = document.blocks_in(range);
+    let begins = inside.first().is_some_and(|first| is_blank(&document.text[range.start..first.range.start]));
+    begins && inside.iter().all(Block::is_heading)
+}
+
+/// Joins headings that still stand alone with what follows them or, if that is no text, with what they follow.
+pub(super) fn adopt_bare(document: &Document, parts: Vec<Part>) -> Vec<Part> {
+    let holds_text = |part: &Part| matches!(part.kind, Some(Kind::Text | Kind::Code));
+    let mut adopted: Vec<Part> = Vec::with_capacity(parts.len());
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
+        if part.is_bare(document) {
+            if let Some(next) = parts.peek_mut().filter(|next| holds_text(next)) {
+                (next.section, next.range.start) = (part.section, part.range.start);
+                continue;
+            }
+            if let Some(last) = adopted.last_mut().filter(|last| holds_text(last)) {
+                last.range.end = part.range.end;
+                continue;
+            }
+        }
+        adopted.push(part);
+    }
+    adopted
 }
 
 /// Joins prose that follows prose, over the limits of sections.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::Boundary;
 use super::pack::{JOIN_SLACK, Packer};
 use super::unit::{Grain, Unit, blank_line_before, close_gaps};
-use crate::document::{BlockKind, is_blank, trim};
+use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::Unit as Measure;
 
@@ -30,7 +30,10 @@ pub(super) struct Segment {
     pub(super) closing: (Range<usize>, usize),
     /// The flag of a chunk of this segment alone, if that is over the maximum.
     pub(super) oversized: Option<&'static str>,
-    is_heading: bool,
+    /// Whether it is one heading.
+    pub(super) is_heading: bool,
+    /// Whether it does not fit a chunk with the headings above it.
+    parted: bool,
     /// Size of what stands before it, and of that with its own text, as far as sizes add up.
     sums: [usize; 2],
 }
@@ -76,7 +79,7 @@ impl<'a> Segments<'a> {
         let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
         let mut segments = Self { packer, row: Vec::new(), adds_up };
         let mut stack = Vec::new();
-        for (unit, level) in top_level(packer) {
+        for (unit, level) in top_level(packer)? {
             stack.push((unit, false));
             segments.add(&mut stack, level)?;
         }
@@ -103,17 +106,20 @@ impl<'a> Segments<'a> {
             let bond = self.bond(&unit, &range, nested);
             let mut segment = self.segment(&unit, range, bond, level)?;
             // A text that does not fit with its heading is cut rather than parted from it.
-            let headings = if self.stays_whole(&unit) { None } else { self.headings_above() };
-            let start = headings.unwrap_or(&segment);
-            if !self.fits(start, &segment)? {
-                let above = segment.sums[0] - start.sums[0];
+            let headings = self.headings_above(self.row.len())?;
+            let start = headings.map_or(&segment, |first| &self.row[first]);
+            let above = segment.sums[0] - start.sums[0];
+            let fits = self.fits(start, &segment)?;
+            segment.parted = !fits && self.fits(&segment, &segment)? && self.may_part(&unit)?;
+            if !fits && !segment.parted {
                 let finer = self.packer.finer(&unit, self.packer.spec.max().saturating_sub(above))?;
                 if !finer.is_empty() {
                     let finer = finer.into_iter().enumerate().rev();
                     units.extend(finer.map(|(at, finer)| (finer, nested || at > 0)));
                     continue;
                 }
-                segment.oversized = (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit));
+                segment.oversized =
+                    (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit)).transpose()?;
             }
             if bond != Bond::Section && segment.opening.0.is_empty() && !self.row.is_empty() {
                 let spec = self.packer.spec;
@@ -124,15 +130,29 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Whether a unit is rather parted from its heading than cut.
-    fn stays_whole(&self, unit: &Unit) -> bool {
+    /// Whether a unit is rather parted from its headings than cut: what reads badly in pieces, if its headings
+    /// fit a chunk with what stands before them.
+    fn may_part(&self, unit: &Unit) -> Result<bool> {
         let kind = self.packer.document.blocks.get(unit.blocks.start).map(|block| block.kind);
-        unit.grain == Grain::Block && !matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem))
+        if unit.grain != Grain::Block || matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem)) {
+            return Ok(false);
+        }
+        let before = self.headings_above(self.row.len())?.and_then(|first| first.checked_sub(1));
+        let Some((before, last)) = before.zip(self.row.last()) else { return Ok(false) };
+        let start = if self.row[before].parted { None } else { self.headings_above(before)? };
+        self.fits(&self.row[start.unwrap_or(before)], last)
     }
 
-    /// The first of the headings that stand directly above the next segment.
-    fn headings_above(&self) -> Option<&Segment> {
-        self.row.iter().rev().take_while(|segment| segment.is_heading).last()
+    /// The first of the headings that stand directly above a segment and belong to it.
+    fn headings_above(&self, segment: usize) -> Result<Option<usize>> {
+        let mut first = None;
+        for (at, heading) in self.row[..segment].iter().enumerate().rev().take_while(|(_, above)| above.is_heading) {
+            if !self.packer.belong(heading.range.start..self.row[segment - 1].range.end)? {
+                break;
+            }
+            first = Some(at);
+        }
+        Ok(first)
     }
 
     /// Whether the text from one segment to another fits a chunk, with what that repeats.
@@ -156,7 +176,6 @@ impl<'a> Segments<'a> {
             Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
             None => 0,
         };
-        let kind = document.blocks.get(unit.blocks.start).map(|block| block.kind);
         Ok(Segment {
             boundary: unit.boundary,
             bond,
@@ -164,7 +183,10 @@ impl<'a> Segments<'a> {
             opening: repeated(unit.wrap.opening(range.start))?,
             closing: repeated(unit.wrap.closing(range.end))?,
             oversized: None,
-            is_heading: unit.grain == Grain::Block && matches!(kind, Some(BlockKind::Heading(_))),
+            is_heading: unit.grain == Grain::Block
+                && unit.blocks.len() == 1
+                && document.blocks[unit.blocks.start].is_heading(),
+            parted: false,
             sums: [before, before + ruler.size(range.clone())?],
             range,
         })
@@ -196,8 +218,9 @@ impl<'a> Segments<'a> {
 }
 
 /// The top-level blocks of the body and the items of its lists, each with the level of its section. A
-/// section that starts inside a block, as a method of a class does, starts a unit too.
-fn top_level(packer: &Packer<'_>) -> impl Iterator<Item = (Unit, u8)> {
+/// section that starts inside a block, as a method of a class does, starts a unit too. Headings at the end
+/// belong to what stands before them.
+fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
     let document = packer.document;
     let blocks = &document.blocks;
     let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
@@ -240,7 +263,16 @@ fn top_level(packer: &Packer<'_>) -> impl Iterator<Item = (Unit, u8)> {
             units[at].boundary = Boundary::BlankLine;
         }
     }
-    units.into_iter().zip(levels)
+    let is_heading = |unit: &Unit| !unit.blocks.is_empty() && blocks[unit.blocks.clone()].iter().all(Block::is_heading);
+    let headings = units.iter().rev().take_while(|unit| is_heading(unit)).count();
+    let texts = units.len() - headings;
+    if let Some(last) = texts.checked_sub(1).filter(|_| headings > 0)
+        && packer.belong(units[texts].range.start..document.body.end)?
+    {
+        (units[last].range.end, units[last].blocks.end) = (document.body.end, blocks.len());
+        units.truncate(texts);
+    }
+    Ok(units.into_iter().zip(levels))
 }
 
 /// Whether a unit is an item of a list, and not its first.

@@ -12,7 +12,7 @@
 //! `respect_boundaries` off, sections count for nothing and paragraphs are packed to the target.
 
 use super::pack::{Group, Packer};
-use super::part::{Part, Treatment, join_prose, parts};
+use super::part::{Part, Treatment, adopt_bare, join_prose, parts};
 use super::{Kind, Spec, Strategy, Switch};
 use crate::document::{Block, BlockKind, Document};
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        merge(packer, glue_headings(packer, subtrees(packer, &parts)?)?)?
+        adopt_bare(packer.document, merge(packer, glue_headings(packer, subtrees(packer, &parts)?)?)?)
     } else {
         join_prose(parts)
     };

@@ -18,7 +18,7 @@ use crate::tokens::Unit;
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
 /// change in this module tree can move a boundary or alter a chunk.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The rule that proposes where a document may be cut. The set is closed: adding a strategy is a
 /// variant here, a file beside this one, and a line in [`chunk`](super::chunk).
@@ -215,7 +215,7 @@ impl Switch {
 /// A named spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50.
+    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the headings above.
     Ragdocs,
     /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
     Sections,
@@ -293,22 +293,23 @@ impl Preset {
             switches: Switches::default(),
             base_url: None,
         };
+        let with = |on: &[Switch], mut spec: Spec| {
+            on.iter().for_each(|&switch| spec.switches.set(switch, true));
+            spec
+        };
         // Every policy of seed 3 starts from the same defaults.
         let policy = |strategy, limits| {
-            let mut spec = spec(strategy, Unit::Estimate, limits);
-            for on in [
+            let on = [
                 Switch::RespectBoundaries,
                 Switch::IncludeCode,
                 Switch::IncludeTables,
                 Switch::NormalizeWhitespace,
                 Switch::NormalizeUnicode,
-            ] {
-                spec.switches.set(on, true);
-            }
-            spec
+            ];
+            with(&on, spec(strategy, Unit::Estimate, limits))
         };
         match self {
-            Self::Ragdocs => spec(Strategy::Header, Unit::Chars, [200, 1500, 1500, 50]),
+            Self::Ragdocs => with(&[Switch::ParentHeaders], spec(Strategy::Header, Unit::Chars, [200, 1500, 1500, 50])),
             Self::Sections => spec(Strategy::Section, Unit::Chars, [200, 1500, 3000, 200]),
             Self::Docs => policy(Strategy::Semantic, [100, 600, 1000, 60]),
             Self::Code => policy(Strategy::CodeAware, [100, 400, 800, 60]),
@@ -316,13 +317,10 @@ impl Preset {
             Self::Pdf => policy(Strategy::Semantic, [100, 500, 1000, 75]),
             Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, [0, 512, 512, 50]),
             Self::LineThreshold => spec(Strategy::Lines, Unit::Lines, [500, 1000, 1000, 0]),
-            Self::Structure => {
-                let mut spec = spec(Strategy::Structure, Unit::Tokens, [50, 256, 256, 0]);
-                for on in [Switch::CutOversized, Switch::SentenceOverlap, Switch::HeadingContext] {
-                    spec.switches.set(on, true);
-                }
-                spec
-            }
+            Self::Structure => with(
+                &[Switch::CutOversized, Switch::SentenceOverlap, Switch::HeadingContext],
+                spec(Strategy::Structure, Unit::Tokens, [50, 256, 256, 0]),
+            ),
             Self::Recursive => spec(Strategy::Recursive, Unit::Tokens, [0, 400, 400, 0]),
             Self::Windows => spec(Strategy::Windows, Unit::Tokens, [0, 400, 400, 0]),
             Self::None => spec(Strategy::None, Unit::Chars, [0, UNLIMITED, UNLIMITED, 0]),

@@ -29,6 +29,8 @@ const CROSSING: f64 = 25.0;
 const LEAVING: f64 = 15.0;
 /// What a chunk under the minimum costs, and an empty one once more than this.
 const SMALL: f64 = 60.0;
+/// What a chunk of nothing but headings costs.
+const BARE: f64 = 500.0;
 /// What a chunk over the maximum costs: it is only made of what cannot be cut.
 const OVERSIZED: f64 = 1000.0;
 
@@ -116,11 +118,13 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
         let mut cheapest = (f64::INFINITY, last);
         // What is paid for the headings inside of the chunk so far, and the highest of their levels.
         let (mut crossings, mut highest) = (0.0, u8::MAX);
+        let mut bare = true;
         for (first, (start, paid)) in segments[..=last].iter().zip(&starts).enumerate().skip(window).rev() {
             // No start before this one can be cheaper.
             if low + crossings >= cheapest.0 {
                 break;
             }
+            bare &= start.is_heading;
             let text = all.size(run.start + first, run.start + last)?;
             let size = text + start.opening.1 + end.closing.1;
             if size <= limit || first == last {
@@ -129,6 +133,7 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
                 cost += if highest < start.level { LEAVING } else { 0.0 };
                 cost += if size < min { SMALL * (2.0 - of_min(size)) } else { 0.0 };
                 cost += if size > limit { OVERSIZED } else { 0.0 };
+                cost += if bare { BARE } else { 0.0 };
                 if cost < cheapest.0 {
                     cheapest = (cost, first);
                 }

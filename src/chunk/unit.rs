@@ -22,6 +22,10 @@ const FINEST: usize = 32;
 /// maximum.
 const MOST_REPEATED: usize = 2;
 
+/// Headings belong to a block if they take at most this part of the maximum: many headings without text
+/// between them do not make one block of what comes last.
+const MOST_HEADINGS: usize = 2;
+
 /// A run of text that is kept together if it fits.
 #[derive(Clone)]
 pub(super) struct Unit {
@@ -77,8 +81,8 @@ impl Unit {
 
 impl Packer<'_> {
     /// The top-level blocks of a range, grouped where no blank line separates them. A heading is
-    /// grouped with what follows it.
-    pub(super) fn paragraphs(&self, range: &Range<usize>) -> Vec<Unit> {
+    /// grouped with what follows it, headings at the end with what they follow.
+    pub(super) fn paragraphs(&self, range: &Range<usize>) -> Result<Vec<Unit>> {
         let blocks = &self.document.blocks;
         // A block may start before the range does: on a line that is blank to Unicode, not to markdown.
         let mut first = blocks.partition_point(|block| block.range.start < range.start);
@@ -98,11 +102,38 @@ impl Packer<'_> {
                 }
                 _ => units.push(Unit::block(at.start..range.end, index..*next, Boundary::BlankLine)),
             }
-            heading = matches!(blocks[index].kind, BlockKind::Heading(_));
+            heading = blocks[index].is_heading();
             index = *next;
         }
         close_gaps(&mut units, range.clone());
-        units
+        if let [.., before, last] = units.as_mut_slice()
+            && blocks[last.blocks.clone()].iter().all(Block::is_heading)
+            && self.belong(last.range.clone())?
+        {
+            (before.range.end, before.blocks.end) = (last.range.end, last.blocks.end);
+            units.pop();
+        }
+        Ok(units)
+    }
+
+    /// Whether headings are short enough to belong to the block beside them.
+    pub(super) fn belong(&self, headings: Range<usize>) -> Result<bool> {
+        Ok(self.ruler.size(trim(&self.document.text, headings))? <= self.spec.max() / MOST_HEADINGS)
+    }
+
+    /// The block of a unit that its headings belong to; `None` if it has none, or several other blocks.
+    pub(super) fn under_headings(&self, unit: &Unit) -> Result<Option<Unit>> {
+        let blocks = &self.document.blocks[..unit.blocks.end];
+        let next = |&at: &usize| blocks.get(at).map(|block| block.next);
+        let row = std::iter::successors(Some(unit.blocks.start), next).take_while(|at| *at < blocks.len());
+        let mut others = row.filter(|at| !blocks[*at].is_heading());
+        let (Some(at), None) = (others.next(), others.next()) else { return Ok(None) };
+        let next = blocks[at].next.min(blocks.len());
+        let end = blocks.get(next).map_or(unit.range.end, |heading| heading.range.start);
+        let range = blocks[at].range.start.max(unit.range.start)..end;
+        let alone = at == unit.blocks.start && next == unit.blocks.end;
+        let belong = !alone && self.belong(unit.range.start..range.start)? && self.belong(end..unit.range.end)?;
+        Ok(belong.then(|| Unit { range, blocks: at..next, ..unit.clone() }))
     }
 
     /// What a unit that is larger than `limit` may be cut into; nothing if it is as small as the spec lets
@@ -112,8 +143,15 @@ impl Packer<'_> {
         if unit.grain != Grain::Block {
             return if cuts { self.words(unit, limit) } else { Ok(Vec::new()) };
         }
+        if let Some(body) = self.under_headings(unit)? {
+            let above = self.ruler.size(unit.range.start..body.range.start)?;
+            let mut units = self.finer(&body, limit.saturating_sub(above))?;
+            // The headings stay with the first piece, and those at the end with the last.
+            close_gaps(&mut units, unit.range.clone());
+            return Ok(units);
+        }
         let inner = self.innermost(unit);
-        let mut units = self.blocks_inside(unit, inner);
+        let mut units = self.blocks_inside(unit, inner)?;
         if units.is_empty() {
             units = match self.document.blocks[..unit.blocks.end].get(inner).map(|block| block.kind) {
                 Some(BlockKind::Paragraph) if cuts || self.spec.strategy() == Strategy::Section => self.sentences(unit),
@@ -156,8 +194,9 @@ impl Packer<'_> {
         self.document.blocks[..unit.blocks.end].get(block).is_some_and(|block| block.next < unit.blocks.end)
     }
 
-    /// The blocks of a unit or, if it is one block, those inside; nothing if there are none.
-    fn blocks_inside(&self, unit: &Unit, outer: usize) -> Vec<Unit> {
+    /// The blocks of a unit or, if it is one block, those inside; nothing if there are none. Headings stay with
+    /// the block they belong to.
+    fn blocks_inside(&self, unit: &Unit, outer: usize) -> Result<Vec<Unit>> {
         let blocks = &self.document.blocks[..unit.blocks.end];
         let siblings = self.are_siblings(unit, outer);
         let mut index = if siblings { outer } else { outer + 1 };
@@ -171,22 +210,34 @@ impl Packer<'_> {
                 units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
             }
         }
+        // Headings in a row that nothing has come after yet.
+        let mut headings: Vec<Unit> = Vec::new();
         // What is blank to Unicode at the end of the range is no longer in it, though it may be a block.
         while let Some(block) = blocks.get(index).filter(|block| block.range.start < unit.range.end) {
-            // A heading stays with the block after it, unless these two are all there is.
-            let is_heading = |block: &Block| matches!(block.kind, BlockKind::Heading(_));
-            let mut next = block.next;
-            let after = blocks.get(next).filter(|after| !is_heading(after));
-            if let Some(after) =
-                after.filter(|after| siblings && is_heading(block) && (index..after.next) != unit.blocks)
-            {
-                next = after.next;
+            let mut child = Unit::block(block.range.clone(), index..block.next, Boundary::Block);
+            index = block.next;
+            if block.is_heading() {
+                headings.push(child);
+                continue;
             }
-            units.push(Unit::block(block.range.clone(), index..next, Boundary::Block));
-            index = next;
+            while let Some(heading) = headings.last()
+                && self.belong(heading.range.start..block.range.start)?
+            {
+                (child.range.start, child.blocks.start) = (heading.range.start, heading.blocks.start);
+                headings.pop();
+            }
+            units.append(&mut headings);
+            units.push(child);
         }
+        if let (Some(last), Some(heading)) = (units.last_mut(), headings.first())
+            && self.belong(heading.range.start..unit.range.end)?
+        {
+            last.blocks.end = unit.blocks.end;
+            headings.clear();
+        }
+        units.append(&mut headings);
         close_gaps(&mut units, unit.range.clone());
-        units
+        Ok(units)
     }
 
     /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends

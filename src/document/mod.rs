@@ -154,6 +154,14 @@ pub struct Block {
     pub next: usize,
 }
 
+impl Block {
+    /// Whether it is a heading.
+    #[must_use]
+    pub fn is_heading(&self) -> bool {
+        matches!(self.kind, BlockKind::Heading(_))
+    }
+}
+
 /// A heading and what follows it up to the next heading of any level, or the text before the
 /// first heading. Headings inside quotes, lists and `:::` containers open no section.
 ///
