@@ -1,11 +1,14 @@
 //! Chroma's chunking evaluation, with our chunkers and our metrics: its published precision-omega.
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::path::PathBuf;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::document::Document;
 use chunkmill::tokens::Sizer;
 use chunkmill_eval::import;
+use chunkmill_eval::labels::Reference;
 use chunkmill_eval::metrics::{Span, Touch, precision_omega};
 use serde_json::Value;
 
@@ -35,44 +38,90 @@ fn chunks(doc: usize, text: &str, spec: &Spec) -> Vec<Span> {
     chunks.iter().map(span).collect()
 }
 
-#[test]
-fn precision_omega_is_chromas() {
-    let Some(root) = shared("chroma") else { return };
+/// Where Chroma's code takes chunks to be. It knows their texts alone and searches the document for each,
+/// without a full stop at its end. What it finds is the first place.
+fn searched(doc: usize, text: &str, chunks: &[Span]) -> Vec<Span> {
+    let characters = characters(text);
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let place = |chunk: &Span| {
+        let content = &text[starts[chunk.start]..starts[chunk.end]];
+        let target = content.strip_suffix('.').unwrap_or(content);
+        let first = text.find(target).unwrap();
+        Span::new(doc, characters[first]..characters[first + target.len()])
+    };
+    chunks.iter().map(place).collect()
+}
+
+fn starts(chunks: &[Span]) -> Vec<usize> {
+    chunks.iter().map(|chunk| chunk.start).collect()
+}
+
+/// A text in pieces of about 4,000 bytes that end with a paragraph.
+fn pages(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = rest.floor_char_boundary(4_000);
+        let end = rest[end..].find('\n').map_or(rest.len(), |at| end + at + 1);
+        let (page, after) = rest.split_at(end);
+        rest = after;
+        (!page.is_empty()).then_some(page)
+    })
+}
+
+/// Mean and standard deviation of precision-omega over questions, in percent.
+fn figures(questions: &[Vec<Span>], chunks: &[Span], touch: Touch) -> (f64, f64) {
+    let values: Vec<f64> = questions.iter().map(|wanted| 100.0 * precision_omega(wanted, chunks, touch)).collect();
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}
+
+/// A figure with as many digits as Chroma prints.
+fn printed(value: f64) -> f64 {
+    format!("{value:.1}").parse().unwrap()
+}
+
+/// Chroma's corpora by name, and for each question the characters of its references.
+struct Published {
+    root: PathBuf,
+    texts: Vec<(String, String)>,
+    questions: Vec<Vec<Span>>,
+}
+
+fn published() -> Option<Published> {
+    let root = shared("chroma")?;
     let set = import::chroma(&root.join("corpora"), &root.join("questions_df.csv")).unwrap();
     assert_eq!((set.queries.len(), set.documents.len(), set.without_evidence), (276, 3, 0));
+    let texts: Vec<(String, String)> =
+        set.documents.into_iter().map(|(id, bytes)| (id, String::from_utf8(bytes).unwrap())).collect();
+    let tables: Vec<Vec<usize>> = texts.iter().map(|(_, text)| characters(text)).collect();
+    let span = |reference: &Reference| {
+        let doc = texts.iter().position(|(id, _)| *id == reference.doc_id).unwrap();
+        let range = &reference.quote.as_ref().unwrap().range;
+        Span::new(doc, tables[doc][range.start]..tables[doc][range.end])
+    };
+    let questions = set.queries.iter().map(|query| query.references.iter().map(span).collect()).collect();
+    Some(Published { root, texts, questions })
+}
+
+#[test]
+fn precision_omega_is_chromas() {
+    let Some(Published { root, texts, questions }) = published() else { return };
     let expected: HashMap<String, Value> =
         serde_json::from_str(&std::fs::read_to_string(root.join("expected_omega.json")).unwrap()).unwrap();
-    let texts: Vec<(&str, &str)> =
-        set.documents.iter().map(|(id, bytes)| (id.as_str(), std::str::from_utf8(bytes).unwrap())).collect();
-    let tables: Vec<Vec<usize>> = texts.iter().map(|(_, text)| characters(text)).collect();
-    let wanted: Vec<Vec<Span>> = set
-        .queries
-        .iter()
-        .map(|query| {
-            let span = |reference: &chunkmill_eval::labels::Reference| {
-                let doc = texts.iter().position(|(id, _)| *id == reference.doc_id).unwrap();
-                let range = &reference.quote.as_ref().unwrap().range;
-                Span::new(doc, tables[doc][range.start]..tables[doc][range.end])
-            };
-            query.references.iter().map(span).collect()
-        })
-        .collect();
     for (strategy, theirs) in [("recursive", "recursive"), ("windows", "token")] {
         for (max, overlap) in [(200, 0), (400, 0), (400, 200), (800, 400)] {
             let spec: Spec = format!("{strategy} unit=tokens max={max} overlap={overlap}").parse().unwrap();
-            let chunks: Vec<Span> =
-                texts.iter().enumerate().flat_map(|(doc, (_, text))| chunks(doc, text, &spec)).collect();
-            let figures = |touch| {
-                let values: Vec<f64> =
-                    wanted.iter().map(|wanted| 100.0 * precision_omega(wanted, &chunks, touch)).collect();
-                let count = values.len() as f64;
-                let mean = values.iter().sum::<f64>() / count;
-                let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-                (mean, variance.sqrt())
+            let of = |(doc, (_, text)): (usize, &(String, String))| {
+                let chunks = chunks(doc, text, &spec);
+                assert_eq!(starts(&chunks), starts(&searched(doc, text, &chunks)), "{spec}: text that stands twice");
+                chunks
             };
-            let ((mean, std), (own, _)) = (figures(Touch::Adjacent), figures(Touch::Shared));
+            let chunks: Vec<Span> = texts.iter().enumerate().flat_map(of).collect();
+            let (mean, std) = figures(&questions, &chunks, Touch::Adjacent);
+            let (own, _) = figures(&questions, &chunks, Touch::Shared);
             let expected = &expected[&format!("{theirs} {max}/{overlap}")];
-            let printed = |value: f64| format!("{value:.1}").parse::<f64>().unwrap();
             note(&format!("{spec}: precision-omega {mean:.3} ± {std:.3}; {own:.3} without zero-length touches"));
             assert_eq!(
                 (Some(printed(mean)), Some(printed(std))),
@@ -82,5 +131,63 @@ fn precision_omega_is_chromas() {
             assert_eq!(chunks.len() as u64, expected[2].as_u64().unwrap());
             assert!(own >= mean, "{spec}");
         }
+    }
+}
+
+/// Every word is a token and, with the space before it, five characters. Words 0..8 stand again as 10..18.
+///
+/// | window | characters | searched |
+/// | --- | --- | --- |
+/// | `cash paid rose over` | 0..19 | 0..19 |
+/// | ` last year with debt` | 19..39 | 19..39 |
+/// | ` from what cash paid` | 39..59 | 39..59 |
+/// | ` rose over last year` | 59..79 | 9..29 |
+/// | ` with debt` | 79..89 | 29..39 |
+///
+/// Of `year` (25..29) the second window holds 4 of its 20 characters. Searched, the fourth window
+/// touches it too, and both together are 9..39: 4 of 30. The second `over` (65..69) is in the fourth
+/// window, again 4 of 20; searched, no window is there.
+#[test]
+fn text_that_stands_twice_is_where_it_is_and_not_where_a_search_finds_it() {
+    let text = "cash paid rose over last year with debt from what cash paid rose over last year with debt";
+    let windows = chunks(0, text, &"windows unit=tokens max=4".parse().unwrap());
+    assert_eq!(windows, [0..19, 19..39, 39..59, 59..79, 79..89].map(|range| Span::new(0, range)));
+    let searched = searched(0, text, &windows);
+    assert_eq!(searched, [0..19, 19..39, 39..59, 9..29, 29..39].map(|range| Span::new(0, range)));
+    for touch in [Touch::Shared, Touch::Adjacent] {
+        let omega = |range: Range<usize>, chunks: &[Span]| precision_omega(&[Span::new(0, range)], chunks, touch);
+        assert_eq!((omega(25..29, &windows), omega(25..29, &searched)), (4.0 / 20.0, 4.0 / 30.0));
+        assert_eq!((omega(65..69, &windows), omega(65..69, &searched)), (4.0 / 20.0, 0.0));
+    }
+}
+
+/// What a document says again at its end holds no evidence and changes no figure, unless chunks are searched
+/// for. Those of `recursive` suffer little: both copies of a paragraph are cut at the same places, so what is
+/// found is where a chunk is anyway.
+#[test]
+fn text_that_is_said_again_changes_searched_figures_alone() {
+    let Some(Published { texts, questions, .. }) = published() else { return };
+    let texts = texts.iter().map(|(_, text)| {
+        let again: String = pages(text).step_by(8).map(|page| format!("\n\n{page}")).collect();
+        format!("{text}{again}")
+    });
+    let texts: Vec<String> = texts.collect();
+    for (spec, ours, theirs) in [
+        ("windows unit=tokens max=200", (21.1, 11.1), (20.7, 11.0)),
+        ("windows unit=tokens max=400", (12.1, 7.1), (11.9, 7.0)),
+        ("recursive unit=tokens max=200", (28.6, 17.4), (28.5, 17.5)),
+        ("recursive unit=tokens max=400", (15.9, 10.1), (15.8, 10.1)),
+    ] {
+        let spec = spec.parse().unwrap();
+        let (mut own, mut found) = (Vec::new(), Vec::new());
+        for (doc, text) in texts.iter().enumerate() {
+            let chunks = chunks(doc, text, &spec);
+            found.extend(searched(doc, text, &chunks));
+            own.extend(chunks);
+        }
+        assert_ne!(starts(&own), starts(&found));
+        let figures = [own, found].map(|chunks| figures(&questions, &chunks, Touch::Adjacent));
+        note(&format!("{spec} over text said again: {figures:.3?}"));
+        assert_eq!(figures.map(|(mean, std)| (printed(mean), printed(std))), [ours, theirs], "{spec}");
     }
 }
