@@ -639,6 +639,17 @@ impl Spec {
         self.max
     }
 
+    /// Whether the maximum has room for a word or two at most. That is a valid spec, and hardly ever what was meant.
+    #[must_use]
+    pub fn is_tiny(&self) -> bool {
+        let room = match self.unit {
+            Unit::Lines => 1,
+            Unit::Chars => 16,
+            Unit::Tokens | Unit::Words | Unit::Estimate | Unit::Model => 4,
+        };
+        self.max < room
+    }
+
     /// How much of a chunk is repeated at the start of the next, in units.
     #[must_use]
     pub fn overlap(&self) -> usize {

@@ -1,6 +1,6 @@
 //! `chunkmill context`: passages that answer a question, packed into a token budget.
 
-use super::print;
+use super::{print, print_json};
 use super::retrieval::ContextArgs;
 use crate::error::exit;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let budget = args.context.budget;
     let (_, context) = args.context.pack()?;
     if args.json {
-        print(serde_json::to_string(&context)?)?;
+        print_json(&context)?;
     } else if !context.text.is_empty() {
         // `print` ends the line.
         print(context.text.trim_end_matches('\n'))?;
