@@ -39,8 +39,14 @@ pub(crate) use named;
 /// Says that something has none of the names there are, and which one is nearest.
 #[must_use]
 pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
+    format!("`{written}` is not {what}; one of: {}", choices(written, names))
+}
+
+/// The names there are, and which one is nearest.
+#[must_use]
+pub fn choices(written: &str, names: &[&str]) -> String {
     let meant = nearest(written, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-    format!("`{written}` is not {what}; one of: {}{}", names.join(", "), meant.unwrap_or_default())
+    names.join(", ") + &meant.unwrap_or_default()
 }
 
 /// The name that somebody will have meant: the one with the fewest wrong, missing, additional and exchanged letters, one

@@ -361,14 +361,14 @@ pub struct ThreadArgs {
 #[derive(Args)]
 pub(super) struct ConfigArgs {
     /// Settings file to read in place of the project's [default: chunkmill.toml here or above]
-    #[arg(long = "config", value_name = "FILE", help_heading = "Running")]
-    file: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    config: Option<PathBuf>,
 }
 
 impl ConfigArgs {
     /// What flags say, over what the environment says, over what the settings files say.
     pub(super) fn merge(&self, flags: Options) -> crate::error::Result<Options> {
-        flags.or(Options::from_env()?).with_files(self.file.as_deref())
+        flags.or(Options::from_env()?).with_files(self.config.as_deref())
     }
 
     /// The same, checked.

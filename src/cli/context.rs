@@ -1,7 +1,7 @@
 //! `chunkmill context`: passages that answer a question, packed into a token budget.
 
-use super::{print, print_json};
 use super::retrieval::ContextArgs;
+use super::{print, print_json};
 use crate::error::exit;
 
 #[derive(clap::Args)]

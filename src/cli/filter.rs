@@ -79,7 +79,8 @@ fn stream(
     let input = StreamReader::try_new(BufReader::new(io::stdin().lock()), None);
     let input = input.map_err(|error| no_table(&format!("is no Arrow IPC stream: {error}")))?;
     let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
-    let mut output = StreamWriter::try_new(BufWriter::new(output::binary()?), &filter.schema()).map_err(cannot_write)?;
+    let mut output =
+        StreamWriter::try_new(BufWriter::new(output::binary()?), &filter.schema()).map_err(cannot_write)?;
     let mut errors = 0;
     for batch in input {
         let batch = batch.context("cannot read the table on standard input: it is damaged, or ends in the middle")?;

@@ -48,11 +48,7 @@ fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Spells hidden characters. `next` finds a byte that may begin one, `spell` gets it and what follows it.
-fn spelled(
-    text: &[u8],
-    next: impl Fn(&[u8]) -> Option<usize>,
-    spell: impl Fn(char, &[u8]) -> String,
-) -> Cow<'_, [u8]> {
+fn spelled(text: &[u8], next: impl Fn(&[u8]) -> Option<usize>, spell: impl Fn(char, &[u8]) -> String) -> Cow<'_, [u8]> {
     let mut out = Vec::new();
     let (mut done, mut at) = (0, 0);
     while let Some(step) = next(&text[at..]) {
