@@ -12,6 +12,7 @@ use crate::error::{Error, exit};
 use crate::named::nearest;
 
 /// Parses the command line. Help, and what is wrong with the line, end the process.
+#[must_use]
 pub fn parse<P: Parser>() -> P {
     P::try_parse().unwrap_or_else(|error| {
         // It repeats arguments between colours of its own, so it is given arguments that can be seen.
