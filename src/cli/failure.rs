@@ -39,7 +39,10 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
     let flags = asked.get_arguments().filter_map(clap::Arg::get_long);
     if let Some(flag) = nearest(unknown, flags) {
         let flag = ContextValue::String(format!("--{flag}"));
+        // The usage was that of the flag which clap has found.
+        let usage = ContextValue::StyledStr(asked.clone().render_usage());
         error.insert(ContextKind::SuggestedArg, flag);
+        error.insert(ContextKind::Usage, usage);
     }
 }
 
