@@ -29,6 +29,10 @@ use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
 
+/// What a settings file holds.
+const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [output], [search], [answer]; see the \
+                      README's settings";
+
 /// Files per table when nothing else is said.
 pub const DEFAULT_FILES: usize = 8;
 
@@ -270,7 +274,7 @@ impl Options {
     /// # Errors
     /// [`Error::Setting`] with file and line for a syntax error, an unknown key or a wrong value.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // A model's folder is named from where the file is, wherever the program runs.
         if let (Some(model), Some(here)) = (&mut options.embedding.model, path.parent())
@@ -312,21 +316,24 @@ impl Options {
             Error::Setting {
                 origin: format!("{name}:{line}"),
                 problem: error.message().to_owned(),
-                help: "the tables are [corpus], [chunking], [embedding], [output], [search], [answer]; see the README's settings"
-                    .to_owned(),
+                help: TABLES.to_owned(),
             }
         })
     }
 
-    /// Adds the project's and the user's settings files below this source.
+    /// Adds the project's and the user's settings files below this source. In place of the project's file stands one that
+    /// was named, here or by the variable `CHUNKMILL_CONFIG`.
     ///
     /// Where questions and passages are sent, and with which key, is not for a project to say: its file may have
-    /// come with somebody's documents. An endpoint in it does not count.
+    /// come with somebody's documents. An endpoint in it does not count. Who names a file has chosen what is in it.
     ///
     /// # Errors
     /// Those of [`Options::read`].
-    pub fn with_files(mut self) -> Result<Self> {
-        if let Some(file) = project_file() {
+    pub fn with_files(mut self, named: Option<&Path>) -> Result<Self> {
+        let named = named.map_or_else(|| variable("CONFIG"), |file| Ok(Some(file.to_owned())))?;
+        if let Some(file) = named {
+            self = self.or(Self::read(&file)?);
+        } else if let Some(file) = project_file() {
             let mut project = Self::read(&file)?;
             if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
                 tracing::warn!(

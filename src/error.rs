@@ -59,6 +59,16 @@ pub enum Error {
         /// The system's own reason.
         source: io::Error,
     },
+    /// A file that the user named cannot be read, for a reason that lies with the name.
+    #[error("cannot read {}: {source}\n  help: {help}", path.display())]
+    Named {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's own reason.
+        source: io::Error,
+        /// What to name instead.
+        help: String,
+    },
     /// There is no room for what was to be written.
     #[error("cannot {action} {}: {source}\n  help: make room for about {} MB there; what is finished is kept, and the next run continues", path.display(), need.div_ceil(1_000_000))]
     NoSpace {
@@ -147,6 +157,20 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
+    /// A failure to read what the user named, for use with `map_err`. Where another name would not help, it is one of the
+    /// file system.
+    pub fn named(path: impl Into<PathBuf>, help: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        use io::ErrorKind::{
+            InvalidData, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied,
+        };
+        let (path, help) = (path.into(), help.into());
+        move |source| match source.kind() {
+            NotFound | NotADirectory | IsADirectory | PermissionDenied | InvalidData | InvalidFilename
+            | InvalidInput => Self::Named { path, source, help },
+            _ => Self::Io { action: "read", path, source },
+        }
+    }
+
     /// Adds to a failure for want of room about how many bytes are still to be written.
     #[must_use]
     pub fn with_need(self, need: u64) -> Self {
@@ -165,7 +189,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Setting { .. } | Self::Corpus { .. } => exit::USAGE,
+            Self::Setting { .. } | Self::Corpus { .. } | Self::Named { .. } => exit::USAGE,
             Self::Io { .. }
             | Self::NoSpace { .. }
             | Self::Model { .. }

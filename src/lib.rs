@@ -11,7 +11,7 @@
 //! | module | question it answers |
 //! | --- | --- |
 //! | [`error`] | What can go wrong, and what does the process say then? |
-//! | `named` | How is an enumeration written and read by name? |
+//! | [`named`] | How is an enumeration written and read by name, and which name was meant? |
 //! | [`options`] | How is a table of optional settings read, and laid over another? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
@@ -59,7 +59,7 @@
 //! ```
 
 pub mod error;
-mod named;
+pub mod named;
 pub mod options;
 
 pub mod storage;

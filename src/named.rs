@@ -14,10 +14,8 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(s: &str) -> Result<Self, String> {
-                Self::ALL.into_iter().find(|value| value.name() == s).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::name).join(", ");
-                    format!("`{s}` is not {}; one of: {names}", $what)
-                })
+                let found = Self::ALL.into_iter().find(|value| value.name() == s);
+                found.ok_or_else(|| crate::named::unknown(s, $what, &Self::ALL.map(Self::name)))
             }
         }
 
@@ -37,3 +35,29 @@ macro_rules! named {
 }
 
 pub(crate) use named;
+
+/// Says that something has none of the names there are, and which one is nearest.
+#[must_use]
+pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
+    format!("`{written}` is not {what}; one of: {}", choices(written, names))
+}
+
+/// The names there are, and which one is nearest.
+#[must_use]
+pub fn choices(written: &str, names: &[&str]) -> String {
+    let meant = nearest(written, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+    names.join(", ") + &meant.unwrap_or_default()
+}
+
+/// The name that somebody will have meant: the one with the fewest wrong, missing, additional and exchanged letters, one
+/// in three at most, or that begins with what was written. The first of equals.
+pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let written = written.to_lowercase();
+    let most = (written.chars().count() / 3).max(1);
+    let distance = |name: &str| {
+        let is_start = written.len() > 1 && name.starts_with(&written);
+        if is_start { 1 } else { strsim::osa_distance(&written, name) }
+    };
+    let near = names.into_iter().map(|name| (distance(name), name)).filter(|(distance, _)| *distance <= most);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}

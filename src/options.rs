@@ -35,7 +35,7 @@ macro_rules! options {
             pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
                 match key {
                     $(stringify!($field) => self.$field = Some(crate::options::options!(@parse $type, value)?),)*
-                    _ => return Err(format!("there is no setting `{key}`; there are: {}", Self::KEYS.join(", "))),
+                    _ => return Err(crate::named::unknown(key, "a setting", Self::KEYS)),
                 }
                 Ok(())
             }

@@ -26,8 +26,8 @@ struct Request {
     body: Value,
 }
 
-struct Service {
-    endpoint: String,
+pub struct Service {
+    pub endpoint: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
@@ -46,13 +46,13 @@ impl Service {
         Self { endpoint, requests }
     }
 
-    fn status(status: &str, body: &str) -> Self {
+    pub fn status(status: &str, body: &str) -> Self {
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n");
         Self::raw(format!("{head}Location: http://127.0.0.1:1/\r\n\r\n{body}"), Duration::ZERO)
     }
 
-    fn saying(text: &str) -> Self {
+    pub fn saying(text: &str) -> Self {
         let body = json!({
             "model": "parrot-1",
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
@@ -165,7 +165,7 @@ fn citations_are_places_and_numbers_without_a_passage_are_reported() {
     assert_eq!(code, 0, "{err}");
     assert!(
         out.starts_with(
-            "Thirty days [1]. Dull [2, 1], [31mred[7]; not [x], [^3] or a[].\n\n[1] retention.md:1-5  Retention"
+            "Thirty days [1]. Dull [2, 1], \\x1b[31mred[7]; not [x], [^3] or a[].\n\n[1] retention.md:1-5  Retention"
         ),
         "{out:?}"
     );
@@ -271,7 +271,11 @@ fn an_endpoint_that_fails_is_exit_code_5_with_its_reason() {
             r#"{"error": "model 'parrot' not found"}"#,
             "answers 404 Not Found: model 'parrot' not found",
         ),
-        ("500 Internal Server Error", "<h1>\u{1b}[2JOops</h1>", "answers 500 Internal Server Error: <h1>[2JOops</h1>"),
+        (
+            "500 Internal Server Error",
+            "<h1>\u{1b}[2JOops</h1>",
+            "answers 500 Internal Server Error: <h1>\\x1b[2JOops</h1>",
+        ),
         ("307 Temporary Redirect", "", "redirects are not followed"),
         ("200 OK", "<html>hello</html>", "its answer is not understood"),
         ("200 OK", r#"{"choices": []}"#, "its answer holds no choice"),

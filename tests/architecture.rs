@@ -87,8 +87,17 @@ fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
         if text.contains("clap::") {
             assert_eq!(own.as_deref(), Some("cli"), "{}", file.display());
         }
-        if text.contains("println!") || text.contains("stdout()") {
-            assert_eq!(own.as_deref(), Some("cli"), "{}", file.display());
+    }
+}
+
+/// What comes from outside is made harmless where it leaves, so nothing may leave elsewhere.
+#[test]
+fn text_leaves_by_one_door() {
+    let door = source(".").join("cli/output.rs");
+    for file in [source("."), source("eval")].iter().flat_map(|root| files(root)).filter(|file| *file != door) {
+        let text = fs::read_to_string(&file).unwrap();
+        for way in ["println!", "print!(", "dbg!", "io::stdout", "io::stderr", "stdout()", "stderr()"] {
+            assert!(!text.contains(way), "{}: {way} goes past `cli::output`", file.display());
         }
     }
 }

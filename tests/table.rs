@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use crate::common::{folder, program, run, tree};
 
 /// A table as a stream, a number of rows in each of its batches.
-fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
+pub fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
     let mut writer = StreamWriter::try_new(Vec::new(), &table.schema()).unwrap();
     for start in (0..table.num_rows()).step_by(rows) {
         writer.write(&table.slice(start, rows.min(table.num_rows() - start))).unwrap();
@@ -70,12 +70,12 @@ fn rows(batch: &RecordBatch) -> Vec<BTreeMap<String, String>> {
     (0..batch.num_rows()).map(|at| row(batch, at)).collect()
 }
 
-fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+pub fn table(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(name, array)| (*name, Arc::clone(array), true)))
         .unwrap()
 }
 
-fn strings(values: &[&str]) -> ArrayRef {
+pub fn strings(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 

@@ -11,9 +11,8 @@ mod sweep;
 mod synth;
 mod verify;
 
-use std::io::{self, Write};
-
-use chunkmill::error::{Error, exit};
+use chunkmill::cli::{finish, parse};
+use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
 use crate::work;
@@ -22,7 +21,7 @@ use crate::work;
 #[derive(Parser)]
 #[command(name = "chunkmill-eval", version, about, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 5 the job failed.")]
-struct Cli {
+pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -58,7 +57,7 @@ enum Command {
 /// Parses the command line, runs it, reports an error, and gives the exit code.
 #[must_use]
 pub fn main() -> u8 {
-    let Cli { command } = Cli::parse();
+    let Cli { command } = parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
         Command::Sweep(args) => sweep::run(args),
@@ -72,13 +71,5 @@ pub fn main() -> u8 {
         Command::Diff(args) => diff::run(&args),
         Command::Agree(args) => agree::run(&args),
     };
-    result.unwrap_or_else(|error| {
-        // A reader that has had enough, like `head`, is not a failure.
-        let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
-        if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_closed) {
-            return exit::DONE;
-        }
-        let _ = writeln!(io::stderr(), "error: {error:#}");
-        error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
-    })
+    finish(result)
 }

@@ -30,6 +30,7 @@ use std::path::Path;
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
+use chunkmill::named::choices;
 use chunkmill::search::{Mode, Ranking};
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -39,6 +40,10 @@ use crate::score::ScoringOptions;
 
 /// Most cells of one sweep: more are a mistake in the file.
 const MAX_CELLS: usize = 20_000;
+
+/// What a file of settings to try holds.
+const TABLES: &str =
+    "it is a TOML file with the tables [defaults.…], [[grid]], [scoring] and [timing]; see the README's sweep";
 
 /// A sweep file, checked.
 #[derive(Debug, Clone)]
@@ -117,9 +122,9 @@ struct WirePlan {
 /// Reads a sweep file. Flags go over its `[defaults]`, its grids over both.
 ///
 /// # Errors
-/// [`Error::Io`] if it cannot be read, [`Error::Setting`] for what is wrong in it.
+/// [`Error::Named`] if it cannot be read, [`Error::Setting`] for what is wrong in it.
 pub fn read(path: &Path, flags: Options) -> Result<Plan> {
-    let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+    let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
     parse(&text, &path.display().to_string(), flags)
 }
 
@@ -130,8 +135,7 @@ pub fn read(path: &Path, flags: Options) -> Result<Plan> {
 pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
     let file: WirePlan = toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        let help = "the tables are [defaults.…], [[grid]], [scoring] and [timing]; see the README's sweep";
-        setting(&format!("{name}:{line}"), error.message(), help)
+        setting(&format!("{name}:{line}"), error.message(), TABLES)
     })?;
     file.scoring.check(name)?;
     let base = flags.or(file.defaults);
@@ -218,7 +222,8 @@ impl Grid {
                         .ok_or_else(|| wrong("`k` is not a number of chunks", "write k = [5, 10]"))?;
                 }
                 _ => {
-                    let scope = scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known()))?;
+                    let scope =
+                        scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known(key)))?;
                     grid.axes.push(Axis { scope, key: key.clone(), values, is_list });
                 }
             }
@@ -250,10 +255,11 @@ fn scope(key: &str) -> Option<Scope> {
     .find_map(|(scope, keys)| (keys.contains(&key) && !is_cache).then_some(scope))
 }
 
-fn known() -> String {
+/// What may stand in a grid, for who wrote something else there.
+fn known(written: &str) -> String {
     let keys = [Settings::KEYS, EmbeddingOptions::KEYS, OutputOptions::KEYS, SearchOptions::KEYS];
     let keys: Vec<&str> = keys.into_iter().flatten().copied().filter(|key| scope(key).is_some()).collect();
-    format!("there are: name, k, {}", keys.join(", "))
+    format!("there are: name, k, {}", choices(written, &keys))
 }
 
 fn text(value: &Value) -> Option<String> {

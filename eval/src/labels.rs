@@ -30,6 +30,10 @@ pub const CORPUS: &str = "corpus";
 /// The questions, in a set's folder.
 pub const QUERIES: &str = "queries.jsonl";
 
+/// What a set is, for who names something else.
+pub(crate) const SET: &str =
+    "name a set of labels, a folder with corpus/ and queries.jsonl; `chunkmill-eval import` and `synth` make some";
+
 /// The tag of every question that `synth` made up. What is measured with such
 /// questions must say so.
 pub const SYNTHETIC: &str = "synthetic";
@@ -128,10 +132,10 @@ impl LabelSet {
     ///
     /// # Errors
     /// [`Error::Setting`] with file and line for anything that is not a well-formed question;
-    /// [`Error::Io`] if the file cannot be read.
+    /// [`Error::Named`] if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(QUERIES);
-        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+        let text = fs::read_to_string(&file).map_err(Error::named(&file, SET))?;
         let mut queries = Vec::new();
         let mut ids = HashSet::new();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -19,6 +19,9 @@ pub const FORMAT_VERSION: u32 = 1;
 /// Name of the file in a run's folder.
 pub const FILE: &str = "report.json";
 
+/// What a report is, for who names something else.
+const REPORT: &str = "name the folder of a run, its report.json, or a file that `chunkmill-eval baseline RUN -o FILE` of this version wrote";
+
 /// What a sweep found out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
@@ -427,26 +430,25 @@ impl Report {
     /// Reads a report: the file, or that of a run's folder.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is no report or of another form.
+    /// [`Error::Named`] or [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is no report or of another form.
     pub fn read(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
-        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let text = fs::read_to_string(&path).map_err(Error::named(&path, REPORT))?;
         let wrong = |problem: String, help: &str| Error::Setting {
             origin: path.display().to_string(),
             problem,
             help: help.to_owned(),
         };
-        let sweep_again = "name a report.json, or a run's folder, that `chunkmill-eval report` of this version wrote";
-        let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string(), sweep_again))?;
+        let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string(), REPORT))?;
         match value.get("format_version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(FORMAT_VERSION) => {}
             Some(version) => {
                 let problem = format!("is a report of format {version}; this program reads {FORMAT_VERSION}");
-                return Err(wrong(problem, sweep_again));
+                return Err(wrong(problem, REPORT));
             }
-            None => return Err(wrong("is no report: it has no `format_version`".to_owned(), sweep_again)),
+            None => return Err(wrong("is no report: it has no `format_version`".to_owned(), REPORT)),
         }
-        serde_json::from_value(value).map_err(|e| wrong(e.to_string(), sweep_again))
+        serde_json::from_value(value).map_err(|e| wrong(e.to_string(), REPORT))
     }
 
     /// What a later run is compared with, and nothing else: these metrics, without the command line. It is a report like any

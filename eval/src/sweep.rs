@@ -25,7 +25,7 @@ use chunkmill::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{Build, Plan, PlannedCell, Timing};
-use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES};
+use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
 use crate::record::{self, FORMAT_VERSION, Record, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::ScoringOptions;
@@ -114,7 +114,7 @@ impl Labelled {
         let corpus = labels.corpus()?;
         let checked = labels.check(&corpus);
         let file = path.join(QUERIES);
-        let queries = blake3::hash(&fs::read(&file).map_err(Error::io("read", &file))?);
+        let queries = blake3::hash(&fs::read(&file).map_err(Error::named(&file, SET))?);
         let mut documents = blake3::Hasher::new();
         for (id, text) in &corpus.texts {
             documents.update(id.as_bytes()).update(&[0]).update(blake3::hash(text.as_bytes()).as_bytes());

@@ -56,6 +56,7 @@ use std::str::FromStr;
 use chunkmill::corpus::{self, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
+use chunkmill::named::unknown;
 
 use crate::import::Imported;
 use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
@@ -94,9 +95,8 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let names = || Self::ALL.map(Self::name).join(", ");
         let kind = Self::ALL.into_iter().find(|kind| kind.name() == s);
-        kind.ok_or_else(|| format!("`{s}` is not a kind of question; one of: {}", names()))
+        kind.ok_or_else(|| unknown(s, "a kind of question", &Self::ALL.map(Self::name)))
     }
 }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
+use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
 use chunkmill::embed::{self, Role};
@@ -147,7 +148,7 @@ pub fn delegate<T: DeserializeOwned>(request: &Request) -> anyhow::Result<T> {
         bail!("{}", if said.is_empty() { output.status.to_string() } else { said.to_owned() });
     }
     sent.context("cannot speak to a step of the sweep")?;
-    let _ = io::stderr().write_all(&output.stderr);
+    tell(said);
     serde_json::from_slice(&output.stdout).context("a step of the sweep gave a result that cannot be read")
 }
 
@@ -165,7 +166,7 @@ pub fn serve() -> anyhow::Result<()> {
             serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth)?)?
         }
     };
-    writeln!(io::stdout().lock(), "{result}").context("cannot write the result")
+    print_json(&result)
 }
 
 /// Settings, checked; the threads are set for the whole process.

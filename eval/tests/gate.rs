@@ -287,7 +287,7 @@ fn the_program_exits_0_on_noise_and_1_on_a_drop_and_says_why() {
         assert_eq!(code, 2, "{wrong:?}: {err}");
     }
     let (code, _, err) = eval(&["gate", arg(&path("none")), "--baseline", arg(&base)]);
-    assert!(code == 5 && err.contains("none"), "{code} {err}");
+    assert!(code == 2 && err.contains("none"), "{code} {err}");
 }
 
 #[test]

@@ -227,6 +227,34 @@ fn the_csv_gives_back_every_digit() {
     }
 }
 
+/// Spreadsheets run what begins like this, whoever wrote it.
+#[test]
+fn no_text_in_the_csv_is_a_formula_and_every_number_is_a_number() {
+    let mut report = example::report(6, 8);
+    let texts = ["=1+1", "+A1", "-2+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1", "＝1", "plain"];
+    for (cell, text) in report.cells.iter_mut().zip(texts) {
+        cell.model = text.to_owned();
+        cell.spec.insert("unit".to_owned(), text.into());
+    }
+    let rows = rows(&render::csv::csv(&report).unwrap());
+    let mut negative = 0;
+    for row in &rows {
+        let value = |name: &str| row.iter().find(|(column, _)| column == name).unwrap().1.clone();
+        for (column, value) in row {
+            let number = value.parse::<f64>();
+            assert!(
+                number.is_ok() || !value.starts_with(['=', '+', '-', '@', '\t', '\r', '＝']),
+                "{column}: {value:?}"
+            );
+            negative += usize::from(number.is_ok_and(|number| number < 0.0));
+        }
+        let text = report.cell(&value("id")).unwrap().model.clone();
+        let expected = if text == "plain" { text } else { format!("'{text}") };
+        assert_eq!((value("model"), value("unit")), (expected.clone(), expected));
+    }
+    assert!(negative > 0, "differences to the best are below zero, and numbers");
+}
+
 #[test]
 fn junit_is_xml_with_a_case_per_cell_and_a_failure_per_failed_check() {
     let report = hostile();
@@ -295,7 +323,7 @@ fn the_program_renders_a_run_beside_it_or_elsewhere() {
     }
     assert!(fs::read_to_string(out.join("report.html")).unwrap().contains("<section id=\"change\""));
     let (code, _, problem) = eval(&["report", arg(other.path())]);
-    assert_eq!(code, 5);
+    assert_eq!(code, 2);
     assert!(problem.contains("report.json"), "{problem}");
 }
 

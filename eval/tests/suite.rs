@@ -16,8 +16,11 @@ mod common;
 mod example;
 mod gate;
 mod grid;
+#[path = "../../tests/hostile.rs"]
+mod hostile;
 mod import;
 mod labels;
+mod messages;
 mod metrics;
 mod parity;
 mod properties;
@@ -29,3 +32,4 @@ mod score;
 mod stats;
 mod sweep;
 mod synth;
+mod terminal;

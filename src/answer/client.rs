@@ -221,7 +221,7 @@ impl Client {
             .map_err(|error| malformed(&format!("its answer is not understood ({error})")))?;
         let Completion { choices, model, usage } = completion;
         let choice = choices.into_iter().next().ok_or_else(|| malformed("its answer holds no choice"))?;
-        let text = choice.message.content.map(|text| printable(&text)).filter(|text| !text.trim().is_empty());
+        let text = choice.message.content.filter(|text| !text.trim().is_empty());
         let text = text.ok_or_else(|| malformed("its answer holds no text"))?;
         Ok(Said { text, cut: choice.finish_reason.as_deref() == Some("length"), model, usage })
     }
@@ -248,7 +248,7 @@ impl Client {
     fn shown(&self, text: &str) -> String {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(&key.0, "…"));
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        printable(&line).chars().take(MOST_SHOWN).collect()
+        line.chars().take(MOST_SHOWN).collect()
     }
 }
 
@@ -277,9 +277,4 @@ fn reason(error: reqwest::Error) -> String {
         cause = inner.source();
     }
     reason
-}
-
-/// Without control characters, which could move a terminal's cursor.
-fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::Normalizer;
 use crate::error::Error;
-use crate::named::named;
+use crate::named::{named, unknown};
 use crate::options::options;
 use crate::tokens::Unit;
 
@@ -637,6 +637,17 @@ impl Spec {
         self.max
     }
 
+    /// Whether the maximum has room for a word or two at most. That is a valid spec, and hardly ever what was meant.
+    #[must_use]
+    pub fn is_tiny(&self) -> bool {
+        let room = match self.unit {
+            Unit::Lines => 1,
+            Unit::Chars => 16,
+            Unit::Tokens | Unit::Words | Unit::Estimate | Unit::Model => 4,
+        };
+        self.max < room
+    }
+
     /// How much of a chunk is repeated at the start of the next, in units.
     #[must_use]
     pub fn overlap(&self) -> usize {
@@ -720,6 +731,13 @@ impl fmt::Display for Spec {
     }
 }
 
+/// What is wrong with a name that is neither a strategy's nor a preset's.
+fn no_spec(name: &str) -> String {
+    let mut names: Vec<&str> = Strategy::ALL.map(Strategy::name).into();
+    names.extend(Preset::ALL.map(Preset::name).into_iter().filter(|name| name.parse::<Strategy>().is_err()));
+    unknown(name, "a strategy or preset", &names)
+}
+
 /// Parses a preset or strategy name, followed by any number of `key=value`.
 impl FromStr for Spec {
     type Err = Error;
@@ -735,7 +753,7 @@ impl FromStr for Spec {
         };
         match name.parse() {
             Ok(preset) => settings.preset = Some(preset),
-            Err(_) => settings.strategy = Some(name.parse().map_err(error)?),
+            Err(_) => settings.strategy = Some(name.parse().map_err(|_: String| error(no_spec(name)))?),
         }
         for word in words {
             let (key, value) = word.split_once('=').ok_or_else(|| error(format!("cannot read `{word}`")))?;

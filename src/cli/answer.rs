@@ -1,8 +1,8 @@
 //! `chunkmill answer`: an answer in words, from passages, by a language model that was configured.
 
-use super::args::{AnswerArgs, merge};
-use super::print;
+use super::args::AnswerArgs;
 use super::retrieval::ContextArgs;
+use super::{print, print_json};
 use crate::answer::{Answer, ApiKey, Citation, Client, answer};
 use crate::config::{Options, variable};
 use crate::error::exit;
@@ -20,14 +20,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     // Whom to ask is settled before anything is searched.
-    let config = merge(Options { answer: args.answer.options(), ..Options::default() })?;
+    let config = args.context.config().resolve(Options { answer: args.answer.options(), ..Options::default() })?;
     let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
     let client = Client::new(&config.answer, key)?;
     let (question, context) = args.context.pack()?;
     let answer = answer(&client, &question, &context)?;
     warn(&answer);
     if args.json {
-        print(serde_json::to_string(&answer)?)?;
+        print_json(&answer)?;
     } else if let Some(text) = &answer.answer {
         print(in_words(text, &answer.citations))?;
     }

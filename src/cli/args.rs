@@ -2,13 +2,14 @@
 //! decided in [`config`](crate::config).
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::answer::Endpoint;
 use crate::chunk::{BaseUrl, Preset, Settings, Strategy, TokenEstimator};
 use crate::config::{
-    AnswerOptions, CacheFolder, CorpusOptions, EmbeddingOptions, Options, OutputOptions, SearchOptions,
+    AnswerOptions, CacheFolder, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, SearchOptions,
 };
 use crate::corpus::Root;
 use crate::document::SecurityProfile;
@@ -356,7 +357,22 @@ pub struct ThreadArgs {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// What flags say, over what the environment says, over what the settings files say.
-pub(super) fn merge(flags: Options) -> crate::error::Result<crate::config::Config> {
-    flags.or(Options::from_env()?).with_files()?.resolve()
+/// Which settings file.
+#[derive(Args)]
+pub(super) struct ConfigArgs {
+    /// Settings file to read in place of the project's [default: chunkmill.toml here or above]
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigArgs {
+    /// What flags say, over what the environment says, over what the settings files say.
+    pub(super) fn merge(&self, flags: Options) -> crate::error::Result<Options> {
+        flags.or(Options::from_env()?).with_files(self.config.as_deref())
+    }
+
+    /// The same, checked.
+    pub(super) fn resolve(&self, flags: Options) -> crate::error::Result<Config> {
+        self.merge(flags)?.resolve()
+    }
 }

@@ -1,12 +1,10 @@
 //! `chunkmill chunk`: chunks as JSON lines, without a model.
 
-use std::io::{self, Write};
 use std::sync::mpsc::SendError;
 
-use anyhow::Context;
-
-use super::args::{ChunkArgs, CorpusArgs, ModelArgs, ThreadArgs, merge};
-use super::{use_threads, warn_unused};
+use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, ModelArgs, ThreadArgs};
+use super::output::print_json_lines;
+use super::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
 use crate::corpus::{self, Quarantined, Source};
 use crate::embed;
@@ -21,8 +19,6 @@ const BLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of lines that are written at once.
 const WRITE_BYTES: usize = 128 << 10;
 
-const CANNOT_WRITE: &str = "cannot write to standard output";
-
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -33,18 +29,20 @@ pub(super) struct Args {
     model: ModelArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let roots = args.corpus.roots()?;
-    let config = merge(Options {
+    let config = args.config.resolve(Options {
         corpus: args.corpus.options(),
         chunking: args.chunking.options(),
         embedding: args.model.options(),
         threads: args.threads.threads,
         ..Options::default()
     })?;
-    warn_unused(&config);
+    warn_of_settings(&config);
     use_threads(config.threads)?;
     load_cl100k();
     let counter = model_counter(&config)?;
@@ -52,16 +50,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let found = corpus::discover(&roots, &config.filter, &[])?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let mut quarantined = found.quarantined;
-    let mut out = io::stdout().lock();
     let run = |sources: &[Source], made: &Results<Result<Made>>| make(&recipe, sources, made);
     in_order(corpus::blocks(&found.sources, BLOCK_BYTES), run, |made| -> anyhow::Result<()> {
         match made? {
-            Made::Lines(lines) => out.write_all(&lines).context(CANNOT_WRITE)?,
+            Made::Lines(lines) => print_json_lines(&lines)?,
             Made::PassedOver(document) => quarantined.push(document),
         }
         Ok(())
     })?;
-    out.flush().context(CANNOT_WRITE)?;
     for document in &quarantined {
         tracing::warn!("quarantined {}: {}", document.doc_id, document.reason);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::print;
+use super::{print, print_json};
 use crate::chunk::{self, Boundary, Chunk, Preset, Spec};
 use crate::document::Document;
 use crate::error::Result;
@@ -50,7 +50,7 @@ pub(super) fn run(
     anyhow::ensure!(specs.len() <= LETTERS.len(), "at most {} specs can be compared", LETTERS.len());
     let compared = specs.iter().map(|spec| compare(document, spec, counter)).collect::<Result<Vec<_>>>()?;
     if json {
-        return compared.iter().try_for_each(|spec| print(serde_json::to_string(spec)?));
+        return compared.iter().try_for_each(print_json);
     }
     print(table(document, &compared))?;
     print(map(document, &compared))

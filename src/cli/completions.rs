@@ -1,11 +1,9 @@
 //! `chunkmill completions`: a completion script for a shell.
 
-use std::io;
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::{Cli, print};
 use crate::error::exit;
 
 #[derive(clap::Args)]
@@ -17,6 +15,6 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "chunkmill", &mut script);
-    io::Write::write_all(&mut io::stdout().lock(), &script)?;
+    print(String::from_utf8_lossy(&script).trim_end())?;
     Ok(exit::DONE)
 }

@@ -1,7 +1,7 @@
 //! `chunkmill context`: passages that answer a question, packed into a token budget.
 
-use super::print;
 use super::retrieval::ContextArgs;
+use super::{print, print_json};
 use crate::error::exit;
 
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let budget = args.context.budget;
     let (_, context) = args.context.pack()?;
     if args.json {
-        print(serde_json::to_string(&context)?)?;
+        print_json(&context)?;
     } else if !context.text.is_empty() {
         // `print` ends the line.
         print(context.text.trim_end_matches('\n'))?;

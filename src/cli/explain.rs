@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::args::{ChunkArgs, ModelArgs, merge};
+use super::args::{ChunkArgs, ConfigArgs, ModelArgs};
 use super::chunk::{load_counter, model_counter};
-use super::{compare, print, warn_unused};
+use super::{compare, print, print_json, warn_of_settings};
 use crate::chunk::{self, Chunk};
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
@@ -33,6 +33,8 @@ pub(super) struct Args {
         conflicts_with_all = ["preset", "strategy", "unit", "min", "target", "max", "overlap"]
     )]
     compare: Option<String>,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// Print one JSON object per chunk or, with --compare, per spec
     #[arg(long)]
     json: bool,
@@ -61,9 +63,9 @@ struct Explained<'a> {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let config =
-        merge(Options { chunking: args.chunking.options(), embedding: args.model.options(), ..Options::default() })?;
-    warn_unused(&config);
+    let flags = Options { chunking: args.chunking.options(), embedding: args.model.options(), ..Options::default() };
+    let config = args.config.resolve(flags)?;
+    warn_of_settings(&config);
     let document = read(&args.file, &config)?;
     if let Some(specs) = args.compare {
         let specs = match specs.as_str() {
@@ -85,7 +87,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         .collect::<Result<_, _>>()?;
     if args.json {
         for chunk in &explained {
-            print(serde_json::to_string(chunk)?)?;
+            print_json(chunk)?;
         }
         return Ok(exit::DONE);
     }

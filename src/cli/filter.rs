@@ -8,10 +8,10 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 
-use super::args::{AdmissionArgs, ChunkArgs, ThreadArgs, merge};
+use super::args::{AdmissionArgs, ChunkArgs, ConfigArgs, ThreadArgs};
 use super::chunk::model_counter;
 use super::job::{EmbeddingArgs, Ready, stop_on_interrupt};
-use super::{use_threads, warn_unused};
+use super::{output, use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
 use crate::error::{Error, exit};
@@ -35,10 +35,12 @@ pub(super) struct Args {
     embedding: EmbeddingArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let config = merge(Options {
+    let config = args.config.resolve(Options {
         corpus: args.admission.options(),
         chunking: args.chunking.options(),
         embedding: args.embedding.options(),
@@ -46,7 +48,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         threads: args.threads.threads,
         ..Options::default()
     })?;
-    warn_unused(&config);
+    warn_of_settings(&config);
     if io::stdin().is_terminal() {
         return Err(no_table("is a terminal").into());
     }
@@ -77,8 +79,8 @@ fn stream(
     let input = StreamReader::try_new(BufReader::new(io::stdin().lock()), None);
     let input = input.map_err(|error| no_table(&format!("is no Arrow IPC stream: {error}")))?;
     let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
-    let output = BufWriter::new(io::stdout().lock());
-    let mut output = StreamWriter::try_new(output, &filter.schema()).map_err(cannot_write)?;
+    let mut output =
+        StreamWriter::try_new(BufWriter::new(output::binary()?), &filter.schema()).map_err(cannot_write)?;
     let mut errors = 0;
     for batch in input {
         let batch = batch.context("cannot read the table on standard input: it is damaged, or ends in the middle")?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::job::megabytes;
-use super::print;
+use super::{print, print_json};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Leftover, Sweep, Swept, gc};
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             kept_bytes: bytes(&swept.kept),
             kept: items(&swept.kept),
         };
-        print(serde_json::to_string(&summary)?)?;
+        print_json(&summary)?;
     } else {
         print(describe(&swept, args))?;
     }

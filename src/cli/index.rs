@@ -1,8 +1,7 @@
 //! `chunkmill index`: the job.
 
-use super::args::merge;
 use super::job::{JobArgs, ProgressArgs, Ready, print_report};
-use super::warn_unused;
+use super::warn_of_settings;
 use crate::index;
 
 #[derive(clap::Args)]
@@ -21,8 +20,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let (roots, out) = (args.job.corpus.roots()?, args.job.out.clone());
-    let config = merge(args.job.options())?;
-    warn_unused(&config);
+    let config = args.job.options()?.resolve()?;
+    warn_of_settings(&config);
     let Ready { job, embedder, stop } = Ready::new(roots, config, args.fresh)?;
     let progress = args.progress.start(quiet)?;
     let result = index::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));

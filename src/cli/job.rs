@@ -1,6 +1,5 @@
 //! What the commands that make a dataset have in common: their arguments, and what they report.
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::args::{ChunkArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
+use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
 use super::progress::{Interval, Mode, Progress};
-use super::{print, use_threads};
+use super::{print, print_json, tell, use_threads};
 use crate::config::{self, CacheFolder, Config, EmbeddingOptions, Options};
 use crate::corpus::Root;
 use crate::embed::Embedder;
@@ -39,18 +38,21 @@ pub(super) struct JobArgs {
     output: OutputArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 impl JobArgs {
-    pub(super) fn options(self) -> Options {
-        Options {
+    /// All settings, from wherever they come.
+    pub(super) fn options(self) -> crate::error::Result<Options> {
+        self.config.merge(Options {
             corpus: self.corpus.options(),
             chunking: self.chunking.options(),
             embedding: EmbeddingOptions { deny_truncation: self.deny_truncation, ..self.embedding.options() },
             output: self.output.options(),
             threads: self.threads.threads,
             ..Options::default()
-        }
+        })
     }
 }
 
@@ -130,7 +132,7 @@ impl Ready {
 /// Prints what came of a job and gives the exit code.
 pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Result<u8> {
     if json {
-        print(serde_json::to_string(&Summary::from(report))?)?;
+        print_json(&Summary::from(report))?;
     } else {
         print(describe(report, out))?;
     }
@@ -145,7 +147,7 @@ pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(exit::INTERRUPTED.into());
         }
-        let _ = writeln!(std::io::stderr(), "interrupted: ending cleanly, press Ctrl-C again to end at once");
+        tell("interrupted: ending cleanly, press Ctrl-C again to end at once\n");
     })
     .context("cannot watch for Ctrl-C")?;
     Ok(stop)

@@ -1,7 +1,7 @@
 //! `chunkmill promote` and `delete`: changing a dataset without its corpus.
 
 use super::job::stop_on_interrupt;
-use super::print;
+use super::{print, print_json};
 use crate::error::exit;
 use crate::index::{self, Changed};
 use crate::storage::Location;
@@ -49,7 +49,7 @@ pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
 
 fn report(changed: Changed, json: bool, what: &str) -> anyhow::Result<u8> {
     if json {
-        print(serde_json::to_string(&changed)?)?;
+        print_json(&changed)?;
     } else {
         let documents = if changed.documents == 1 { "document" } else { "documents" };
         print(format!("{what}: {} {documents} with {} chunks", changed.documents, changed.chunks))?;

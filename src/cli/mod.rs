@@ -10,12 +10,14 @@ mod compare;
 mod completions;
 mod context;
 mod explain;
+mod failure;
 mod filter;
 mod gc;
 mod index;
 mod job;
 mod lifecycle;
 mod model;
+mod output;
 mod progress;
 mod retrieval;
 mod schema;
@@ -24,25 +26,23 @@ mod shards;
 mod stats;
 mod verify;
 
-use std::io::{self, IsTerminal, Write};
-
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::filter::LevelFilter;
 
-use crate::error::{Error, exit};
+use crate::config::Config;
 
-// The harness takes the same.
+// The harness takes and says the same.
 pub use args::ThreadArgs;
+pub use failure::{finish, parse};
 pub use job::EmbeddingArgs;
+pub use output::{print, print_json, print_json_pretty, tell, visible};
 
 /// Split a corpus into chunks, embed them, and write Parquet.
 #[derive(Parser)]
 #[command(name = "chunkmill", version, about, arg_required_else_help = true)]
 #[command(after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags go over variables, \
-                        these over chunkmill.toml.\n\n\
+                        these over the file that --config names, or else chunkmill.toml here or above.\n\n\
                         Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
                         were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
 pub struct Cli {
@@ -99,8 +99,13 @@ enum Command {
 /// Parses the command line, runs it, reports an error, and gives the exit code.
 #[must_use]
 pub fn main() -> u8 {
-    let cli = Cli::parse();
-    log(cli.verbose, cli.quiet);
+    let cli: Cli = parse();
+    output::log(match (cli.quiet, cli.verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::WARN,
+        (false, 1) => LevelFilter::INFO,
+        (false, _) => LevelFilter::DEBUG,
+    });
     let result = match cli.command {
         Command::Index(args) => index::run(args, cli.quiet),
         Command::Plan(args) => shards::plan(args),
@@ -121,47 +126,7 @@ pub fn main() -> u8 {
         Command::Model(args) => model::run(args),
         Command::Completions(args) => completions::run(&args),
     };
-    result.unwrap_or_else(|error| fail(&error))
-}
-
-/// Reports an error on standard error and gives its exit code.
-fn fail(error: &anyhow::Error) -> u8 {
-    // A reader that has had enough, like `head`, is not a failure.
-    if error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    {
-        return exit::DONE;
-    }
-    if let Some(error) = error.downcast_ref::<Error>() {
-        // Its text names the causes already.
-        let _ = writeln!(io::stderr(), "error: {error}");
-        return error.exit_code();
-    }
-    let _ = writeln!(io::stderr(), "error: {error:#}");
-    exit::FAILED
-}
-
-fn log(verbose: u8, quiet: bool) {
-    let level = match (quiet, verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::DEBUG,
-    };
-    let color = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let lines =
-        tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(color).with_target(false).without_time();
-    // What libraries log is for those who work on chunkmill: their failures come back as errors.
-    let ours =
-        Targets::new().with_target("chunkmill", level).with_default(if verbose > 1 { level } else { LevelFilter::OFF });
-    tracing_subscriber::registry().with(lines).with(ours).init();
-}
-
-/// Writes a line of the result.
-fn print(text: impl std::fmt::Display) -> anyhow::Result<()> {
-    writeln!(io::stdout().lock(), "{text}").context("cannot write to standard output")
+    finish(result)
 }
 
 /// Sets how many threads work, for the whole process.
@@ -170,9 +135,16 @@ fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
     builder.build_global().context("cannot start the worker threads")
 }
 
-/// Tells of settings that have no effect.
-fn warn_unused(config: &crate::config::Config) {
+/// Tells of settings that have no effect, and of those that cannot be meant.
+fn warn_of_settings(config: &Config) {
+    let spec = &config.spec;
     for name in &config.unused {
-        tracing::warn!("`{name}` has no effect with strategy `{}`", config.spec.strategy());
+        tracing::warn!("`{name}` has no effect with strategy `{}`", spec.strategy());
+    }
+    if spec.is_tiny() {
+        let (max, unit) = (spec.max(), spec.unit());
+        tracing::warn!(
+            "with a maximum of {max} (unit {unit}) a chunk has room for a word or two at most; raise --max, or name another --unit"
+        );
     }
 }

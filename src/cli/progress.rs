@@ -1,6 +1,5 @@
 //! Progress on standard error: bars on a terminal, plain or JSON lines elsewhere.
 
-use std::io::{self, IsTerminal, Write};
 use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use super::output::{is_watched, tell};
 use crate::index::Event;
 use crate::named::named;
 
@@ -82,7 +82,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn start(mode: Mode, Interval(interval): Interval) -> Self {
-        let mode = if mode == Mode::Auto && !io::stderr().is_terminal() { Mode::Plain } else { mode };
+        let mode = if mode == Mode::Auto && !is_watched() { Mode::Plain } else { mode };
         let bar = if mode == Mode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{bar:30} {percent}% {msg} eta {eta}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -197,7 +197,7 @@ impl Progress {
             format!("{:3.0}% {}, eta {eta:.0} s", done * 100.0, message())
         };
         // In one piece, so that a process that is killed leaves whole lines.
-        let _ = io::stderr().write_all((line + "\n").as_bytes());
+        tell(line + "\n");
     }
 
     pub(super) fn finish(&self) {

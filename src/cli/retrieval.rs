@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::args::{ModelArgs, SearchArgs, ThreadArgs, merge};
+use super::args::{ConfigArgs, ModelArgs, SearchArgs, ThreadArgs};
 use super::use_threads;
 use crate::config::{Config, Options};
 use crate::embed::hub::ModelRef;
@@ -29,6 +29,8 @@ pub(super) struct RetrievalArgs {
     model: ModelArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 /// What is packed for a reader.
@@ -45,6 +47,11 @@ pub(super) struct ContextArgs {
 }
 
 impl ContextArgs {
+    /// Which settings file.
+    pub(super) fn config(&self) -> &ConfigArgs {
+        &self.retrieval.config
+    }
+
     /// The question, and the passages for it that fit the budget.
     pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
         let budget = self.budget.get();
@@ -92,7 +99,7 @@ impl RetrievalArgs {
     ) -> anyhow::Result<T> {
         let dataset = Dataset::open(&self.dataset)?;
         let named = self.model.model.is_some();
-        let config = merge(Options {
+        let config = self.config.resolve(Options {
             embedding: self.model.options(),
             search: self.search.options(),
             threads: self.threads.threads,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::print;
+use super::{print, print_json};
 use crate::error::exit;
 use crate::store::{EmbeddingType, FORMAT_VERSION, Table, describe};
 
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print("")?;
     }
     if args.json {
-        print(json!({"format_version": FORMAT_VERSION, "tables": tables}))?;
+        print_json(&json!({"format_version": FORMAT_VERSION, "tables": tables}))?;
     }
     Ok(exit::DONE)
 }

@@ -1,7 +1,7 @@
 //! `chunkmill search`: the chunks, or documents, that answer a question best.
 
-use super::print;
 use super::retrieval::RetrievalArgs;
+use super::{print, print_json};
 use crate::error::exit;
 use crate::search::{DocumentHit, Hit, Searcher, Show};
 
@@ -26,13 +26,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if show == Show::Documents {
         let documents = args.retrieval.ask(k, Searcher::documents)?;
         for document in &documents {
-            print(if args.json { serde_json::to_string(document)? } else { document_in_words(document) })?;
+            if args.json { print_json(document) } else { print(document_in_words(document)) }?;
         }
         return Ok(exit::DONE);
     }
     let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, show == Show::Both))?;
     for hit in &hits {
-        print(if args.json { serde_json::to_string(hit)? } else { in_words(hit) })?;
+        if args.json { print_json(hit) } else { print(in_words(hit)) }?;
     }
     Ok(exit::DONE)
 }

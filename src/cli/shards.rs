@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::ThreadArgs;
 use super::job::{EmbeddingArgs, JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
-use super::{print, warn_unused};
+use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::{Error, exit};
@@ -73,12 +73,9 @@ struct PlanFile {
 
 impl PlanFile {
     fn read(plan: &Location) -> Result<Self, Error> {
-        let text = plan.storage().read(plan.path()).map_err(Error::io("read", plan.path()))?;
-        let wrong = |problem: String| Error::Setting {
-            origin: plan.to_string(),
-            problem,
-            help: "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`".to_owned(),
-        };
+        const HELP: &str = "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`";
+        let text = plan.storage().read(plan.path()).map_err(Error::named(plan.path(), HELP))?;
+        let wrong = |problem: String| Error::Setting { origin: plan.to_string(), problem, help: HELP.to_owned() };
         let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is no plan: {error}")))?;
         if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }
     }
@@ -104,15 +101,15 @@ impl FromStr for Shard {
 pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
     let (corpus, out) = (args.job.corpus.corpus.clone(), args.job.out.clone());
     let roots = args.job.corpus.roots()?;
-    let options = args.job.options().or(Options::from_env()?).with_files()?;
+    let options = args.job.options()?;
     let config = options.clone().resolve()?;
-    warn_unused(&config);
+    warn_of_settings(&config);
     let Ready { job, embedder, stop } = Ready::new(roots, config, false)?;
     let shards = args.shards.map_or(1, NonZeroUsize::get);
     let plan = index::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
     if args.json || args.shards.is_some() {
         tracing::info!("{}", describe(&plan));
-        print(serde_json::to_string_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?)?;
+        print_json_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?;
     } else {
         print(describe(&plan))?;
     }
@@ -164,7 +161,7 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     let watch = |event| progress.on(event);
     let receipt = index::run_shard(&job, &args.out, embedder.as_ref(), &plan, args.shard.index, &stop, &watch);
     progress.finish();
-    print(serde_json::to_string(&receipt?)?)?;
+    print_json(&receipt?)?;
     Ok(exit::DONE)
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::job::megabytes;
-use super::print;
+use super::{print, print_json};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         tool_version: &manifest.tool_version,
     };
     if args.json {
-        print(serde_json::to_string(&stats)?)?;
+        print_json(&stats)?;
         return Ok(exit::DONE);
     }
     let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } =

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::args::ThreadArgs;
+use super::args::{ConfigArgs, ThreadArgs};
 use super::job::megabytes;
-use super::{print, use_threads};
+use super::{print, print_json, use_threads};
+use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::exit;
 use crate::storage::Location;
@@ -25,6 +26,8 @@ pub(super) struct Args {
     corpus: Vec<String>,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -46,7 +49,7 @@ struct Summary<'a> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
-    let config = super::args::merge(crate::config::Options { threads: args.threads.threads, ..Default::default() })?;
+    let config = args.config.resolve(Options { threads: args.threads.threads, ..Options::default() })?;
     use_threads(config.threads)?;
     let started = Instant::now();
     let verification = verify(&args.dataset, (!roots.is_empty()).then_some(&roots))?;
@@ -55,7 +58,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let ok = findings.is_empty();
     if args.json {
         let (files, rows, bytes) = (*files, *rows, *bytes);
-        print(serde_json::to_string(&Summary { ok, files, rows, bytes, seconds, found, findings, notes })?)?;
+        print_json(&Summary { ok, files, rows, bytes, seconds, found, findings, notes })?;
     } else {
         print(describe(&verification, !roots.is_empty(), seconds))?;
     }

@@ -20,7 +20,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::named::named;
+use crate::named::{named, unknown};
 use crate::tokens::TokenCounter;
 
 pub use batch::{Batcher, Embedded};
@@ -164,7 +164,7 @@ impl FromStr for Device {
                 .strip_prefix("cuda:")
                 .and_then(|ordinal| ordinal.parse().ok())
                 .map(Self::Cuda)
-                .ok_or_else(|| format!("`{s}` is not a device; use cpu, cuda:N or metal")),
+                .ok_or_else(|| unknown(s, "a device", &["cpu", "cuda:N", "metal"])),
         }
     }
 }
@@ -215,10 +215,12 @@ impl FromStr for PrecisionSetting {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        if s == "auto" {
+        const AUTO: &str = "auto";
+        if s == AUTO {
             return Ok(Self::Auto);
         }
-        s.parse().map(Self::Fixed).map_err(|problem| format!("{problem}, or auto"))
+        let names = || [[AUTO].as_slice(), &Precision::ALL.map(Precision::name)].concat();
+        s.parse().map(Self::Fixed).map_err(|_: String| unknown(s, "a precision", &names()))
     }
 }
 

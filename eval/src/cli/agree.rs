@@ -1,9 +1,8 @@
 //! `chunkmill-eval agree`: whether two sets of questions rank settings alike.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 
-use anyhow::Context;
+use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
 
 use super::pair::PairArgs;
@@ -11,15 +10,13 @@ use crate::agreement::{Agreement, agreement};
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
     let (a, b, metrics) = args.read()?;
-    let mut out = io::stdout().lock();
     for metric in &metrics {
         let all = agreement(&a, &b, metric, None)?;
         let modes: BTreeSet<&str> = a.cells.iter().map(|cell| cell.retrieval.as_str()).collect();
         // Of one way to search alone there may be too few settings.
         let each = modes.into_iter().filter_map(|mode| agreement(&a, &b, metric, Some(mode)).ok());
         for found in [all].into_iter().chain(each) {
-            let text = if args.json { serde_json::to_string(&found)? } else { describe(&found) };
-            writeln!(out, "{text}").context("cannot write to standard output")?;
+            if args.json { print_json(&found) } else { print(describe(&found)) }?;
         }
     }
     Ok(exit::DONE)

@@ -1,10 +1,10 @@
 //! `chunkmill-eval diff`: two runs side by side.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 
-use anyhow::Context;
+use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
+use chunkmill::named::choices;
 
 use super::pair::PairArgs;
 use crate::analysis::figure;
@@ -21,8 +21,7 @@ pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
         known(&b, metric, &args.b.display().to_string())?;
     }
     let found = changes(&a, &b, &metrics)?;
-    let text = if args.json { serde_json::to_string(&found)? + "\n" } else { describe(&a, &b, &found, &metrics) };
-    io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output")?;
+    if args.json { print_json(&found) } else { print(describe(&a, &b, &found, &metrics)) }?;
     Ok(exit::DONE)
 }
 
@@ -34,7 +33,7 @@ pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), E
     Err(Error::Setting {
         origin: origin.to_owned(),
         problem: format!("has no values of the metric `{metric}`"),
-        help: format!("it has {}", names.join(", ")),
+        help: format!("it has {}", choices(metric, &names)),
     })
 }
 
@@ -55,7 +54,7 @@ fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> Stri
         lines.push(format!("\nquestions that moved most by {}, on average over the settings (A → B):", metrics[0]));
         lines.extend(moved(&found.moved, "  "));
     }
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }
 
 fn best(name: &str, report: &Report) -> String {

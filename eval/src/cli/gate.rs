@@ -1,10 +1,9 @@
 //! `chunkmill-eval gate`: whether a run is worse than a baseline.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use chunkmill::error::exit;
+use chunkmill::cli::{print, print_json};
+use chunkmill::error::{Error, exit};
 
 use super::diff::moved;
 use crate::gate::{Check, Outcome, State, Thresholds, gate};
@@ -13,14 +12,15 @@ use crate::render::junit::junit;
 use crate::report::Report;
 
 #[derive(clap::Args)]
+#[command(override_usage = "chunkmill-eval gate [OPTIONS] --baseline <FILE> <RUN>")]
 #[command(after_help = "A metric fails only if the whole paired interval of its change is beyond the allowed drop, \
     also after correction for the number of comparisons. Exit codes: 0 no worse, 1 worse, 2 the two cannot be compared.")]
 pub(super) struct Args {
     /// Folder of the run, or its report.json
     run: PathBuf,
-    /// Folder of the run to compare with, or its report.json
+    /// What to compare with: a file that `baseline` wrote, or another run's folder or report.json
     #[arg(long, value_name = "FILE")]
-    baseline: PathBuf,
+    baseline: Option<PathBuf>,
     #[arg(
         long,
         value_name = "FILE",
@@ -56,14 +56,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     thresholds.max_slower = args.max_slower.unwrap_or(thresholds.max_slower);
     thresholds.max_larger = args.max_larger.unwrap_or(thresholds.max_larger);
     thresholds.check("the command line")?;
-    let run = Report::read(&args.run)?;
-    let outcome = gate(&run, &Report::read(&args.baseline)?, &thresholds)?;
+    let baseline = args.baseline.as_ref().ok_or_else(|| no_baseline(&args.run))?;
+    let (run, baseline) = (Report::read(&args.run)?, Report::read(baseline)?);
+    let outcome = gate(&run, &baseline, &thresholds)?;
     if let Some(file) = &args.junit {
         replace(file, junit(&run, &outcome.named()).as_bytes())?;
     }
-    let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { describe(&outcome) };
-    io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output")?;
+    if args.json { print_json(&outcome) } else { print(describe(&outcome)) }?;
     Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })
+}
+
+/// Not for clap to say, which knows no command that makes one.
+fn no_baseline(run: &Path) -> Error {
+    Error::Setting {
+        origin: "--baseline".to_owned(),
+        problem: "is missing: a gate compares a run with an earlier one".to_owned(),
+        help: format!("`chunkmill-eval baseline {} -o FILE` keeps this run for later ones", run.display()),
+    }
 }
 
 /// What failed first, with its questions; then what is unsure; a sum at the end.
@@ -92,5 +101,5 @@ fn describe(outcome: &Outcome) -> String {
         outcome.questions,
         outcome.comparisons,
     ));
-    lines.join("\n") + "\n"
+    lines.join("\n")
 }

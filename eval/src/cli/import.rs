@@ -1,9 +1,8 @@
 //! `chunkmill-eval import`: another project's labels as a set.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
+use chunkmill::cli::print;
 use chunkmill::error::exit;
 use clap::{Args, Subcommand};
 
@@ -71,7 +70,6 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     };
     imported.write(output)?;
     let references: usize = imported.queries.iter().map(|query| query.references.len()).sum();
-    let mut out = io::stdout().lock();
     let mut lines = vec![format!(
         "{}: {} questions, {references} references, {} documents",
         output.display(),
@@ -84,6 +82,6 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     if imported.without_document > 0 {
         lines.push(format!("{} references are to documents that are not there", imported.without_document));
     }
-    writeln!(out, "{}", lines.join("\n")).context("cannot write to standard output")?;
+    print(lines.join("\n"))?;
     Ok(exit::DONE)
 }

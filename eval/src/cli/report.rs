@@ -1,9 +1,8 @@
 //! `chunkmill-eval report`: a run scored and shown in every form.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use chunkmill::cli::{print, print_json, print_json_pretty};
 use chunkmill::error::exit;
 use serde_json::json;
 
@@ -79,21 +78,18 @@ pub(super) fn write(
         let wanted = output.trec.unwrap_or(measured.searches() <= TREC);
         written.extend(measured.write_trec(folder, wanted)?);
     }
-    let mut out = io::stdout().lock();
     let text = report.verdict.as_ref().map_or("Nothing could be scored.", |verdict| &verdict.text);
     if output.json {
-        writeln!(out, "{}", json!({ "verdict": report.verdict, "cells": report.cells.len(), "files": written }))
+        print_json(&json!({ "verdict": report.verdict, "cells": report.cells.len(), "files": written }))
     } else {
-        let paths: Vec<String> = written.iter().map(|path| format!("{}\n", path.display())).collect();
-        write!(out, "{text}\n\n{}", paths.concat())
-    }
-    .context("cannot write to standard output")?;
+        let paths: Vec<String> = written.iter().map(|path| format!("\n{}", path.display())).collect();
+        print(format_args!("{text}\n{}", paths.concat()))
+    }?;
     Ok(exit::DONE)
 }
 
 /// Prints the JSON Schema of `report.json`.
 pub(super) fn schema() -> anyhow::Result<u8> {
-    let schema = serde_json::to_string_pretty(&render::json::schema())?;
-    writeln!(io::stdout().lock(), "{schema}").context("cannot write to standard output")?;
+    print_json_pretty(&render::json::schema())?;
     Ok(exit::DONE)
 }

@@ -1,11 +1,10 @@
 //! `chunkmill-eval sweep`: every setting of a grid, measured against labels.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
-use chunkmill::cli::{EmbeddingArgs, ThreadArgs};
+use chunkmill::cli::{EmbeddingArgs, ThreadArgs, print, print_json, tell};
 use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::{Error, exit};
 use serde_json::json;
@@ -115,29 +114,27 @@ fn check_models(plan: &Plan) -> anyhow::Result<Vec<String>> {
 }
 
 fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
-    let mut out = io::stdout().lock();
     if json {
         let cells: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
         let builds: Vec<&str> = plan.builds.iter().map(|build| build.name.as_str()).collect();
         let summary = json!({ "datasets": builds, "cells": cells, "left_out": plan.left_out });
-        writeln!(out, "{summary}")?;
+        print_json(&summary)?;
         return Ok(exit::DONE);
     }
     for cell in &plan.cells {
-        writeln!(out, "{}", cell.id)?;
+        print(&cell.id)?;
     }
     for left_out in &plan.left_out {
-        writeln!(out, "left out: {}: {}", left_out.id, left_out.reason)?;
+        print(format_args!("left out: {}: {}", left_out.id, left_out.reason))?;
     }
     let (cells, builds) = (plan.cells.len(), plan.builds.len());
-    writeln!(out, "{cells} cells over {builds} datasets; {} settings left out", plan.left_out.len())?;
+    print(format_args!("{cells} cells over {builds} datasets; {} settings left out", plan.left_out.len()))?;
     Ok(exit::DONE)
 }
 
 /// What can be known without embedding anything.
 fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result<u8> {
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
-    let mut out = io::stdout().lock();
     let nothing = String::new();
     for build in &plan.builds {
         let corpus = labelled.labels.path.join(CORPUS);
@@ -153,15 +150,14 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
                 "build": build.name, "chunks": chunks, "texts": texts, "tokens": tokens,
                 "evidence_reachable": reachable, "evidence_whole": whole, "chunk_seconds": chunked.seconds,
             });
-            writeln!(out, "{row}")?;
+            print_json(&row)?;
         } else {
-            writeln!(
-                out,
+            print(format_args!(
                 "{}: {chunks} chunks, {texts} different texts to embed, {tokens} tokens; one chunk holds {:.1} % of the references, several {:.1} %",
                 build.name,
                 100.0 * whole,
                 100.0 * (reachable - whole)
-            )?;
+            ))?;
         }
     }
     Ok(exit::DONE)
@@ -174,16 +170,15 @@ struct Progress {
 
 impl Progress {
     fn on(&mut self, event: &Event<'_>) {
-        let mut err = io::stderr().lock();
-        let _ = match event {
-            Event::Begun(at, of, name) => write!(err, "[{at}/{of}] {name}: ").and_then(|()| err.flush()),
-            Event::Kept => writeln!(err, "was done"),
+        match event {
+            Event::Begun(at, of, name) => tell(format_args!("[{at}/{of}] {name}: ")),
+            Event::Kept => tell("was done\n"),
             Event::Done(Record { dataset, .. }) => {
                 let chunks = dataset.chunks;
                 let (reused, texts) = (dataset.texts_reused, dataset.texts);
                 let seconds = self.started.elapsed().as_secs();
-                writeln!(err, "{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far")
+                tell(format_args!("{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far\n"));
             }
-        };
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! `chunkmill-eval synth`: questions made up from documents, as a set.
 
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use chunkmill::cli::{print, tell};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 
@@ -51,17 +50,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         kinds.join(", "),
         set.documents.len()
     );
-    writeln!(io::stdout().lock(), "{line}").context("cannot write to standard output")?;
+    print(line)?;
     Ok(exit::DONE)
 }
 
 fn warn(made: &Synthesis, wanted: usize) {
-    let mut err = io::stderr().lock();
     for document in &made.unreadable {
-        let _ = writeln!(err, "warning: {} is not in the set: it {}", document.doc_id, document.reason);
+        tell(format_args!("warning: {} is not in the set: it {}\n", document.doc_id, document.reason));
     }
     let questions = made.set.queries.len();
     if questions < wanted {
-        let _ = writeln!(err, "warning: {questions} questions, not {wanted}: the documents give no more");
+        tell(format_args!("warning: {questions} questions, not {wanted}: the documents give no more\n"));
     }
 }

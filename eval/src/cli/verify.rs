@@ -1,10 +1,9 @@
 //! `chunkmill-eval verify`: whether the labels of a set still fit its documents.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::Context;
+use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
 use serde_json::{Value, json};
 
@@ -33,7 +32,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
     let synthetic = labels.queries.iter().filter(|query| query.is_synthetic()).count();
     let notable: Vec<&Checked> = checked.iter().filter(|checked| checked.state != State::Valid).collect();
-    let mut out = io::stdout().lock();
     if args.json {
         let references: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
         let summary = json!({
@@ -45,31 +43,30 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             "drifted": drifted,
             "not_valid": references,
         });
-        writeln!(out, "{summary}")
+        print_json(&summary)?;
     } else {
         for checked in &notable {
             let (query, reference) = parts(&labels, checked);
             let place = reference.quote.as_ref().map(|quote| format!(" {}..{}", quote.range.start, quote.range.end));
             let (name, problem) = (checked.state.name(), checked.state.describe());
             let line = format!("{name} {}: {}{}: {problem}", query.id, reference.doc_id, place.unwrap_or_default());
-            writeln!(out, "{line}").context("cannot write to standard output")?;
+            print(line)?;
         }
         if synthetic > 0 {
-            writeln!(out, "{synthetic} of the queries are synthetic: `chunkmill-eval synth` made them from the text")
-                .context("cannot write to standard output")?;
+            print(format_args!(
+                "{synthetic} of the queries are synthetic: `chunkmill-eval synth` made them from the text"
+            ))?;
         }
         let counts: Vec<String> =
             STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();
-        writeln!(
-            out,
+        print(format_args!(
             "{} queries, {} references to {} documents: {}; {drifted} drifted",
             labels.queries.len(),
             checked.len(),
             corpus.documents,
             if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
-        )
+        ))?;
     }
-    .context("cannot write to standard output")?;
     Ok(if drifted == 0 { exit::DONE } else { exit::CHECK_FAILED })
 }
 

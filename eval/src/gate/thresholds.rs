@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
+use chunkmill::named::choices;
 use serde::Deserialize;
 
 use crate::report::Report;
@@ -12,6 +13,9 @@ use crate::report::Report;
 /// How far a metric may fall if nothing is said: a hundredth. It is below what a few hundred questions can show,
 /// so in practice every fall that can be shown is one too many, while what is real but tiny still passes.
 const DROP: f64 = 0.01;
+
+/// What a file of thresholds holds.
+const TABLE: &str = "it is a TOML file with the keys max_slower, max_larger, and [max_drop] with names of metrics";
 
 /// How much worse a run may be than its baseline. A file of thresholds is TOML with these keys and no others.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -38,15 +42,15 @@ impl Thresholds {
     /// Reads a file of thresholds.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be read; [`Error::Setting`] if it is no TOML, or has an unknown key or a number
+    /// [`Error::Named`] if it cannot be read; [`Error::Setting`] if it is no TOML, or has an unknown key or a number
     /// that is no threshold.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let text = fs::read_to_string(path).map_err(Error::named(path, TABLE))?;
         let origin = path.display().to_string();
         let read: Self = toml::from_str(&text).map_err(|error| Error::Setting {
             origin: origin.clone(),
             problem: error.to_string().trim_end().to_owned(),
-            help: "the keys are max_slower, max_larger, and [max_drop] with names of metrics".to_owned(),
+            help: TABLE.to_owned(),
         })?;
         read.check(&origin)?;
         Ok(read)
@@ -82,7 +86,7 @@ impl Thresholds {
             return Err(Error::Setting {
                 origin: "max_drop".to_owned(),
                 problem: format!("the baseline has no metric `{unknown}`"),
-                help: format!("it has {}", known.join(", ")),
+                help: format!("it has {}", choices(unknown, &known)),
             });
         }
         let mut drops: BTreeMap<&str, f64> = self.max_drop.iter().map(|(name, &drop)| (name.as_str(), drop)).collect();

@@ -19,7 +19,7 @@ const JUDGEMENT: &str = "a line is query-id, corpus-id and score with tabs betwe
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line for what is not in that layout, an id that comes twice, or
-/// a judgement of an unknown question; [`Error::Io`] if a file cannot be read.
+/// a judgement of an unknown question; [`Error::Named`] if a file cannot be read.
 pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
     let corpus = Source::read(&folder.join("corpus.jsonl"))?;
     let mut documents = BTreeMap::new();

@@ -32,7 +32,7 @@ const HELP: &str = r#"columns question, references and corpus_id; references is 
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line for a row that is not of the format, a corpus that is not
-/// there, or a reference whose text is not where it says; [`Error::Io`] if a file cannot be read.
+/// there, or a reference whose text is not where it says; [`Error::Named`] if a file cannot be read.
 pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
     let source = Source::read(questions)?;
     let mut set = Imported::default();

@@ -30,7 +30,8 @@ impl Source {
 
     /// Character for character: offsets count a byte order mark.
     pub(super) fn exact(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
+        let text = fs::read_to_string(path)
+            .map_err(Error::named(path, "name the files that `chunkmill-eval import FORMAT --help` lists"))?;
         Ok(Self { path: path.to_owned(), text })
     }
 

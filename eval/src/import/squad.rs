@@ -50,7 +50,7 @@ const PARAGRAPHS: &str = "\n\n";
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line if it is not such a file; with file and question for an
-/// answer that is not where it says, or an id that comes twice; [`Error::Io`] if the file cannot
+/// answer that is not where it says, or an id that comes twice; [`Error::Named`] if the file cannot
 /// be read.
 pub fn squad(file: &Path) -> Result<Imported> {
     let source = Source::read(file)?;

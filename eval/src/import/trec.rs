@@ -19,7 +19,7 @@ const JUDGEMENT: &str = "a line is question, iteration, document and grade with 
 /// # Errors
 /// [`Error::Setting`] with file and line for a line that is not of the format, a question that
 /// comes twice, or a judgement of an unknown question; [`Error::Corpus`] if the folder has no
-/// documents; [`Error::Io`] if a file cannot be read.
+/// documents; [`Error::Named`] if a file cannot be read.
 pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(&[Root::new(folder)], &filter, &[])?;

@@ -12,19 +12,27 @@ const SETTINGS: [&str; 6] = ["strategy", "unit", "min", "target", "max", "overla
 
 /// One row per cell, best first: what it is, each metric of [`Report::metrics`] as `name`, `name_std`, `name_lo` and
 /// `name_hi`, what became of the evidence, and what it costs. Numbers have all their digits; what does not apply is
-/// empty.
+/// empty. A text that begins like a formula has an apostrophe before it.
 ///
 /// # Errors
 /// None that a report can cause; the signature is that of the writer.
 pub fn csv(report: &Report) -> io::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     let columns = columns(report);
-    writer.write_record(columns.iter().map(|(name, _)| name))?;
+    let mut write = |fields: Vec<String>| writer.write_record(fields.into_iter().map(inert));
+    write(columns.iter().map(|(name, _)| name.clone()).collect())?;
     for cell in View::new(report).ranked {
-        writer.write_record(columns.iter().map(|(_, value)| value(cell)))?;
+        write(columns.iter().map(|(_, value)| value(cell)).collect())?;
     }
     let bytes = writer.into_inner().map_err(|e| io::Error::other(e.to_string()))?;
     String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// A field that no spreadsheet runs as a formula. Names of settings and models may come from anyone, so what begins like a
+/// formula gets the apostrophe that makes it text there; a number, which may have a sign, stays one.
+fn inert(field: String) -> String {
+    let runs = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    if runs && field.parse::<f64>().is_err() { format!("'{field}") } else { field }
 }
 
 /// A column: its name, and its value for a cell.

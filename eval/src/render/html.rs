@@ -18,6 +18,8 @@ mod worst;
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use chunkmill::cli::visible;
+
 use super::baseline::Baseline;
 use super::view::View;
 use crate::report::{Cell, Report};
@@ -89,15 +91,14 @@ struct Text<'a>(&'a str);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
+        // A control character is no HTML, and one that turns a line around would turn what is beside the text.
+        for c in visible(self.0).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                // A parser would report it; and a reader should see that something is there.
-                '\0' => f.write_char('\u{fffd}')?,
                 c => f.write_char(c)?,
             }
         }

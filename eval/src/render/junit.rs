@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use chunkmill::cli::visible;
+
 use super::view::View;
 use crate::report::{Cell, Report};
 
@@ -60,19 +62,19 @@ fn seconds_of(cell: &Cell) -> f64 {
     seconds(cell).unwrap_or_default()
 }
 
-/// Text for XML 1.0, which has no form at all for most control characters.
+/// Text for XML 1.0, which has no form at all for most control characters. Who shows it may show it on a terminal.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\n' | '\r' | '\t' => {
+            '\n' | '\t' => {
                 let _ = write!(escaped, "&#{};", u32::from(c));
             }
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use chunkmill::cli::visible;
+
 use super::baseline::{Baseline, sure};
 use super::view::{View, bytes, count, difference};
 use crate::report::{Cell, Report};
@@ -41,8 +43,9 @@ fn verdict(view: &View, text: &mut String) {
         return;
     };
     let _ = writeln!(text, "{}\n", sentence(&verdict.text));
-    let fence = fence(&verdict.toml);
-    let _ = writeln!(text, "{fence}toml\n{}\n{fence}\n", verdict.toml.trim_end());
+    let toml = visible(verdict.toml.trim_end());
+    let fence = fence(&toml);
+    let _ = writeln!(text, "{fence}toml\n{toml}\n{fence}\n");
 }
 
 fn leaders(view: &View, text: &mut String) {
@@ -116,13 +119,13 @@ fn change(view: &View, baseline: &Baseline, text: &mut String) {
 
 /// A text in which settings are code.
 fn sentence(text: &str) -> String {
-    super::prose(text, escape, |code| format!("`{}`", code.replace(|c: char| c.is_control(), " ")))
+    super::prose(text, escape, |code| format!("`{}`", visible(code).replace(['\n', '\t'], " ")))
 }
 
 /// Text that Markdown and the HTML in it show as it is, on one line.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible(text).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '|' | '[' | ']' | '~' | '#' | '@' => {
                 escaped.push('\\');
@@ -131,7 +134,7 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            c if c.is_control() => escaped.push(' '),
+            '\n' | '\t' => escaped.push(' '),
             c => escaped.push(c),
         }
     }

@@ -9,7 +9,7 @@
 #[path = "../../../src/error.rs"]
 pub mod error;
 #[path = "../../../src/named.rs"]
-mod named;
+pub mod named;
 #[path = "../../../src/options.rs"]
 pub mod options;
 

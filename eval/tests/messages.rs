@@ -1,0 +1,87 @@
+//! What is said when something was named that is not there: once, with what to do, and exit code 2.
+
+use crate::common::{METRIC, arg, eval, folder, report_of};
+
+#[test]
+fn a_file_that_is_not_there_is_said_once_with_what_to_do() {
+    let report = report_of(&[("a", vec![Some(1.0)])]);
+    let home = folder(&[
+        ("run/report.json", &serde_json::to_string(&report).unwrap()),
+        ("set/queries.jsonl", ""),
+        ("docs/a.md", "# a\n"),
+        ("sweep.toml", "[[grid]]\npreset = 'none'\n"),
+        ("bytes", "x"),
+    ]);
+    std::fs::write(home.path().join("bytes"), b"\xff").unwrap();
+    let at = |name: &str| home.path().join(name);
+    let (nope, run, set, docs, sweep, bytes) =
+        (at("nope"), at("run"), at("set"), at("docs"), at("sweep.toml"), at("bytes"));
+    let [nope, run, set, docs, sweep, bytes] = [&nope, &run, &set, &docs, &sweep, &bytes].map(|path| arg(path));
+    let out = at("new");
+    let out = arg(&out);
+    for args in [
+        &["sweep", "--labels", set, "--sweep", nope, "-o", out][..],
+        &["sweep", "--labels", nope, "--sweep", sweep, "-o", out],
+        &["verify", nope],
+        &["report", nope],
+        &["report", run, "--baseline", nope],
+        &["gate", nope, "--baseline", run],
+        &["gate", run, "--baseline", nope],
+        &["gate", run, "--baseline", run, "--thresholds", nope],
+        &["diff", run, nope],
+        &["agree", nope, run],
+        &["baseline", nope, "-o", out],
+        &["import", "squad", nope, "-o", out],
+        &["import", "beir", nope, "-o", out],
+        &["import", "trec", "--qrels", nope, "--queries", nope, "--corpus", docs, "-o", out],
+        &["import", "chroma", "--corpora", docs, "--questions", nope, "-o", out],
+        &["synth", nope, "-o", out],
+    ] {
+        let (code, said, err) = eval(args);
+        assert_eq!((code, said.as_str()), (2, ""), "{args:?}: {err}");
+        assert_eq!(err.matches("No such file").count(), 1, "{args:?}: {err}");
+        assert!(err.contains("nope") && err.contains("\n  help: "), "{args:?}: {err}");
+    }
+    for args in [&["import", "squad", bytes, "-o", out][..], &["report", bytes], &["gate", run, "--baseline", bytes]] {
+        let (code, _, err) = eval(args);
+        assert!(code == 2 && err.matches("valid UTF-8").count() == 1 && err.contains("help: "), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn a_gate_without_a_baseline_names_the_command_that_makes_one() {
+    let report = report_of(&[("a", vec![Some(1.0)])]);
+    let home = folder(&[("run/report.json", &serde_json::to_string(&report).unwrap())]);
+    let (run, nope) = (home.path().join("run"), home.path().join("nope.json"));
+    for args in [&["gate", arg(&run)][..], &["gate", arg(&run), "--baseline", arg(&nope)]] {
+        let (code, _, err) = eval(args);
+        assert!(code == 2 && err.contains("`chunkmill-eval baseline "), "{args:?}: {err}");
+    }
+    let kept = home.path().join("kept.json");
+    assert_eq!(eval(&["baseline", arg(&run), "-o", arg(&kept), "--metric", METRIC]).0, 0);
+    assert!(eval(&["gate", "--help"]).1.contains("--baseline <FILE> <RUN>"));
+}
+
+#[test]
+fn what_was_meant_is_suggested() {
+    let report = report_of(&[("a", vec![Some(1.0)])]);
+    let home = folder(&[
+        ("run/report.json", &serde_json::to_string(&report).unwrap()),
+        ("sweep.toml", "[[grid]]\nmaxx = 3\n"),
+        ("preset.toml", "[[grid]]\npreset = 'ragdoc'\n"),
+        ("docs/a.md", "# a\n"),
+    ]);
+    let at = |name: &str| home.path().join(name);
+    let (run, sweep, preset, docs, out) = (at("run"), at("sweep.toml"), at("preset.toml"), at("docs"), at("new"));
+    let [run, sweep, preset, docs, out] = [&run, &sweep, &preset, &docs, &out].map(|path| arg(path));
+    for (args, meant) in [
+        (&["diff", run, run, "--metric", "recal_at_k"][..], METRIC),
+        (&["gate", run, "--baseline", run, "--max-drop", "recal_at_k=0.1"], METRIC),
+        (&["sweep", "--labels", docs, "--sweep", sweep, "--list"], "max"),
+        (&["sweep", "--labels", docs, "--sweep", preset, "--list"], "ragdocs"),
+        (&["synth", docs, "-o", out, "--kinds", "titles"], "title"),
+    ] {
+        let (code, _, err) = eval(args);
+        assert!(code == 2 && err.contains(&format!("did you mean `{meant}`?")), "{args:?}: {err}");
+    }
+}
