@@ -29,6 +29,7 @@ mod heading;
 mod hub;
 mod instructions;
 mod invalidation;
+mod items;
 mod jobs;
 mod kernels;
 mod lifecycle;
