@@ -323,7 +323,10 @@ fn every_heading_of_a_chunk_is_found_by_its_words() {
     let pages: String = (0..9).map(|page| format!("Page {page} is about other things.\n\n")).collect();
     let home = folder(&[
         ("docs/conf.yaml", "alpha: 1\nbeta: 2\ngamma: 3\n"),
-        ("docs/guide.md", "# Guide\n\n## Small\n\nIt is.\n\n# Zebra\n\nIt sleeps in the shade of a tree, all day, and more.\n"),
+        (
+            "docs/guide.md",
+            "# Guide\n\n## Small\n\nIt is.\n\n# Zebra\n\nIt sleeps in the shade of a tree, all day, and more.\n",
+        ),
         ("docs/long.md", &format!("# Long\n\n## Omega\n\n{pages}{pages}\n")),
     ]);
     let searcher = searcher(dataset(home.path(), &["docs"], "header unit=chars min=100 max=400 overlap=0"));

@@ -101,27 +101,10 @@ impl Reader<'_> {
         {
             self.outline.comment(comment.start, comment.end);
         }
-        if token.kind == Kind::Comment {
-            self.comment(token);
-            return;
-        }
-        self.opened = false;
         match token.kind {
-            Kind::Directive => {
-                let word = self.text[token.start + 1..token.end].trim_start();
-                self.condition(word);
-                if self.state == State::Between && self.nest.is_empty() {
-                    if word.starts_with("define") || word.starts_with("include") {
-                        let scope = self.scope();
-                        self.outline.other(token.start, &scope, word.starts_with("define"));
-                    } else {
-                        // A condition goes with what follows it.
-                        self.outline.attribute(token.start, token.end);
-                    }
-                }
-                return;
-            }
-            _ => {}
+            Kind::Comment => return self.comment(token),
+            Kind::Directive => return self.directive(token),
+            _ => self.opened = false,
         }
         if token.first {
             self.margin = at_margin(self.text, token);
@@ -158,6 +141,23 @@ impl Reader<'_> {
         }
     }
 
+    /// A line of the preprocessor.
+    fn directive(&mut self, token: Token) {
+        let word = self.text[token.start + 1..token.end].trim_start();
+        self.condition(word);
+        if self.state != State::Between || !self.nest.is_empty() {
+            return;
+        }
+        if word.starts_with("define") || word.starts_with("include") {
+            let scope = self.scope();
+            self.outline.other(token.start, &scope, word.starts_with("define"));
+        } else {
+            // A condition goes with what follows it.
+            self.outline.attribute(token.start, token.end);
+        }
+    }
+
+    /// A comment belongs to what follows, unless it stands behind something on its line.
     fn comment(&mut self, token: Token) {
         if !self.nest.is_empty() {
             return;
