@@ -7,7 +7,8 @@
 //! the minimum then joins what follows it in its item, else what is before it, while both are within the
 //! maximum. Members take part if they are whole. Of a member that is in several pieces only the first can
 //! still take something, the own text of the item around it: that text ends where the member starts, and
-//! the heading path of where it starts is true of both.
+//! the heading path of where it starts is true of both. So a small function between two that are in pieces
+//! stays a chunk of its own, whole and under its own path.
 
 use super::Kind;
 use super::pack::Packer;
