@@ -134,7 +134,7 @@ options! {
         pub graph_seeds: NonZeroUsize,
         /// How much a keyword counts in the content.
         pub content_weight: Weight,
-        /// In the headings above.
+        /// In the headings above and inside.
         pub headings_weight: Weight,
         /// In the tags.
         pub tags_weight: Weight,

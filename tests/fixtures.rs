@@ -87,6 +87,8 @@ fn older_datasets_open_and_each_program_reads_them_or_says_what_to_do() {
         } else {
             assert!(code == 0 && hits.contains("\"guide.md\""), "{hits}{err}");
         }
+        let (code, hits, err) = run(home.path(), &["search", &name, "open the lid", "--mode", "keyword", "--json"]);
+        assert!(code == 0 && hits.contains("\"guide.md\""), "{hits}{err}");
         let (code, said, err) = run(home.path(), &["verify", &name]);
         if version == FORMAT_VERSION {
             assert_eq!(code, 0, "{said}: if the format is still being worked on, run `make fixture`");

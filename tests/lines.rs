@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chunkmill::chunk::Spec;
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, ImageRow, LinkRow};
+use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
 use proptest::prelude::*;
 
 use crate::common::cut;
@@ -29,6 +29,7 @@ fn same_as_serde_json(document: &DocumentRow, row: &ChunkRow) {
 fn lines_are_those_of_serde_json() {
     let (document, rows) = rows();
     assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| !row.headings.is_empty()));
     assert!(!rows[0].links.is_empty() && !rows[1].images.is_empty() && rows[0].tags.len() == 2);
     rows.iter().for_each(|row| same_as_serde_json(&document, row));
 }
@@ -85,6 +86,8 @@ proptest! {
         row.promotion_level.clone_from(&document.promotion_level);
         row.modified_time = document.modified_time;
         (row.chunk_id, row.header_path, row.content, row.content_hash) = (chunk_id, header_path, content, hash);
+        row.headings =
+            headings.iter().zip(numbers).map(|(title, level)| HeadingRow { level, title: title.clone() }).collect();
         row.heading_path = headings;
         row.links = targets.iter().zip(&row.heading_path).map(|(target, text)| LinkRow {
             kind: "wikilink",

@@ -115,13 +115,9 @@ mod formats {
         let cut = cut_as("conf.json", "sections", &json);
         assert_eq!(cut.paths(), ["a", "b"]);
         assert!(cut.contents()[1].starts_with("\"b\": [1, 2]"));
-    }
-
-    #[test]
-    fn the_end_of_one_item_does_not_take_the_next() {
-        let text = "class Foo:\n    \"\"\"Doc.\"\"\"\n\n    def bar(self):\n        \"\"\"Doc.\"\"\"\n        return 1\n\n\ndef top():\n    \"\"\"Doc.\"\"\"\n    return 2\n";
-        let cut = cut_as("a.py", "sections", text);
-        assert!(!cut.contents().iter().any(|content| content.contains("return 1") && content.contains("def top")));
+        let named: Vec<&str> =
+            cut.document.headings_in(&cut.chunks[1].range).map(|section| section.title.as_str()).collect();
+        assert_eq!(named, ["b", "c"], "each key of a chunk is in its row");
     }
 
     #[test]
@@ -152,7 +148,7 @@ mod formats {
             ("a.cpp", "#include <x>\n\n/// Says it.\nvoid a() {}\n", ["#include <x>", "/// Says it.", "void a() {}"]),
             ("a.js", "import x\n\n/** Says it. */\nconst a = 1\n", ["import x", "/** Says it. */", "const a = 1"]),
         ] {
-            for preset in ["sections", "code"] {
+            for preset in ["sections min=1", "code"] {
                 let cut = cut_as(path, preset, text);
                 assert_eq!(cut.contents(), expected, "{path} with {preset}");
                 assert_eq!(kinds(&cut), ["code", "text", "code"], "{path} with {preset}");

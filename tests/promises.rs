@@ -95,6 +95,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
     let lost = kept(document, spec, covered..document.body.end);
     assert!(is_blank(&lost), "{} with `{spec}`: lost the end: {lost:?}", document.source.path);
     check_sections(document, spec, chunks);
+    check_headings(document, chunks);
 }
 
 /// What a range holds that the spec does not declare dropped: with `lines` headings of level 2 and 3
@@ -136,6 +137,22 @@ fn check_sections(document: &Document, spec: &Spec, chunks: &[Chunk]) {
         expected = if last { (expected.0 + 1, 0) } else { (expected.0, expected.1 + 1) };
     }
     assert_eq!(expected.1, 0, "the last section is complete");
+}
+
+/// Every heading is named by the chunk that holds its first character, and by no other.
+fn check_headings(document: &Document, chunks: &[Chunk]) {
+    let first = |text: &str| text.char_indices().find(|(_, c)| !c.is_whitespace()).map_or(0, |(at, _)| at);
+    let begun = document.sections.iter().filter(|section| section.level > 0 && !section.continues);
+    let mut begun =
+        begun.map(|section| (section.range.start + first(&document.text[section.range.clone()]), section)).peekable();
+    for chunk in chunks {
+        let mut expected = Vec::new();
+        while let Some((at, section)) = begun.next_if(|(at, _)| *at < chunk.range.end) {
+            expected.extend((at >= chunk.range.start).then_some(section));
+        }
+        let named: Vec<_> = document.headings_in(&chunk.range).collect();
+        assert_eq!(named, expected, "{} {:?}", document.source.path, chunk.range);
+    }
 }
 
 /// Ranges can be cut out of the text, sections follow each other without a gap, and blocks stand in

@@ -100,6 +100,8 @@ fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
         ];
         assert_eq!(seen["edges"], json!(first));
         assert_eq!((&seen["unit"], &seen["nulls"]), (&true.into(), &0.into()));
+        let headings = json!([[{"level": 1, "title": "Page"}], [{"level": 2, "title": "Part"}]]);
+        assert_eq!((&seen["headings"], &seen["headings_agree"]), (&headings, &seen["agree"]));
     }
 }
 

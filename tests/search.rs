@@ -80,7 +80,7 @@ fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
     };
     let job = Job {
         roots: roots.iter().map(root).collect(),
-        filter: corpus::Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
+        filter: corpus::Filter::new(&["**/*.{md,txt,yaml}".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         spec: spec.parse::<Spec>().unwrap(),
         output: Output { files: 3, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
@@ -315,6 +315,39 @@ fn keyword_scores_are_bm25() {
         assert_eq!(&searcher.place(found.row).document.doc_id, doc);
         assert!((found.score - score).abs() < 1e-5, "{doc}: {} is not {score}", found.score);
     }
+}
+
+/// The titles, by the weight of headings alone: what a chunk starts under and what starts in it, each title once.
+#[test]
+fn every_heading_of_a_chunk_is_found_by_its_words() {
+    let pages: String = (0..9).map(|page| format!("Page {page} is about other things.\n\n")).collect();
+    let home = folder(&[
+        ("docs/conf.yaml", "alpha: 1\nbeta: 2\ngamma: 3\n"),
+        (
+            "docs/guide.md",
+            "# Guide\n\n## Small\n\nIt is.\n\n# Zebra\n\nIt sleeps in the shade of a tree, all day, and more.\n",
+        ),
+        ("docs/long.md", &format!("# Long\n\n## Omega\n\n{pages}{pages}\n")),
+    ]);
+    let searcher = searcher(dataset(home.path(), &["docs"], "header unit=chars min=100 max=400 overlap=0"));
+    let none = FieldWeights { content: Weight::ZERO, headings: Weight::ONE, tags: Weight::ZERO, aliases: Weight::ZERO };
+    let ranking = Ranking { fields: none, ..Ranking::default() };
+    let found = |text: &str| searcher.search(&Query { ranking, ..query(Mode::Keyword, text, None, 99) }).unwrap();
+    let places = |text: &str| -> Vec<(String, String)> {
+        let place = |found: &Found| searcher.place(found.row);
+        found(text).iter().map(|hit| (place(hit).document.doc_id.clone(), place(hit).header_path.to_owned())).collect()
+    };
+    for key in ["alpha", "beta", "gamma"] {
+        assert_eq!(places(key), [("conf.yaml".to_owned(), "alpha".to_owned())], "{key}");
+    }
+    // What comes before it is too small to be a chunk without it.
+    let zebra = places("zebra");
+    assert!(zebra.len() == 1 && zebra[0] == ("guide.md".to_owned(), "Guide".to_owned()), "{zebra:?}");
+    // The first piece starts with its heading, the others stand under it.
+    let omega = found("omega");
+    assert!(omega.len() > 1 && omega.iter().skip(1).all(|hit| hit.score == omega[1].score), "{omega:?}");
+    let twice = found("long");
+    assert!(twice.iter().all(|hit| hit.score == twice[0].score), "{twice:?}");
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod hostile;
 mod hub;
 mod instructions;
 mod invalidation;
+mod items;
 mod jobs;
 mod kernels;
 mod lifecycle;

@@ -15,7 +15,7 @@
 //! | strategy | may cut | merges | over the limit |
 //! | --- | --- | --- | --- |
 //! | `header` | before every heading | forward until the minimum | whole blocks up to the maximum |
-//! | `section` | before every heading | a small one with the next that is not deeper | whole blocks up to the target, then sentences |
+//! | `section` | before every heading, around documentation in source code | a small one with the next that is not deeper; items of source code inside one item | whole blocks up to the target, then sentences |
 //! | `semantic` | where a subtree of sections no longer fits | siblings up to the target | whole blocks up to the target |
 //! | `code_aware` | as `semantic`, and around code | as `semantic`, prose and code apart | as `semantic` |
 //! | `fixed` | before headings, or nowhere | forward until the minimum | windows of the target |
@@ -30,6 +30,7 @@ mod fixed;
 mod header;
 mod heading;
 mod id;
+mod items;
 mod lines;
 mod none;
 mod normalize;

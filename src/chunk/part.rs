@@ -62,6 +62,14 @@ pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment
 }
 
 impl Part {
+    /// Adds the next part. Code and its documentation together are code.
+    pub(super) fn join(&mut self, next: &Self) {
+        self.range.end = next.range.end;
+        if self.kind != next.kind {
+            self.kind = Some(Kind::Code);
+        }
+    }
+
     /// Whether it is one heading or several, and nothing else.
     pub(super) fn is_bare(&self, document: &Document) -> bool {
         self.kind == Some(Kind::Text) && is_bare(document, &self.range)

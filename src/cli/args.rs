@@ -274,7 +274,7 @@ pub(super) struct SearchArgs {
     /// How much a keyword counts in the content [default: 1]
     #[arg(long, value_name = "W")]
     content_weight: Option<Weight>,
-    /// How much in the headings above [default: 0.25]
+    /// How much in the headings above and inside [default: 0.25]
     #[arg(long, value_name = "W")]
     headings_weight: Option<Weight>,
     /// How much in the tags [default: 1]

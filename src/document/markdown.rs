@@ -289,7 +289,7 @@ impl<'t> State<'t> {
     fn heading(&mut self, level: u8, text: String, id: Option<String>, start: usize) {
         let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
         if self.open.is_empty() && !self.regions.contained(start) {
-            self.parsed.headings.push(Heading { level, title: one_line(text), anchor, start });
+            self.parsed.headings.push(Heading { level, title: one_line(text), anchor, start, continues: false });
         } else {
             self.parsed.anchors.push((anchor, start));
         }

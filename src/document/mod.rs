@@ -39,7 +39,7 @@ use crate::named::named;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 3;
+pub const PARSER_VERSION: u32 = 4;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -182,6 +182,9 @@ pub struct Section {
     /// What names it in a link, after `#`: the heading's own `{#id}`, else GitHub's name for it;
     /// empty for the text before the first heading.
     pub anchor: String,
+    /// Whether it goes on with the last section of its level, which sections below that interrupted: what
+    /// stands between two members of a class is the class's again. Only in source code.
+    pub continues: bool,
 }
 
 /// How a link is written.
@@ -313,6 +316,7 @@ struct Heading {
     title: String,
     anchor: String,
     start: usize,
+    continues: bool,
 }
 
 impl Document {
@@ -431,6 +435,15 @@ impl Document {
         self.sections.partition_point(|section| section.range.start <= byte).checked_sub(1)
     }
 
+    /// The sections whose headings start in a range, in order.
+    pub fn headings_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Section> {
+        // White space before a heading is part of its section, and may be of no chunk or of the one before.
+        let start = |section: &Section| section.range.end - self.text[section.range.clone()].trim_start().len();
+        let first = self.section_at(range.start).unwrap_or_default();
+        let sections = self.sections[first..].iter().take_while(|section| section.range.start < range.end);
+        sections.filter(move |section| section.level > 0 && !section.continues && range.contains(&start(section)))
+    }
+
     /// Titles of a section's ancestors and its own, outermost first.
     #[must_use]
     pub fn heading_path(&self, section: usize) -> Vec<String> {
@@ -469,7 +482,7 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
     let first = headings.first().map_or(body.end, |heading| heading.start);
     if !is_blank(&text[body.start..first]) {
         let (title, anchor) = (String::new(), String::new());
-        sections.push(Section { level: 0, title, range: body.start..first, parent: None, anchor });
+        sections.push(Section { level: 0, title, range: body.start..first, parent: None, anchor, continues: false });
     }
     let ends: Vec<usize> = headings.iter().skip(1).map(|heading| heading.start).chain([body.end]).collect();
     let mut open: Vec<usize> = Vec::new();
@@ -481,8 +494,8 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
         let start = if sections.is_empty() { body.start } else { heading.start };
         let parent = open.last().copied();
         open.push(sections.len());
-        let Heading { level, title, anchor, .. } = heading;
-        sections.push(Section { level, title, range: start..end, parent, anchor });
+        let Heading { level, title, anchor, continues, .. } = heading;
+        sections.push(Section { level, title, range: start..end, parent, anchor, continues });
     }
     sections
 }

@@ -1,4 +1,5 @@
-//! Keyword search: BM25 over content, headings, tags and aliases, in an index of tantivy.
+//! Keyword search: BM25 over content, headings, tags and aliases, in an index of tantivy. The headings are those
+//! that a chunk starts under and those that start in it.
 //!
 //! A query is words, not a language: whatever is no word only separates them, so no query is a
 //! syntax error. A chunk's score is the sum over fields of the field's weight times its BM25
@@ -7,10 +8,11 @@
 //! The index is one segment whose documents are the rows of the dataset in their order, written by
 //! one thread: scores depend on nothing but the dataset. Neither texts nor positions are in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, AsArray};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::directory::RamDirectory;
@@ -32,7 +34,7 @@ use crate::store::{Dataset, Table};
 const FIELDS: [&str; 4] = ["content", "headings", "tags", "aliases"];
 
 /// Raise it when the same dataset gives another index: other words, other fields.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Longer words are not searched for: they are encoded data.
 const LONGEST_WORD: usize = 128;
@@ -139,16 +141,24 @@ fn build(dataset: &Dataset) -> Result<RamDirectory> {
         .single_segment_index_writer::<TantivyDocument>(directory.clone(), MEMORY)
         .map_err(failed)?;
     for file in dataset.files(Table::Chunks) {
-        for batch in dataset.read(file, &["content", "heading_path", "tags", "aliases"], None)? {
+        for batch in dataset.read(file, &["content", "heading_path", "headings", "tags", "aliases"], None)? {
             let batch = Columns { dataset, file, batch: batch? };
             let contents = batch.text("content")?;
-            let lists = [batch.lists("heading_path")?, batch.lists("tags")?, batch.lists("aliases")?];
+            let [above, inside, tagged, called] =
+                ["heading_path", "headings", "tags", "aliases"].map(|name| batch.lists(name));
+            let (above, inside, tagged, called) = (above?, inside?, tagged?, called?);
+            let damaged = || batch.damaged("a list is not one of texts");
             for at in 0..batch.batch.num_rows() {
+                let mut titles = texts_of(&above.value(at)).ok_or_else(damaged)?;
+                titles.extend(titles_of(&inside.value(at)).ok_or_else(damaged)?);
+                // The first heading of most chunks is the last of its path.
+                let mut seen = HashSet::new();
+                titles.retain(|title| seen.insert(title.clone()));
                 let mut document = TantivyDocument::new();
                 document.add_text(content, contents.value(at));
-                for (field, list) in [headings, tags, aliases].into_iter().zip(&lists) {
-                    let texts = texts_of(&list.value(at)).ok_or_else(|| batch.damaged("a list is not one of texts"))?;
-                    document.add_text(field, texts.join("\n"));
+                document.add_text(headings, titles.join("\n"));
+                for (field, list) in [(tags, &tagged), (aliases, &called)] {
+                    document.add_text(field, texts_of(&list.value(at)).ok_or_else(damaged)?.join("\n"));
                 }
                 writer.add_document(document).map_err(failed)?;
             }
@@ -156,6 +166,11 @@ fn build(dataset: &Dataset) -> Result<RamDirectory> {
     }
     writer.finalize().map_err(failed)?;
     Ok(directory)
+}
+
+/// The titles in a list of headings.
+fn titles_of(list: &ArrayRef) -> Option<Vec<String>> {
+    texts_of(list.as_struct_opt()?.column_by_name("title")?)
 }
 
 fn failed(dataset: &Dataset, problem: &str) -> Error {

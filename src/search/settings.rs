@@ -94,7 +94,7 @@ impl FromStr for Weight {
 pub struct FieldWeights {
     /// In the content.
     pub content: Weight,
-    /// In the headings above.
+    /// In the headings above and inside.
     pub headings: Weight,
     /// In the tags of the document.
     pub tags: Weight,

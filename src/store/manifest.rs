@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Most files of a table: file names have five digits for them.
 pub const MAX_FILES: usize = 99_999;

@@ -41,7 +41,7 @@ pub use manifest::{
 };
 pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
 pub use reader::{Dataset, vectors};
-pub use rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow, QuarantineRow};
+pub use rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow, QuarantineRow};
 pub(crate) use schema::chunks_batch;
 pub use schema::{EmbeddingType, FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};

@@ -4,9 +4,13 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray, new_empty_array, new_null_array,
+};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
@@ -14,7 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::{FileEntry, Manifest, Table};
+use super::{FORMAT_VERSION, FileEntry, Manifest, Table};
 use crate::error::{Error, Result};
 use crate::storage::{Input, Location};
 
@@ -71,9 +75,7 @@ impl Dataset {
     /// # Errors
     /// Those of [`Dataset::read`].
     pub fn read_all(&self, file: &FileEntry) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
-        let schema = table.map(|table| table.schema(self.manifest.output.embedding_type, self.manifest.model.dim));
-        let schema = schema.unwrap_or_else(|| Arc::new(Schema::empty()));
+        let schema = self.schema_of(file);
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
         let batches = self.read(file, &columns, None)?;
         let path = self.root.join(&file.path);
@@ -110,8 +112,15 @@ impl Dataset {
         Ok(self.read(file, &columns, None)?.map(move |batch| text(batch?)))
     }
 
+    /// The columns that the file has if it is of this version.
+    fn schema_of(&self, file: &FileEntry) -> SchemaRef {
+        let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
+        let schema = table.map(|table| table.schema(self.manifest.output.embedding_type, self.manifest.model.dim));
+        schema.unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+
     /// Reads some columns of a file, a batch of rows at a time: all rows, or those in `rows`,
-    /// ranges in ascending order.
+    /// ranges in ascending order. A column that came after the dataset's version is empty: null, or without elements.
     ///
     /// # Errors
     /// [`Error::Dataset`] if the file is missing or is not the Parquet file it should be.
@@ -144,10 +153,13 @@ impl Dataset {
         let options = ArrowReaderOptions::new().with_offset_index_policy(places);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options);
         let builder = builder.map_err(|error| damaged(error.to_string()))?;
-        let roots: Vec<usize> = columns
-            .iter()
-            .map(|&name| builder.schema().index_of(name).map_err(|error| damaged(error.to_string())))
-            .collect::<Result<_>>()?;
+        let (mut roots, mut later): (Vec<usize>, Vec<FieldRef>) = Default::default();
+        for &name in columns {
+            match builder.schema().index_of(name) {
+                Ok(root) => roots.push(root),
+                Err(error) => later.push(self.later(file, name).ok_or_else(|| damaged(error.to_string()))?),
+            }
+        }
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
         let total = usize::try_from(file.rows).unwrap_or(usize::MAX);
         let mut builder = builder.with_projection(mask).with_batch_size(4096);
@@ -156,8 +168,41 @@ impl Dataset {
         }
         let reader = builder.build();
         let reader = reader.map_err(|error| damaged(error.to_string()))?;
-        Ok(reader.map(move |batch| batch.map_err(|error| damaged(error.to_string()))))
+        let filled = move |batch: Result<_, _>| batch.and_then(|batch| fill(batch, &later));
+        Ok(reader.map(move |batch| filled(batch).map_err(|error| damaged(error.to_string()))))
     }
+
+    /// A column that a file of an older version need not have, because it can be empty.
+    fn later(&self, file: &FileEntry, column: &str) -> Option<FieldRef> {
+        let schema = self.schema_of(file);
+        let (_, field) = schema.fields().find(column).filter(|_| self.manifest.format_version < FORMAT_VERSION)?;
+        (field.is_nullable() || matches!(field.data_type(), DataType::List(_))).then(|| FieldRef::clone(field))
+    }
+}
+
+/// Adds columns in which nothing is.
+fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowError> {
+    if later.is_empty() {
+        return Ok(batch);
+    }
+    let rows = batch.num_rows();
+    let empty = |field: &FieldRef| -> Result<ArrayRef, ArrowError> {
+        Ok(match field.data_type() {
+            DataType::List(element) if !field.is_nullable() => {
+                let none = OffsetBuffer::from_lengths(std::iter::repeat_n(0, rows));
+                let values = new_empty_array(element.data_type());
+                Arc::new(ListArray::try_new(FieldRef::clone(element), none, values, None)?)
+            }
+            null => new_null_array(null, rows),
+        })
+    };
+    let fields: Vec<FieldRef> = batch.schema().fields().iter().chain(later).cloned().collect();
+    let mut columns = batch.columns().to_vec();
+    for field in later {
+        columns.push(empty(field)?);
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
 }
 
 /// The values of a column of vectors, row-major as f32, however they are stored; `None` if it is no column of vectors of

@@ -25,6 +25,7 @@ pub struct ChunkRow {
     pub kind: &'static str,
     pub heading_path: Vec<String>,
     pub header_path: String,
+    pub headings: Vec<HeadingRow>,
     pub content: String,
     pub normalized_content: Option<String>,
     pub start_byte: i64,
@@ -52,6 +53,15 @@ pub struct ChunkRow {
     pub content_hash: String,
     #[serde(serialize_with = "rfc3339")]
     pub modified_time: Option<i64>,
+}
+
+/// A heading that starts in a chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeadingRow {
+    /// From 1, the highest, to 6.
+    pub level: i64,
+    /// Its text.
+    pub title: String,
 }
 
 /// A link of a chunk.
@@ -183,6 +193,7 @@ impl ChunkRow {
         let inside = || document.links[first..].iter().take_while(|link| link.range.start < chunk.range.end);
         let links = inside().filter(|link| link.kind != LinkKind::Image);
         let images = inside().filter(|link| link.kind == LinkKind::Image);
+        let headings = document.headings_in(&chunk.range);
         Self {
             doc_id: Arc::clone(&shared.doc_id),
             collection: Arc::clone(&shared.collection),
@@ -205,6 +216,9 @@ impl ChunkRow {
             n_tokens: int(n_tokens),
             n_model_tokens: None,
             truncated: None,
+            headings: headings
+                .map(|section| HeadingRow { level: section.level.into(), title: section.title.clone() })
+                .collect(),
             links: links
                 .map(|link| LinkRow {
                     kind: link.kind.name(),

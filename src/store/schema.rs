@@ -10,7 +10,7 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 
-use super::rows::{ChunkRow, DocumentRow, EdgeRow, ImageRow, LinkRow};
+use super::rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow};
 use crate::named::named;
 
 /// A table of the dataset.
@@ -124,6 +124,10 @@ fn time(name: &str) -> Field {
     Field::new(name, DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true)
 }
 
+fn heading_fields() -> Fields {
+    vec![int("level"), text("title")].into()
+}
+
 fn link_fields() -> Fields {
     vec![text("kind"), text("target"), text("url").with_nullable(true), text("text")].into()
 }
@@ -158,6 +162,7 @@ pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
         text("kind"),
         list("heading_path", DataType::Utf8),
         text("header_path"),
+        list("headings", DataType::Struct(heading_fields())),
         text("content"),
         text("normalized_content").with_nullable(true),
         int("start_byte"),
@@ -243,8 +248,11 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "sub_index") => "position among the pieces of a section that was split; null if it was not",
         (Table::Chunks, "n_in_section") => "how many chunks the section gave",
         (Table::Chunks, "kind") => "text, code, footnote, or document for a whole one",
-        (Table::Chunks, "heading_path") => "the headings above, outermost first",
+        (Table::Chunks, "heading_path") => "the headings that the range starts under, outermost first",
         (Table::Chunks, "header_path") => "the heading path as one string",
+        (Table::Chunks, "headings") => {
+            "the headings that start in the range, with their levels: of markdown, top-level keys of YAML and JSON, items of source code"
+        }
         (Table::Chunks, "content") => {
             "prefix_len bytes of prefix, the document's bytes start_byte..end_byte, and after a fence that was cut the line that closes it"
         }
@@ -322,6 +330,7 @@ pub(crate) fn chunks_batch(
         string(rows, |row| row.kind),
         strings(|row| row.heading_path.iter().map(String::as_str).collect())?,
         string(rows, |row| &row.header_path),
+        headings(rows)?,
         string(rows, |row| &row.content),
         Arc::new(rows.iter().map(|row| row.normalized_content.as_deref()).collect::<StringArray>()),
         integer(|row| row.start_byte),
@@ -424,6 +433,15 @@ fn structs<'r, const N: usize>(
     let column = |at: usize| Arc::new(values.iter().map(|value| value[at]).collect::<StringArray>()) as ArrayRef;
     let array = StructArray::try_new(fields.clone(), (0..N).map(column).collect(), None)?;
     lists(DataType::Struct(fields), lengths, Arc::new(array))
+}
+
+fn headings(rows: &[ChunkRow]) -> Result<ArrayRef, ArrowError> {
+    let lengths = rows.iter().map(|row| row.headings.len()).collect();
+    let all = || rows.iter().flat_map(|row: &ChunkRow| &row.headings);
+    let level = Int64Array::from_iter_values(all().map(|heading: &HeadingRow| heading.level));
+    let title = StringArray::from_iter_values(all().map(|heading| &heading.title));
+    let array = StructArray::try_new(heading_fields(), vec![Arc::new(level), Arc::new(title)], None)?;
+    lists(DataType::Struct(heading_fields()), lengths, Arc::new(array))
 }
 
 fn times(micros: impl Iterator<Item = Option<i64>>) -> ArrayRef {

@@ -36,7 +36,7 @@ def check(out):
     table = pyarrow.dataset.dataset(files).to_table().sort_by([("doc_id", "ascending"), ("chunk_index", "ascending")])
     frame = polars.read_parquet(files).sort("doc_id", "chunk_index")
     rows = duckdb.sql(
-        f"SELECT chunk_id, content, embedding::FLOAT[{dim}] AS embedding, links, modified_time::VARCHAR FROM read_parquet({files!r}) "
+        f"SELECT chunk_id, content, embedding::FLOAT[{dim}] AS embedding, headings, links, modified_time::VARCHAR FROM read_parquet({files!r}) "
         "ORDER BY doc_id, chunk_index"
     ).fetchall()
     documents = polars.read_parquet(str(out / "data/documents/*.parquet"))
@@ -55,6 +55,11 @@ def check(out):
         "polars": [frame["chunk_id"].to_list(), frame["content"].to_list(), frame["embedding"].to_list()],
         "duckdb": [[row[0] for row in rows], [row[1] for row in rows], [list(row[2]) for row in rows]],
     }
+    headings = {
+        "pyarrow": table["headings"].to_pylist(),
+        "polars": frame["headings"].to_list(),
+        "duckdb": [row[3] for row in rows],
+    }
     first = seen["pyarrow"]
     print(
         json.dumps(
@@ -69,6 +74,8 @@ def check(out):
                 "edges_agree": [name for name, rows in edges.items() if rows == edges["pyarrow"]],
                 "url": str(table.schema.field("links").type.value_type.field("url").type),
                 "nulls": table["embedding"].null_count,
+                "headings": headings["pyarrow"][:2],
+                "headings_agree": [name for name, lists in headings.items() if lists == headings["pyarrow"]],
                 "split": all("BYTE_STREAM_SPLIT" in encodings(file) for file in files if encodings(file)),
             }
         )

@@ -28,6 +28,8 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language) -> Vec<Cu
         state: State::Between,
         last: None,
         typedef: None,
+        opened: false,
+        behind: None,
     };
     for token in Lexer::new(text, body, language) {
         reader.token(token);
@@ -82,6 +84,10 @@ struct Reader<'t> {
     last: Option<Token>,
     /// The cut whose heading the next name is.
     typedef: Option<usize>,
+    /// Whether nothing but comments has come since a scope was opened.
+    opened: bool,
+    /// Documentation behind other text on its line: of what follows if that is on this line too.
+    behind: Option<Token>,
 }
 
 impl Reader<'_> {
@@ -90,31 +96,15 @@ impl Reader<'_> {
     }
 
     fn token(&mut self, token: Token) {
+        if let Some(comment) = self.behind.take()
+            && !token.first
+        {
+            self.outline.comment(comment.start, comment.end);
+        }
         match token.kind {
-            Kind::Comment => {
-                if self.nest.is_empty() && self.ends_before(token) {
-                    self.end_statement();
-                }
-                if self.state == State::Between && self.nest.is_empty() && token.first {
-                    self.outline.comment(token.start, token.end);
-                }
-                return;
-            }
-            Kind::Directive => {
-                let word = self.text[token.start + 1..token.end].trim_start();
-                self.condition(word);
-                if self.state == State::Between && self.nest.is_empty() {
-                    if word.starts_with("define") || word.starts_with("include") {
-                        let scope = self.scope();
-                        self.outline.other(token.start, &scope, word.starts_with("define"));
-                    } else {
-                        // A condition goes with what follows it.
-                        self.outline.attribute(token.start, token.end);
-                    }
-                }
-                return;
-            }
-            _ => {}
+            Kind::Comment => return self.comment(token),
+            Kind::Directive => return self.directive(token),
+            _ => self.opened = false,
         }
         if token.first {
             self.margin = at_margin(self.text, token);
@@ -148,6 +138,41 @@ impl Reader<'_> {
                     self.open(bracket, token);
                 }
             }
+        }
+    }
+
+    /// A line of the preprocessor.
+    fn directive(&mut self, token: Token) {
+        let word = self.text[token.start + 1..token.end].trim_start();
+        self.condition(word);
+        if self.state != State::Between || !self.nest.is_empty() {
+            return;
+        }
+        if word.starts_with("define") || word.starts_with("include") {
+            let scope = self.scope();
+            self.outline.other(token.start, &scope, word.starts_with("define"));
+        } else {
+            // A condition goes with what follows it.
+            self.outline.attribute(token.start, token.end);
+        }
+    }
+
+    /// A comment belongs to what follows, unless it stands behind something on its line.
+    fn comment(&mut self, token: Token) {
+        if !self.nest.is_empty() {
+            return;
+        }
+        if self.ends_before(token) {
+            self.end_statement();
+        }
+        if self.state != State::Between {
+            return;
+        }
+        let documents = !token.first && self.outline.documents(token.start, token.end);
+        if token.first || (self.opened && documents) {
+            self.outline.comment(token.start, token.end);
+        } else if documents {
+            self.behind = Some(token);
         }
     }
 
@@ -222,6 +247,7 @@ impl Reader<'_> {
         self.header.clear();
         self.state = State::Between;
         self.last = None;
+        self.opened = true;
     }
 
     /// A token inside the brackets of a statement.

@@ -13,7 +13,7 @@ mod python;
 use std::ops::Range;
 
 use super::{Block, BlockKind, Heading, Language, Parsed, is_blank, text};
-use outline::{Cut, Part};
+use outline::{Cut, Part, Title};
 
 pub(super) fn parse(text: &str, body: Range<usize>, language: Language) -> Parsed {
     let cuts = match language {
@@ -48,10 +48,10 @@ fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>) -> Parsed {
     parsed
 }
 
-fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<(u8, String)>) {
+fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<Title>) {
     let range = super::trim(text, range);
-    if let Some((level, title)) = heading {
-        parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start });
+    if let Some(Title { level, text: title, continues }) = heading {
+        parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start, continues });
     }
     let index = parsed.blocks.len();
     let kind = if part == Part::Comment { BlockKind::Comment } else { BlockKind::Code };

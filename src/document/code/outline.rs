@@ -15,7 +15,16 @@ pub(super) enum Part {
 pub(super) struct Cut {
     pub(super) at: usize,
     pub(super) part: Part,
-    pub(super) heading: Option<(u8, String)>,
+    pub(super) heading: Option<Title>,
+}
+
+/// What a section is called.
+#[derive(Debug)]
+pub(super) struct Title {
+    pub(super) level: u8,
+    pub(super) text: String,
+    /// Whether the section goes on with an item that one of its members interrupted.
+    pub(super) continues: bool,
 }
 
 /// What stands before a declaration and may belong to it.
@@ -68,10 +77,15 @@ impl<'t> Outline<'t> {
         Scope { id: 0, level: 0, title: String::new() }
     }
 
-    /// Notes a comment that stands on lines of its own, outside any declaration.
+    /// Notes a comment that stands outside any declaration, and not behind one.
     pub(super) fn comment(&mut self, start: usize, end: usize) {
         let kind = comment_kind(&self.text[start..end], self.language);
         self.leads.push(Lead { start, end, kind });
+    }
+
+    /// Whether a comment is documentation by how it is written.
+    pub(super) fn documents(&self, start: usize, end: usize) -> bool {
+        matches!(comment_kind(&self.text[start..end], self.language), LeadKind::Doc | LeadKind::Inner)
     }
 
     /// Notes an attribute.
@@ -92,14 +106,14 @@ impl<'t> Outline<'t> {
         let inner = Scope { id: self.ids, level: (scope.level + 1).min(6), title };
         self.current = inner.id;
         self.headed = self.cuts.len();
-        self.declare(start, &own, Some((inner.level, inner.title.clone())));
+        self.declare(start, &own, Some(Title { level: inner.level, text: inner.title.clone(), continues: false }));
         inner
     }
 
     /// Gives the item at a cut another name.
     pub(super) fn rename(&mut self, cut: usize, title: &str) {
-        if let Some((_, name)) = self.cuts.get_mut(cut).and_then(|cut| cut.heading.as_mut()) {
-            *name = one_line(title.to_owned());
+        if let Some(name) = self.cuts.get_mut(cut).and_then(|cut| cut.heading.as_mut()) {
+            name.text = one_line(title.to_owned());
         }
     }
 
@@ -125,15 +139,15 @@ impl<'t> Outline<'t> {
         self.alone(&leads, scope);
     }
 
-    fn cut(&mut self, at: usize, part: Part, heading: Option<(u8, String)>) {
+    fn cut(&mut self, at: usize, part: Part, heading: Option<Title>) {
         self.cuts.push(Cut { at, part, heading });
     }
 
     /// The heading of `scope` again, if the section of one of its members is open.
-    fn reopen(&mut self, scope: &Scope) -> Option<(u8, String)> {
+    fn reopen(&mut self, scope: &Scope) -> Option<Title> {
         (self.current != scope.id).then(|| {
             self.current = scope.id;
-            (scope.level, scope.title.clone())
+            Title { level: scope.level, text: scope.title.clone(), continues: true }
         })
     }
 
@@ -186,7 +200,7 @@ impl<'t> Outline<'t> {
     }
 
     /// Cuts before a declaration and around its documentation.
-    fn declare(&mut self, start: usize, own: &[Lead], mut heading: Option<(u8, String)>) {
+    fn declare(&mut self, start: usize, own: &[Lead], mut heading: Option<Title>) {
         if let Some(first) = own.first() {
             self.cut(first.start, Part::Code, heading.take());
         }

@@ -112,6 +112,7 @@ impl<'t> Tree<'t> {
                 title,
                 anchor: String::new(),
                 start: self.blocks[block].range.start,
+                continues: false,
             });
         }
     }
