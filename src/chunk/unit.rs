@@ -145,10 +145,12 @@ impl Packer<'_> {
         }
         if let Some(body) = self.under_headings(unit)? {
             let above = self.ruler.size(unit.range.start..body.range.start)?;
-            let mut units = self.finer(&body, limit.saturating_sub(above))?;
+            let below = self.ruler.size(body.range.end..unit.range.end)?;
+            let mut units = self.finer(&body, limit.saturating_sub(above + below))?;
             // The headings stay with the first piece, and those at the end with the last.
             close_gaps(&mut units, unit.range.clone());
-            return Ok(units);
+            // What would fit without them is cut all the same, where sizes do not quite add up.
+            return if units.is_empty() && cuts { self.words(unit, limit) } else { Ok(units) };
         }
         let inner = self.innermost(unit);
         let mut units = self.blocks_inside(unit, inner)?;

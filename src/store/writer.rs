@@ -22,7 +22,7 @@
 //! time of the only thread that writes; larger row groups would take four times the memory for a twentieth.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
@@ -100,11 +100,11 @@ impl<'a> PartWriter<'a> {
             };
             let now = chunks.iter().take_while(fits).count().max(1);
             let batch = schema::chunks_batch(&chunks[..now], &vectors[..now * dim], kind, dim);
-            self.push_chunks(&batch.map_err(|error| failed(self.chunks.path(), error))?)?;
+            self.push_chunks(&batch.map_err(|error| failed(&self.chunks.path, error))?)?;
             (chunks, vectors) = (&chunks[now..], &vectors[now * dim..]);
         }
         let batch = schema::documents_batch(documents);
-        self.push_documents(&batch.map_err(|error| failed(self.documents.path(), error))?)?;
+        self.push_documents(&batch.map_err(|error| failed(&self.documents.path, error))?)?;
         outlines.iter().try_for_each(|row| self.push_outline(row))
     }
 
@@ -159,7 +159,7 @@ pub fn write_edges(
     let mut table = TableWriter::new(workspace, manifest, Table::Edges, index)?;
     for rows in batches {
         let batch = schema::edges_batch(&rows?);
-        table.push(&batch.map_err(|error| Error::io("write", table.path())(io::Error::other(error)))?)?;
+        table.push(&batch.map_err(|error| Error::io("write", &table.path)(io::Error::other(error)))?)?;
     }
     table.finish()
 }
@@ -169,7 +169,8 @@ struct TableWriter<'a> {
     table: Table,
     place: (usize, usize),
     schema: SchemaRef,
-    writer: ArrowWriter<StagedFile<'a>>,
+    writer: ArrowWriter<Lent<'a>>,
+    path: PathBuf,
     /// Rows that are not encoded yet, and about how many bytes they take.
     pending: Vec<RecordBatch>,
     weight: usize,
@@ -183,14 +184,11 @@ impl<'a> TableWriter<'a> {
         let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
         let file = workspace.create()?;
         let path = file.path().to_owned();
+        let file = Lent(Some(file));
         let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties(table, manifest)));
         let writer = writer.map_err(|error| refused(error, &path))?;
         let place = (index, manifest.output.files);
-        Ok(Self { table, place, schema, writer, pending: Vec::new(), weight: 0, group: 0, rows: 0 })
-    }
-
-    fn path(&self) -> &Path {
-        self.writer.inner().path()
+        Ok(Self { table, place, schema, writer, path, pending: Vec::new(), weight: 0, group: 0, rows: 0 })
     }
 
     fn push(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -212,8 +210,7 @@ impl<'a> TableWriter<'a> {
 
     /// Encodes what is pending; ends the row group if it is large enough.
     fn encode(&mut self) -> Result<()> {
-        let path = self.path().to_owned();
-        let refused = |error| refused(error, &path);
+        let refused = |error| refused(error, &self.path);
         let batch = concat_batches(&self.schema, &self.pending).map_err(|error| refused(error.into()))?;
         self.pending.clear();
         self.group += std::mem::take(&mut self.weight);
@@ -229,9 +226,29 @@ impl<'a> TableWriter<'a> {
         if !self.pending.is_empty() {
             self.encode()?;
         }
-        let path = self.path().to_owned();
-        let file = self.writer.into_inner().map_err(|error| refused(error, &path))?;
+        self.writer.finish().map_err(|error| refused(error, &self.path))?;
+        let file = self.writer.inner_mut().0.take().ok_or_else(|| Error::io("write", &self.path)(Lent::gone()))?;
         file.finish_data(&format!("data/{}", self.table.name()), self.place, "parquet", self.rows)
+    }
+}
+
+/// A file, which its writer gives back when all is written. What the disk says to the last bytes then stays an
+/// error of the disk; `ArrowWriter::into_inner` makes a text of it.
+struct Lent<'a>(Option<StagedFile<'a>>);
+
+impl Lent<'_> {
+    fn gone() -> io::Error {
+        io::Error::other("the file was finished before")
+    }
+}
+
+impl Write for Lent<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_mut().ok_or_else(Self::gone)?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_mut().ok_or_else(Self::gone)?.flush()
     }
 }
 

@@ -1,0 +1,108 @@
+//! A heading belongs to the first thing under it, also where that is oversized; where nothing is, to what stands
+//! before it.
+
+use chunkmill::chunk::{Chunk, Preset, Spec, chunk};
+use chunkmill::document::{BlockKind, Document};
+use proptest::prelude::*;
+use rayon::prelude::*;
+
+use crate::common::{Cut, cut, documents, note, powershell, sizer};
+
+/// The presets that never leave a heading alone.
+const PRESETS: [Preset; 6] =
+    [Preset::Docs, Preset::Code, Preset::Fixed, Preset::Pdf, Preset::Ragdocs, Preset::Structure];
+
+/// Whether a chunk's own text is headings and nothing else.
+fn is_bare(document: &Document, chunk: &Chunk) -> bool {
+    let inside = document.blocks_in(&chunk.range);
+    let starts = inside.first().is_some_and(|block| block.range.start <= chunk.range.start);
+    starts && inside.iter().all(|block| matches!(block.kind, BlockKind::Heading(_)))
+}
+
+/// The chunks that are nothing but headings, in a document that is more than that. Footnotes are apart in the
+/// presets of seed 3, so that they are nothing that a heading could belong to.
+fn alone(document: &Document, spec: &Spec) -> Vec<String> {
+    let text = |kind| !matches!(kind, BlockKind::Heading(_) | BlockKind::Footnote);
+    let mut top_level = std::iter::successors(document.blocks.first(), |block| document.blocks.get(block.next));
+    if !top_level.any(|block| text(block.kind)) {
+        return Vec::new();
+    }
+    let chunks = chunk(document, spec, sizer(spec)).unwrap();
+    chunks.iter().filter(|chunk| is_bare(document, chunk)).map(|chunk| chunk.content(document)).collect()
+}
+
+#[test]
+fn no_chunk_of_a_corpus_is_a_heading_alone() {
+    let larder = documents(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus"));
+    let real = powershell().map(documents).unwrap_or_default();
+    for preset in PRESETS {
+        let spec = preset.spec();
+        let found: Vec<String> = larder
+            .par_iter()
+            .chain(&real)
+            .flat_map_iter(|document| {
+                let path = &document.source.path;
+                alone(document, &spec).into_iter().map(move |content| format!("{path}: {content}"))
+            })
+            .collect();
+        note(&format!("{preset}: {} headings alone", found.len()));
+        assert!(found.is_empty(), "{preset}: {found:#?}");
+    }
+}
+
+/// Blocks from some words to far over the maximum of every preset, with headings wherever they may stand.
+fn pages() -> impl Strategy<Value = String> {
+    let heading = (1..4_usize, "[a-z]{2,9}").prop_map(|(level, title)| format!("{} {title}", "#".repeat(level)));
+    let size = || prop::sample::select(vec![3_usize, 30, 90, 200, 450, 700, 2_000]);
+    let paragraph = size().prop_map(|words| "word ".repeat(words).trim_end().to_owned());
+    let code = size().prop_map(|words| format!("```sh\n{}```", "run it now\n".repeat(words.div_ceil(3))));
+    let table = size().prop_map(|words| format!("| a | b |\n|---|---|\n{}", "| x | y |\n".repeat(words.div_ceil(5))));
+    let list = size().prop_map(|words| "- one item\n".repeat(words.div_ceil(3)).trim_end().to_owned());
+    let block = prop_oneof![5 => heading, 2 => paragraph, 2 => code, 1 => table, 1 => list];
+    prop::collection::vec(block, 0..12).prop_map(|blocks| blocks.join("\n\n"))
+}
+
+proptest! {
+    #[test]
+    fn no_chunk_of_any_page_is_a_heading_alone(text in pages(), of in prop::sample::select(PRESETS.to_vec())) {
+        let found = alone(&Document::from_text("page.md", text), &of.spec());
+        prop_assert!(found.is_empty(), "{}: {:?}", of, found);
+    }
+}
+
+fn flags(cut: &Cut) -> Vec<&'static str> {
+    cut.chunks.iter().flat_map(|chunk| chunk.flags.clone()).collect()
+}
+
+#[test]
+fn a_heading_stays_with_its_code_though_that_is_oversized() {
+    let code = format!("```sh\n{}```", "run the tests of it now\n".repeat(400));
+    let text = format!("# Top\n\nSome words.\n\n## Code\n\n{code}\n\n## Next\n\nMore words.\n");
+    for preset in [Preset::Docs, Preset::Code, Preset::Fixed, Preset::Pdf, Preset::Ragdocs] {
+        let cut = cut(preset.name(), &text);
+        let oversized = cut.chunks.iter().position(|chunk| !chunk.flags.is_empty()).unwrap();
+        let source = &text[cut.chunks[oversized].range.clone()];
+        assert!(source.starts_with("## Code\n\n```sh") && source.ends_with("```"), "{preset}: {source:.60}");
+        assert_eq!(flags(&cut), ["oversized_code_block"], "{preset}");
+    }
+}
+
+#[test]
+fn in_a_section_over_the_limit_of_lines_a_heading_stays_with_its_code() {
+    let code = format!("```\n{}```", "line\n".repeat(1100));
+    let text = format!("# T\n\n{}## B\n\n{code}\n", "a\n\n".repeat(200));
+    let cut = cut("line-threshold", &text);
+    let last = &cut.chunks.last().unwrap();
+    assert!(text[last.range.clone()].starts_with("## B\n\n```"), "{:?}", last.range);
+    assert_eq!(last.flags, ["oversized_code_block"]);
+}
+
+#[test]
+fn code_that_is_cut_is_code_in_every_piece() {
+    let text = format!("## A\n\nfirst\n\n## B\n\n```\n{}```\n", "let x = 1;\n".repeat(400));
+    let cut = cut("code cut_oversized=true", &text);
+    let kinds: Vec<&str> = cut.chunks.iter().map(|chunk| chunk.kind.name()).collect();
+    assert!(kinds.len() > 3, "{kinds:?}");
+    assert_eq!((kinds[0], kinds[1..].iter().all(|kind| *kind == "code")), ("text", true), "{kinds:?}");
+    assert!(text[cut.chunks[1].range.clone()].starts_with("## B\n\n```"));
+}
