@@ -294,7 +294,9 @@ impl Preset {
             base_url: None,
         };
         let with = |on: &[Switch], mut spec: Spec| {
-            on.iter().for_each(|&switch| spec.switches.set(switch, true));
+            for &switch in on {
+                spec.switches.set(switch, true);
+            }
             spec
         };
         // Every policy of seed 3 starts from the same defaults.

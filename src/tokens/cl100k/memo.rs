@@ -29,8 +29,8 @@ impl Memo {
     #[inline]
     pub(super) fn get(&mut self, text: &[u8], start: usize, len: usize, find: impl FnOnce(&[u8]) -> u64) -> u64 {
         match len {
-            ..=Short::LONGEST => self.short.get(text, start, len, find),
-            ..=Long::LONGEST => self.long.get(text, start, len, find),
+            len if len <= Short::LONGEST => self.short.get(text, start, len, find),
+            len if len <= Long::LONGEST => self.long.get(text, start, len, find),
             _ => self.longest.get(text, start, len, find),
         }
     }
