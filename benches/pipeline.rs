@@ -16,7 +16,7 @@ use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Engine, Role, load};
 use chunkmill::index::{Job, Recipe, run};
 use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, EmbeddingType, FloatEncoding, Output};
-use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
+use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn root() -> Root {
@@ -70,7 +70,7 @@ fn strategies(c: &mut Criterion) {
     ] {
         let spec: Spec = text.parse().unwrap();
         group.bench_with_input(BenchmarkId::from_parameter(text), &spec, |b, spec| {
-            let sizer = Sizer::new(spec.unit(), None).unwrap();
+            let sizer = spec.sizer(None).unwrap();
             b.iter(|| documents.iter().map(|document| chunk(document, spec, sizer).unwrap().len()).sum::<usize>());
         });
     }
@@ -79,7 +79,7 @@ fn strategies(c: &mut Criterion) {
 
 fn lines(c: &mut Criterion) {
     let spec: Spec = "heading-tokens".parse().unwrap();
-    let sizer = Sizer::new(spec.unit(), None).unwrap();
+    let sizer = spec.sizer(None).unwrap();
     let recipe = Recipe { spec: &spec, sizer, admission: Admission::default(), levels: None };
     let rows = |source| {
         let cut = recipe.cut(source).unwrap().unwrap();
@@ -116,7 +116,7 @@ fn lines(c: &mut Criterion) {
 fn embedding(c: &mut Criterion) {
     let stop = AtomicBool::new(false);
     let spec = Spec::default();
-    let sizer = Sizer::new(spec.unit(), None).unwrap();
+    let sizer = spec.sizer(None).unwrap();
     let texts: Vec<String> = parsed()
         .iter()
         .flat_map(|document| {

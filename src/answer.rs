@@ -57,7 +57,7 @@ pub struct Answer {
     pub cut: bool,
     /// Passages that were sent.
     pub passages: usize,
-    /// Tokens of these with their labels: `cl100k_base`. The instructions come on top.
+    /// Tokens of these with their labels, in the dataset's encoding. The instructions come on top.
     pub context_tokens: usize,
     /// The model, as the endpoint calls it.
     pub model: Option<String>,

@@ -72,6 +72,10 @@ options! {
         pub security: SecurityProfile,
         /// Whether a blocked document is let in and flagged.
         pub allow_blocked: bool,
+        /// Most bytes of memory that a document may take.
+        pub document_memory: u64,
+        /// Most bytes of memory that the job may take.
+        pub memory: u64,
     }
 }
 
@@ -388,6 +392,8 @@ impl Options {
             admission: Admission {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),
+                document_memory: self.corpus.document_memory,
+                memory: self.corpus.memory,
             },
             unused: spec.unused(&self.chunking),
             spec,

@@ -3,15 +3,18 @@
 //!
 //! What is found depends on the roots alone, never on the machine: `.gitignore` and `.ignore`
 //! files inside a root count, a user's global ones and those above the root do not. Symbolic
-//! links are never followed. Hidden files are documents like any other; only the folders of
-//! version control are passed over. A root may be in an object store; the same rules hold there.
+//! links are never followed, and what is neither file nor folder is never opened. Hidden files are
+//! documents like any other; only the folders of version control are passed over. A root may be in
+//! an object store; the same rules hold there.
+
+mod special;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::UNIX_EPOCH;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -20,6 +23,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Error, Result, Skip};
 use crate::storage::{Entry, Location};
+use special::{special, special_at, special_rules};
 
 /// The collection of a root that was given no name.
 pub const DEFAULT_COLLECTION: &str = "default";
@@ -30,6 +34,9 @@ pub const EXTERNAL: &str = "external";
 
 /// Globs of the files that are documents when nothing else is said.
 pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", "**/*.mkd", "**/*.txt", "**/*.text"];
+
+/// Names of the files that say what is ignored in their folder.
+const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// Largest document read when nothing else is said: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
@@ -220,8 +227,8 @@ pub struct Discovery {
 /// dataset that is being written may lie inside a root.
 ///
 /// # Errors
-/// [`Error::Corpus`] if a root does not exist or is in `except`, two documents would get one id, or
-/// there is no document at all.
+/// [`Error::Corpus`] if a root does not exist, is neither file nor folder, or is in `except`, if an ignore file is no file,
+/// two documents would get one id, or there is no document at all.
 pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<Discovery> {
     // However it is written, one folder of this machine has one name.
     let canonical = |location: &Location| {
@@ -241,11 +248,15 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         }
         let place = Place::new(root, &canonical);
         let entry = root.location.storage().find(&canonical).map_err(absent)?;
+        let is_here = !root.location.is_in_object_store();
+        if let Some(reason) = is_here.then(|| special_at(&canonical)).flatten() {
+            return Err(wrong(reason.to_string(), "name an existing folder or file"));
+        }
         match entry.filter(|entry| !entry.is_folder) {
             // A file named by hand is a document whatever its name is.
             Some(file) => found.add(&place, &file, path.file_name().unwrap_or(canonical.as_os_str()).to_str(), filter),
-            None if root.location.is_in_object_store() => list(&place, filter, &except, &mut found).map_err(absent)?,
-            None => walk(&place, filter, &except, &mut found),
+            None if !is_here => list(&place, filter, &except, &mut found).map_err(absent)?,
+            None => walk(&place, filter, &except, &mut found)?,
         }
     }
     if found.sources.is_empty() && found.quarantined.is_empty() {
@@ -281,9 +292,21 @@ impl<'r> Place<'r> {
     }
 }
 
-fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) {
+/// Finds the documents below a folder of this machine.
+///
+/// # Errors
+/// [`Error::Corpus`] if an ignore file is no file: what it was to hide must not be indexed.
+fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
     let (root, canonical) = (place.root, place.canonical.path());
     let skip: Vec<PathBuf> = except.to_vec();
+    let refused = |(path, reason): (PathBuf, Skip)| Error::Corpus {
+        path,
+        problem: reason.to_string(),
+        help: "remove it: rules of what to ignore are read from a file of this name".to_owned(),
+    };
+    // The walk opens the ignore files of a folder when it enters it; of the root's it asks nobody.
+    special_rules(canonical).map_or(Ok(()), |rules| Err(refused(rules)))?;
+    let (tell, told) = mpsc::channel();
     let mut links: Vec<(String, Option<PathBuf>)> = Vec::new();
     let walker = WalkBuilder::new(canonical)
         .standard_filters(false)
@@ -294,7 +317,10 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
         .follow_links(false)
         .filter_entry(move |entry| {
             let vcs = entry.depth() > 0 && entry.file_name().to_str().is_some_and(is_of_version_control);
-            !vcs && !skip.iter().any(|dir| dir == entry.path())
+            let enters = !vcs && !skip.iter().any(|dir| dir == entry.path());
+            let is_folder = enters && entry.file_type().is_some_and(|kind| kind.is_dir());
+            let refused = is_folder.then(|| special_rules(entry.path())).flatten();
+            enters && refused.is_none_or(|rules| tell.send(rules).is_err())
         })
         .build();
     for entry in walker {
@@ -309,31 +335,30 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
         let relative = path.strip_prefix(canonical).unwrap_or(path);
         let name = slashed(relative);
         let Some(kind) = entry.file_type() else { continue };
+        let shown = || name.clone().unwrap_or_else(|| relative.to_string_lossy().into_owned());
+        let takes = || name.as_deref().is_none_or(|name| filter.takes(name));
         if kind.is_symlink() {
             let target = path.canonicalize().ok();
             let inside = target.as_ref().is_some_and(|target| target.starts_with(canonical));
-            let document = name.as_deref().is_none_or(|name| filter.takes(name));
             let folder = path.is_dir();
-            if (document && !folder) || (folder && !inside) {
-                let shown = name.unwrap_or_else(|| relative.to_string_lossy().into_owned());
-                links.push((shown, target.filter(|_| inside)));
+            if (takes() && !folder) || (folder && !inside) {
+                links.push((shown(), target.filter(|_| inside)));
             }
-        } else if kind.is_file() {
-            match &name {
-                Some(name) if !filter.takes(name) => {}
-                _ => match fs::metadata(path) {
-                    Ok(metadata) => {
-                        let modified = metadata.modified().ok();
-                        let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
-                        found.add(place, &entry, name.as_deref(), filter);
-                    }
-                    Err(error) => {
-                        let shown = name.unwrap_or_else(|| relative.to_string_lossy().into_owned());
-                        found.quarantine(root, shown, Skip::Unreadable(error));
-                    }
-                },
+        } else if kind.is_file() && takes() {
+            match fs::metadata(path) {
+                Ok(metadata) => {
+                    let modified = metadata.modified().ok();
+                    let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
+                    found.add(place, &entry, name.as_deref(), filter);
+                }
+                Err(error) => found.quarantine(root, shown(), Skip::Unreadable(error)),
             }
+        } else if let Some(reason) = special(kind).filter(|_| takes()) {
+            found.quarantine(root, shown(), reason);
         }
+    }
+    if let Ok(rules) = told.try_recv() {
+        return Err(refused(rules));
     }
     // A link to a document that is found under its own name is no document of its own.
     if !links.is_empty() {
@@ -343,13 +368,14 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
     for (shown, _) in links {
         found.quarantine(root, shown, Skip::Symlink);
     }
+    Ok(())
 }
 
 /// Finds the documents below a root in an object store, by the rules that [`walk`] follows; there are no links.
 fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> std::io::Result<()> {
     let (root, storage) = (place.canonical.path(), place.canonical.storage());
     let entries = storage.files_below(root)?;
-    let is_rule = |entry: &&Entry| matches!(&*entry.name(), ".gitignore" | ".ignore");
+    let is_rule = |entry: &&Entry| RULES.contains(&&*entry.name());
     let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
     let mut ignored = Ignored::new(root, filter.hidden);
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
@@ -527,6 +553,18 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
 }
 
 impl Fetched {
+    /// Size in bytes when it was found.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.source.bytes
+    }
+
+    /// The document that was not read.
+    #[must_use]
+    pub fn source(self) -> Source {
+        self.source
+    }
+
     /// Reads it.
     ///
     /// # Errors

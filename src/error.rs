@@ -229,9 +229,26 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
+    /// The document would take more memory than it may.
+    #[error("may take {memory} bytes of memory, over the limit of {limit}; --document-memory and --memory set it")]
+    TooCostly {
+        /// What it takes at least, or may take.
+        memory: u64,
+        /// The limit in force.
+        limit: u64,
+    },
     /// A symbolic link to what is not in the corpus, or to nothing.
     #[error("is a symbolic link; links are not followed, and what it leads to is not in the corpus")]
     Symlink,
+    /// A pipe with a name: who opens it waits for who writes to it.
+    #[error("is a FIFO, not a file; it is never opened")]
+    Fifo,
+    /// A socket with a name.
+    #[error("is a socket, not a file; it is never opened")]
+    Socket,
+    /// A device of characters or blocks.
+    #[error("is a device, not a file; it is never opened")]
+    Device,
     /// The document holds what its security profile does not let in.
     #[error(
         "holds `{signal}` in line {line}, which the security profile `{profile}` blocks; --allow-blocked admits it"
@@ -257,7 +274,11 @@ impl Skip {
             Self::Unreadable(_) => "unreadable",
             Self::Encoding { .. } => "encoding",
             Self::TooLarge { .. } => "too_large",
+            Self::TooCostly { .. } => "too_costly",
             Self::Symlink => "symlink",
+            Self::Fifo => "fifo",
+            Self::Socket => "socket",
+            Self::Device => "device",
             Self::Blocked { .. } => "blocked",
             Self::Name => "name",
         }

@@ -24,6 +24,7 @@ mod build;
 mod edges;
 mod inputs;
 mod lifecycle;
+mod memory;
 mod ordered;
 mod publish;
 mod reuse;
@@ -38,13 +39,13 @@ use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Spec};
 use crate::corpus::{Content, Fetched, Filter, Quarantined, Root, Source};
-use crate::document::{Admission, Document};
+use crate::document::{Admission, Costly, Document};
 use crate::embed::{Cache, Embedder};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Skip};
 use crate::links::Outline;
 use crate::storage::Location;
 use crate::store::{ChunkRow, Counts, Dataset, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
-use crate::tokens::{Sizer, load_cl100k};
+use crate::tokens::Sizer;
 use build::Builder;
 use reuse::Earlier;
 use work::PartWork;
@@ -178,7 +179,14 @@ impl<'a> Recipe<'a> {
     /// # Errors
     /// The outer error is the sizer's; the inner one says why the document is passed over.
     pub fn cut(&self, source: impl Into<Fetched>) -> Result<Result<Cut<'a>, Quarantined>> {
-        source.into().read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
+        let source: Fetched = source.into();
+        let (memory, limit) = (source.bytes(), self.admission.memory_of(source.bytes()));
+        if memory > limit {
+            // Not even its bytes fit.
+            let hash = source.hash();
+            return Ok(Err(Quarantined::of(source.source(), Skip::TooCostly { memory, limit }, hash)));
+        }
+        source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
     }
 
     /// The same of a document that was read.
@@ -186,7 +194,14 @@ impl<'a> Recipe<'a> {
     /// # Errors
     /// Those of [`cut`](Self::cut).
     pub fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
-        let mut document = Document::parse(source, content);
+        let limit = self.admission.memory_of(content.text.len() as u64);
+        let too_costly = |source, memory, hash| {
+            Ok(Err(Quarantined::of(source, Skip::TooCostly { memory, limit }, Some(hash))))
+        };
+        let mut document = match Document::parse_within(source, content, limit) {
+            Ok(document) => document,
+            Err(Costly { source, content_hash, memory }) => return too_costly(source, memory, content_hash),
+        };
         if let Err(reason) = self.admission.admit(&mut document) {
             return Ok(Err(Quarantined::of(document.source, reason, Some(document.content_hash))));
         }
@@ -196,6 +211,10 @@ impl<'a> Recipe<'a> {
         // Measured once, for its chunks and for their numbers of tokens.
         let ruler = self.sizer.measure(&document)?;
         let chunks = chunk::chunk_measured(&ruler, self.spec)?;
+        let memory = chunks.iter().map(row_bytes).sum();
+        if memory > limit {
+            return too_costly(document.source, memory, document.content_hash);
+        }
         let row = DocumentRow::new(&document, chunks.len());
         let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
         let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
@@ -210,6 +229,15 @@ impl<'a> Recipe<'a> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
 }
+
+/// About how many bytes of memory the row of a chunk takes, with its vector.
+fn row_bytes(chunk: &Chunk) -> u64 {
+    let path: usize = chunk.heading_path.iter().map(String::len).sum();
+    (chunk.prefix.len() + chunk.range.len() + chunk.suffix.len() + 2 * path) as u64 + ROW_BYTES
+}
+
+/// A row of short texts, its links, its vector of some 400 values, and what the batch makes of it.
+const ROW_BYTES: u64 = 2500;
 
 /// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
 pub struct Cut<'a> {
@@ -256,8 +284,8 @@ pub fn run(
     watch: Watcher<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
-    load_cl100k();
-    let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
+    job.spec.encoding().load();
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let mut staging = Staging::open(out)?;
     // Starting over mends a dataset that is damaged.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;

@@ -46,11 +46,10 @@
 //! ```
 //! use chunkmill::chunk::{Spec, chunk};
 //! use chunkmill::document::Document;
-//! use chunkmill::tokens::Sizer;
 //!
 //! let document = Document::from_text("guide.md", "# Guide\n\nStart here.\n\n## Install\n\nRun it.\n");
 //! let spec: Spec = "heading-tokens max=64 overlap=8".parse()?;
-//! let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None)?)?;
+//! let chunks = chunk(&document, &spec, spec.sizer(None)?)?;
 //!
 //! assert_eq!(chunks[1].id, "guide.md#1");
 //! assert_eq!(chunks[1].heading_path, ["Guide", "Install"]);

@@ -98,6 +98,15 @@ pub fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// The bytes of a manifest that holds this, with the checksum that its writer would have given it.
+pub fn sealed(manifest: &Value) -> String {
+    let mut manifest = manifest.clone();
+    manifest.as_object_mut().unwrap().remove("checksum");
+    let fields = serde_json::to_string_pretty(&manifest).unwrap();
+    let fields = format!("{},\n", fields.strip_suffix("\n}").unwrap());
+    format!("{fields}  \"checksum\": \"{}\"\n}}\n", blake3::hash(fields.as_bytes()).to_hex())
+}
+
 /// Every file below a folder with its bytes, by path.
 pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();

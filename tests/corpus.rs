@@ -1,7 +1,9 @@
 //! Finding and reading documents.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Discovery, Filter, Root, discover, read};
 use chunkmill::error::Error;
@@ -123,6 +125,99 @@ fn links_are_never_followed() {
         passed,
         [("broken.md", "symlink"), ("leak", "symlink"), ("leak.md", "symlink"), ("renamed.md", "symlink")]
     );
+}
+
+/// A folder with a FIFO, a socket and a document, and what must live as long as the socket.
+#[cfg(unix)]
+fn no_files() -> (tempfile::TempDir, std::os::unix::net::UnixListener) {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/data.rst", "x")]);
+    let docs = home.path().join("docs");
+    for name in ["pipe.md", "pipe.rst"] {
+        assert!(std::process::Command::new("mkfifo").arg(docs.join(name)).status().unwrap().success());
+    }
+    let socket = std::os::unix::net::UnixListener::bind(docs.join("socket.md")).unwrap();
+    (home, socket)
+}
+
+/// Whoever opens one waits for ever, so the program is ended after a while.
+#[cfg(unix)]
+fn run_for_a_while(home: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = crate::common::program(home);
+    let mut child = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..600 {
+        if child.try_wait().unwrap().is_some() {
+            return crate::common::finish(child.wait_with_output().unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    panic!("{args:?} waits for somebody");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_quarantined_with_its_kind_and_never_opened() {
+    let (home, _socket) = no_files();
+    let home = home.path();
+    let (code, out, err) = run_for_a_while(home, &["index", "docs", "-o", "out", "--embedder", "fake", "--json"]);
+    assert_eq!(code, 3, "{err}");
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&summary["documents"], &summary["discovered"]), (&1.into(), &3.into()));
+    let rows = crate::common::json_lines(&fs::read_to_string(home.join("out/quarantine.jsonl")).unwrap());
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let rows: Vec<_> = rows.iter().map(|row| ["path", "code", "reason"].map(|key| text(row, key))).collect();
+    assert_eq!(
+        rows,
+        [
+            ["pipe.md", "fifo", "is a FIFO, not a file; it is never opened"],
+            ["socket.md", "socket", "is a socket, not a file; it is never opened"]
+        ]
+    );
+    // Again, with nothing new; and held against the corpus.
+    assert_eq!(run_for_a_while(home, &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 3);
+    assert_eq!(run_for_a_while(home, &["verify", "out", "--corpus", "docs"]).0, 0);
+    // A link to one leads to no document.
+    std::os::unix::fs::symlink(home.join("docs/pipe.rst"), home.join("docs/link.md")).unwrap();
+    let (code, _, err) = run_for_a_while(home, &["chunk", "docs"]);
+    assert!(code == 3 && err.contains("link.md"), "{code}: {err}");
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_quarantined_too() {
+    let filter = Filter::new(&["null".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap();
+    let found = find(&[Root::new("/dev")], &filter);
+    // Links that lead out of a root are told too, whatever is asked for.
+    let others = found.quarantined.iter().filter(|q| q.reason.code() != "symlink");
+    let passed: Vec<_> = others.map(|q| (&*q.path, q.reason.code())).collect();
+    assert_eq!((found.sources.len(), passed), (0, vec![("null", "device")]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_root_that_is_no_file_is_an_error() {
+    let (home, _socket) = no_files();
+    for (root, kind) in [("docs/pipe.md", "a FIFO"), ("docs/socket.md", "a socket"), ("/dev/null", "a device")] {
+        for args in [&["index", root, "-o", "out", "--embedder", "fake"][..], &["chunk", root], &["explain", root]] {
+            let (code, _, err) = run_for_a_while(home.path(), args);
+            let said =
+                format!("{root}: is {kind}, not a file; it is never opened\n  help: name an existing folder or file");
+            assert!(code == 2 && err.contains(&said), "{args:?}: {code}: {err}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ignore_files_that_are_no_files_are_an_error() {
+    for place in ["docs/.gitignore", "docs/.ignore", "docs/below/.gitignore"] {
+        let home = folder(&[("docs/a.md", "# A\n"), ("docs/below/b.md", "# B\n")]);
+        assert!(std::process::Command::new("mkfifo").arg(home.path().join(place)).status().unwrap().success());
+        let (code, _, err) = run_for_a_while(home.path(), &["chunk", "docs"]);
+        assert_eq!(code, 2, "{place}: {err}");
+        assert!(err.contains(&format!("{place}: is a FIFO, not a file; it is never opened")), "{err}");
+        assert!(err.contains("help: remove it: rules of what to ignore"), "{err}");
+    }
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<String, String> {

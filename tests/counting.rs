@@ -9,7 +9,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
 use chunkmill::document::{Admission, BlockKind, Document};
 use chunkmill::index::Recipe;
 use chunkmill::store::ChunkRow;
-use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit, cl100k};
+use chunkmill::tokens::{Breaks, Encoding, Ends, Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
@@ -125,7 +125,7 @@ fn ranges_of_text_without_breaks_cost_what_they_hold() {
     for unit in ["a", " ", "7", "[", "\n", "漢"] {
         let window = 512 * unit.len();
         let document = Document::from_text("doc.md", unit.repeat(512 * WINDOWS));
-        let ruler = Sizer::Tokens.measure(&document).unwrap();
+        let ruler = Sizer::new(Unit::Tokens, Encoding::default(), None).unwrap().measure(&document).unwrap();
         let alone = cl100k().count(&document.text[..window]).unwrap();
         let started = Instant::now();
         for start in (0..WINDOWS).map(|n| n * window) {
@@ -136,7 +136,7 @@ fn ranges_of_text_without_breaks_cost_what_they_hold() {
     }
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "[a-z]{1,12}",
         2 => Just(" ".to_owned()),
@@ -158,7 +158,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 /// A range of a text whose ends are character boundaries.
-fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::ops::Range<usize> {
+pub fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::ops::Range<usize> {
     let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let (a, b) = (*a.get(&boundaries), *b.get(&boundaries));
     a.min(b)..a.max(b)
@@ -210,7 +210,7 @@ fn estimate(document: &Document, range: std::ops::Range<usize>) -> usize {
 #[test]
 fn an_estimate_counts_words_of_prose_and_characters_of_code() {
     let document = Document::from_text("doc.md", "one two three\n\n```\nlet x = 1;\n```\n\nfour\n");
-    let ruler = Sizer::new(Unit::Estimate, None).unwrap().measure(&document).unwrap();
+    let ruler = Sizer::new(Unit::Estimate, Encoding::default(), None).unwrap().measure(&document).unwrap();
     // 4 words → 5; 19 characters of code with its fences → 4.
     assert_eq!(ruler.size(0..document.text.len()).unwrap(), 9);
     assert_eq!(ruler.size(0..13).unwrap(), 3);
@@ -229,7 +229,7 @@ proptest! {
         let slice = text[range.clone()].to_owned();
         let document = Document::from_text("doc.md", text);
         for unit in Unit::ALL {
-            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let sizer = Sizer::new(unit, Encoding::default(), Some(&Words)).unwrap();
             let expected = match unit {
                 Unit::Chars => slice.chars().count(),
                 Unit::Tokens => tiktoken().encode_ordinary(&slice).len(),
@@ -261,7 +261,7 @@ proptest! {
         let joined = format!("{prefix}{}{suffix}", &text[range.clone()]);
         let document = Document::from_text("doc.md", text);
         for unit in Unit::ALL.into_iter().filter(|&unit| unit != Unit::Estimate) {
-            let sizer = Sizer::new(unit, Some(&BreakingWords)).unwrap();
+            let sizer = Sizer::new(unit, Encoding::default(), Some(&BreakingWords)).unwrap();
             let expected = match unit {
                 Unit::Tokens => tiktoken().encode_ordinary(&joined).len(),
                 _ => sizer.size(&joined).unwrap(),
@@ -278,7 +278,7 @@ proptest! {
         let range = range_of(&text, a, b);
         let ends = token_ends(&tiktoken().encode_ordinary(&text[range.clone()]));
         let document = Document::from_text("doc.md", text.clone());
-        let atoms = Sizer::Tokens.measure(&document).unwrap().atoms(&range).unwrap();
+        let atoms = Sizer::new(Unit::Tokens, Encoding::default(), None).unwrap().measure(&document).unwrap().atoms(&range).unwrap();
         let in_place = ends.iter().map(|&end| range.start + end as usize);
         let expected: Vec<usize> = in_place.map(|end| nearest_boundary(&text, end)).collect();
         prop_assert_eq!(&atoms[..], if range.is_empty() { &[range.end][..] } else { &expected[..] });
@@ -289,7 +289,7 @@ proptest! {
         let range = range_of(&text, a, b);
         let document = Document::from_text("doc.md", text.clone());
         for unit in Unit::ALL {
-            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let sizer = Sizer::new(unit, Encoding::default(), Some(&Words)).unwrap();
             let atoms = sizer.measure(&document).unwrap().atoms(&range).unwrap();
             prop_assert_eq!(atoms.last(), Some(&range.end));
             prop_assert!(atoms.iter().all(|&end| text.is_char_boundary(end) && end >= range.start));
@@ -300,7 +300,7 @@ proptest! {
     #[test]
     fn a_suffix_has_the_asked_size(text in text(), size in 0..30usize) {
         for unit in [Unit::Chars, Unit::Words, Unit::Model, Unit::Lines] {
-            let sizer = Sizer::new(unit, Some(&Words)).unwrap();
+            let sizer = Sizer::new(unit, Encoding::default(), Some(&Words)).unwrap();
             let suffix = sizer.suffix(&text, size).unwrap();
             prop_assert!(text.ends_with(suffix));
             prop_assert!(sizer.size(suffix).unwrap() <= size, "{unit}: {suffix:?}");

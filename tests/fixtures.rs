@@ -9,7 +9,7 @@ use chunkmill::store::{Dataset, FORMAT_VERSION, Table};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{folder, run, tree, write};
+use crate::common::{folder, run, sealed, tree, write};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -43,7 +43,7 @@ fn edit(out: &Path, edit: impl FnOnce(&mut Value)) {
     let path = out.join("manifest.json");
     let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     edit(&mut manifest);
-    fs::write(path, manifest.to_string()).unwrap();
+    fs::write(path, sealed(&manifest)).unwrap();
 }
 
 #[test]
@@ -119,8 +119,15 @@ fn a_manifest_that_lacks_a_field_is_made_whole_by_the_next_run() {
     let home = home();
     assert_eq!(index(home.path(), "fresh").0, 0);
     let fresh = tree(&home.path().join("fresh"));
-    let lacking =
-        ["/parts", "/admission", "/model/arithmetic", "/model/engine", "/counts/edges", "/counts/edges_by_kind"];
+    let lacking = [
+        "/parts",
+        "/admission",
+        "/model/arithmetic",
+        "/model/engine",
+        "/counts/edges",
+        "/counts/edges_by_kind",
+        "/texts",
+    ];
     for pointer in lacking {
         copy(&home.path().join("fresh"), &home.path().join("out"));
         edit(&home.path().join("out"), |manifest| {

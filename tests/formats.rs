@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::document::{BlockKind, Document, Format, Language, is_blank};
-use chunkmill::tokens::Sizer;
 use proptest::prelude::*;
 
 const PATHS: [&str; 11] =
@@ -165,7 +164,7 @@ fn a_large_entry_is_cut_between_what_it_holds() {
         let document = Document::from_text(path, text);
         check(&document);
         let spec: Spec = "header unit=chars min=50 max=400 overlap=0".parse().unwrap();
-        let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
+        let chunks = chunk(&document, &spec, spec.sizer(None).unwrap()).unwrap();
         assert!(chunks.len() > 10, "{path}");
         for chunk in &chunks {
             assert!(chunk.flags.is_empty() && chunk.range.len() <= 400, "{path}: {:?}", chunk.content(&document));
@@ -546,7 +545,7 @@ fn every_strategy_chunks_every_format_without_loss() {
         for (path, text) in PATHS.iter().flat_map(|path| VALID.map(|text| (path, text))) {
             let document = Document::from_text(path, text);
             let mut covered = document.body.start;
-            for chunk in chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap() {
+            for chunk in chunk(&document, &spec, spec.sizer(None).unwrap()).unwrap() {
                 assert!(chunk.range.start >= covered && is_blank(&text[covered..chunk.range.start]), "{path} {text:?}");
                 let size = chunk.content(&document).chars().count();
                 assert!(size <= spec.max() || chunk.flags.iter().any(|flag| flag.starts_with("oversized_")));

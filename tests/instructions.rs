@@ -36,7 +36,7 @@ mod counting {
     use chunkmill::embed::cpu::kernel::{
         Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, Operand, Precision, Scratch, Then,
     };
-    use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
+    use chunkmill::tokens::{TokenCounter, cl100k};
 
     use super::note;
 
@@ -309,7 +309,7 @@ mod counting {
         let cut = |spec: &str| {
             let (spec, document): (Spec, _) = (spec.parse().unwrap(), &document);
             move || {
-                let ruler = Sizer::new(spec.unit(), None).unwrap().measure(document).unwrap();
+                let ruler = spec.sizer(None).unwrap().measure(document).unwrap();
                 for piece in std::hint::black_box(chunk_measured(&ruler, &spec).unwrap()) {
                     std::hint::black_box(ruler.tokens_between(&piece.prefix, piece.range, &piece.suffix).unwrap());
                 }

@@ -44,7 +44,7 @@ fn known() -> BTreeSet<String> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 54] = [
+const CHANGES: [(&str, &str, &str); 55] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -69,6 +69,7 @@ const CHANGES: [(&str, &str, &str); 54] = [
     ("[chunking] normalize_whitespace", "", "true"),
     ("[chunking] normalize_unicode", "", "true"),
     ("[chunking] redact_urls", "", "true"),
+    ("[chunking] encoding", "", "'o200k_base'"),
     ("[chunking] base_url", "", "'https://example.org/docs'"),
     ("[embedding] model", "[embedding]\nmodel = '../tiny'", "'../other'"),
     ("[embedding] embedder", "[embedding]\nmodel = '../tiny'", "'candle'"),

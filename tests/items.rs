@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use chunkmill::chunk::{Kind, Spec, chunk};
 use chunkmill::document::{Document, is_blank};
-use chunkmill::tokens::Sizer;
 use proptest::prelude::*;
 
 use crate::common::{Cut, cut_as};
@@ -274,7 +273,7 @@ proptest! {
         };
         let spec: Spec = format!("section unit=chars min={min} target={} max={max} overlap=0", max / 2).parse().unwrap();
         let document = Document::from_text(path, source.text.clone());
-        let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
+        let chunks = chunk(&document, &spec, spec.sizer(None).unwrap()).unwrap();
         check(&document, &spec, &chunks, true);
         for chunk in &chunks {
             prop_assert!(source.holds(&chunk.range), "holds parts of two: {:?}", chunk.content(&document));

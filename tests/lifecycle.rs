@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{folder, run, tree};
+use crate::common::{folder, run, sealed, tree};
 use crate::jobs::{page, put};
 
 const FAKE: &[&str] = &["--embedder", "fake", "--min", "50", "--max", "400"];
@@ -208,11 +208,13 @@ fn a_manifest_with_impossible_numbers_is_refused_before_anything_is_changed() {
     let path = home.join("out/manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     for files in ["0", "4", "100000", "18446744073709551615"] {
-        fs::write(&path, text.replace("\"files\": 3", &format!("\"files\": {files}"))).unwrap();
+        let other = text.replace("\"files\": 3", &format!("\"files\": {files}"));
+        fs::write(&path, sealed(&serde_json::from_str(&other).unwrap())).unwrap();
         let before = tree(&home.join("out"));
         for args in [&["promote", "out", "3.md", "important"][..], &["stats", "out"], &["gc", "out"]] {
             let (code, _, err) = run(home, args);
-            assert!(code == 5 && err.contains("is damaged"), "{args:?} with {files} files: {code}: {err}");
+            let problem = format!("is damaged: 3 parts, and {files} files of each table");
+            assert!(code == 5 && err.contains(&problem), "{args:?} with {files} files: {code}: {err}");
         }
         assert!(tree(&home.join("out")) == before);
     }

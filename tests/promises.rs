@@ -13,7 +13,7 @@ use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit};
 
 /// The sizer of a spec; `model` counts words between white space.
 pub fn sizer(spec: &Spec) -> Sizer<'static> {
-    Sizer::new(spec.unit(), Some(&Words)).unwrap()
+    spec.sizer(Some(&Words)).unwrap()
 }
 
 /// A model's tokenizer as the tests imagine it: words, and no promise about where it breaks.

@@ -10,7 +10,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{folder, json_lines, run, tree, write};
+use crate::common::{folder, json_lines, run, sealed, tree, write};
 
 fn corpus() -> TempDir {
     let long: String = (0..40).map(|i| format!("Paragraph {i} of a long page about topic {}.\n\n", i % 7)).collect();
@@ -306,8 +306,9 @@ fn damaged_and_newer_datasets_are_refused() {
     let path = home.path().join("out/manifest.json");
     let manifest = fs::read_to_string(&path).unwrap();
     let search = || run(home.path(), &["search", "out", "x"]);
-    let version = |number: u32| format!("\"format_version\": {number}");
-    fs::write(&path, manifest.replace(&version(FORMAT_VERSION), &version(FORMAT_VERSION + 1))).unwrap();
+    let mut newer: Value = serde_json::from_str(&manifest).unwrap();
+    newer["format_version"] = (FORMAT_VERSION + 1).into();
+    fs::write(&path, sealed(&newer)).unwrap();
     let (code, _, err) = search();
     assert_eq!(code, 5);
     assert!(

@@ -2,14 +2,14 @@
 
 use chunkmill::chunk::{Chunk, Spec, chunk};
 use chunkmill::document::{BlockKind, Document};
-use chunkmill::tokens::{Sizer, TokenCounter, cl100k};
+use chunkmill::tokens::{TokenCounter, cl100k};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 fn cut(text: &str, spec: &str) -> (Document, Vec<Chunk>) {
     let document = Document::from_text("a.md", text);
     let spec: Spec = spec.parse().unwrap();
-    let chunks = chunk(&document, &spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
+    let chunks = chunk(&document, &spec, spec.sizer(None).unwrap()).unwrap();
     (document, chunks)
 }
 

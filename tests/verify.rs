@@ -22,7 +22,7 @@ use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::{folder, run, tree, write};
+use crate::common::{folder, run, sealed, tree, write};
 
 const PAGE: &str = "---\npromotion_level: verified\n---\n# Guide\n\nSee [setup](setup.md#install), [[notes]] and ![logo](l.png).\n\n\
                     ## Long\n\nThe first paragraph is about nothing at all.\n\nThe second one is about the first, 🚲 and so on.\n\n\
@@ -103,7 +103,7 @@ impl Victim {
     fn edit_manifest(&self, edit: impl FnOnce(&mut Value)) {
         let mut manifest = self.manifest();
         edit(&mut manifest);
-        fs::write(self.out.join("manifest.json"), manifest.to_string()).unwrap();
+        fs::write(self.out.join("manifest.json"), sealed(&manifest)).unwrap();
     }
 
     /// The file of a table that has most rows.
@@ -840,7 +840,7 @@ fn cases() -> Vec<Case> {
             |v| fs::remove_file(v.out.join("quarantine.jsonl")).unwrap(),
             "quarantine.jsonl",
             Check::Quarantine,
-            "cannot be read",
+            "is not there",
         ),
         (
             "the list is short",
@@ -855,6 +855,43 @@ fn cases() -> Vec<Case> {
             "quarantine.jsonl",
             Check::Quarantine,
             "line 1: missing field",
+        ),
+        (
+            "the list is another one",
+            |v| {
+                let list = fs::read_to_string(v.out.join("quarantine.jsonl")).unwrap();
+                fs::write(v.out.join("quarantine.jsonl"), list.replace("bad.md", "mad.md")).unwrap();
+            },
+            "quarantine.jsonl",
+            Check::Quarantine,
+            "has other bytes than were written",
+        ),
+        (
+            "the list is counted wrongly",
+            |v| {
+                v.edit_manifest(|m| {
+                    m["counts"]["quarantined"] = 2.into();
+                    m["counts"]["discovered"] = 10.into();
+                })
+            },
+            "quarantine.jsonl",
+            Check::Quarantine,
+            "lists 1 documents; the manifest says 2",
+        ),
+        // The card.
+        (
+            "the card is gone",
+            |v| fs::remove_file(v.out.join("README.md")).unwrap(),
+            "README.md",
+            Check::Card,
+            "is not there",
+        ),
+        (
+            "the card is another one",
+            |v| fs::write(v.out.join("README.md"), "# Mine\n").unwrap(),
+            "README.md",
+            Check::Card,
+            "has other bytes than were written",
         ),
     ]
 }

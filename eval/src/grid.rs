@@ -15,6 +15,7 @@
 //! [scoring]                     # see `score`
 //! [timing]
 //! repeats = 3                   # runs of the whole job without the cache
+//! seconds = 5                   # fewer of them, once they took so long together
 //! ```
 //!
 //! A key is one of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, one of `[search]`,
@@ -66,6 +67,9 @@ pub struct Plan {
 pub struct Timing {
     /// Runs of the whole job without the cache, each in a process of its own; 0 measures nothing.
     pub repeats: usize,
+    /// No run begins after those before it took so many seconds together; one there always is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
 }
 
 /// A dataset to make and ask.

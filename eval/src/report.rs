@@ -230,7 +230,7 @@ pub struct Cost {
     pub texts: u64,
     /// Those of them whose vectors an earlier cell or run had made.
     pub texts_reused: u64,
-    /// Repeated runs of the whole job without the cache; `None` if the sweep did not time it.
+    /// Runs of the whole job without the cache; `None` if the sweep did not time it.
     pub index: Option<IndexCost>,
     /// Peak resident memory in bytes by stage, each in a process of its own: `chunk` (parse and chunk all
     /// documents), `index` (the whole job, model included), `search` (open and ask). Absent where the system does
@@ -242,7 +242,7 @@ pub struct Cost {
     pub search_ms: Percentiles,
 }
 
-/// Repeated timings of the job.
+/// Timings of the job, of one run or several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexCost {
     /// How often it was run.

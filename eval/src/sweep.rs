@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use chunkmill::config::{CacheFolder, Options, SearchOptions};
@@ -309,7 +310,7 @@ impl Step<'_> {
     /// The record, and where the dataset is.
     fn measure(&self) -> anyhow::Result<(Record, PathBuf)> {
         let out = self.work.join("dataset");
-        let made: Indexed = delegate(&self.index(self.build.options.clone(), out.clone()))?;
+        let runs = self.make(&out)?;
         let mut peak_rss = BTreeMap::new();
         let mut peak = |stage: &str, bytes: Option<u64>| {
             if let Some(bytes) = bytes {
@@ -317,11 +318,9 @@ impl Step<'_> {
                 *highest = bytes.max(*highest);
             }
         };
-        let (index, timed_rss) = self.time()?;
         let chunked: Chunked = delegate(&self.chunk())?;
         peak("chunk", chunked.peak_rss);
-        // Without a cache, if that was timed: what a first run needs.
-        peak("index", timed_rss.or(made.peak_rss));
+        peak("index", runs.iter().filter_map(|run| run.peak_rss).max());
         let asked: Asked = delegate(&self.ask(&out))?;
         peak("search", asked.peak_rss);
         let nothing = String::new();
@@ -331,8 +330,8 @@ impl Step<'_> {
             format_version: FORMAT_VERSION,
             key: self.run_build.key.clone(),
             build: self.build.name.clone(),
-            dataset: made.dataset,
-            index,
+            index: (self.plan.timing.repeats > 0).then(|| cost(&runs)),
+            dataset: runs.into_iter().next_back().context("no run")?.dataset,
             peak_rss,
             documents: asked.documents,
             chunks,
@@ -364,28 +363,36 @@ impl Step<'_> {
         }
     }
 
-    /// Repeated runs of the whole job that find no vector in a cache, and the most memory one of them had.
-    fn time(&self) -> anyhow::Result<(Option<IndexCost>, Option<u64>)> {
-        let Timing { repeats } = self.plan.timing;
+    /// Makes the dataset. What is timed is this very run: it finds no vector in a cache, and is repeated as often as the
+    /// plan says. Each gives the same bytes, so it does not matter which stays.
+    fn make(&self, out: &Path) -> anyhow::Result<Vec<Indexed>> {
+        let Timing { repeats, seconds } = self.plan.timing;
         let mut options = self.build.options.clone();
-        options.embedding.embedding_cache = Some(CacheFolder::Off);
-        let mut runs: Vec<Indexed> = Vec::new();
-        for _ in 0..repeats {
-            let out = self.work.join("timed");
-            runs.push(delegate(&self.index(options.clone(), out.clone()))?);
-            clear(&out)?;
+        if repeats > 0 {
+            options.embedding.embedding_cache = Some(CacheFolder::Off);
         }
-        let peak = runs.iter().filter_map(|run| run.peak_rss).max();
-        let spread = |value: &dyn Fn(&Indexed) -> f64| Spread::of(runs.iter().map(value).collect());
-        let stage = |at: usize| spread(&move |run: &Indexed| run.stages[at]);
-        let share = |run: &Indexed| run.stages[0] / run.stages.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        let cost = IndexCost {
-            repeats,
-            seconds: spread(&|run| run.seconds),
-            stages: ["chunk", "embed", "write"].map(str::to_owned).into_iter().zip((0..3).map(stage)).collect(),
-            chunking_share: spread(&share),
-        };
-        Ok(((repeats > 0).then_some(cost), peak))
+        let enough = seconds.map_or(Duration::MAX, Duration::from_secs).as_secs_f64();
+        let mut runs: Vec<Indexed> = Vec::new();
+        loop {
+            clear(out)?;
+            runs.push(delegate(&self.index(options.clone(), out.to_owned()))?);
+            if runs.len() >= repeats || runs.iter().map(|run| run.seconds).sum::<f64>() >= enough {
+                return Ok(runs);
+            }
+        }
+    }
+}
+
+/// What runs of the same job took.
+fn cost(runs: &[Indexed]) -> IndexCost {
+    let spread = |value: &dyn Fn(&Indexed) -> f64| Spread::of(runs.iter().map(value).collect());
+    let stage = |at: usize| spread(&move |run: &Indexed| run.stages[at]);
+    let share = |run: &Indexed| run.stages[0] / run.stages.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    IndexCost {
+        repeats: runs.len(),
+        seconds: spread(&|run| run.seconds),
+        stages: ["chunk", "embed", "write"].map(str::to_owned).into_iter().zip((0..3).map(stage)).collect(),
+        chunking_share: spread(&share),
     }
 }
 

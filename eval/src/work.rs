@@ -23,7 +23,7 @@ use chunkmill::embed::{self, Role};
 use chunkmill::index::{self, Recipe};
 use chunkmill::search::{Found, Mode, Query, Ranking, Searcher};
 use chunkmill::store::{ChunkRow, Dataset, EmbeddingType, Manifest, Table};
-use chunkmill::tokens::{Sizer, Unit};
+use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -188,7 +188,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
         Unit::Model => Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?),
         _ => None,
     };
-    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let sizer = config.spec.sizer(counter.as_deref())?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let found = corpus::discover(&[Root::new(corpus)], &config.filter, &[])?;
     let prepared: Vec<_> =

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::document::Document;
-use chunkmill::tokens::Sizer;
 use chunkmill_eval::import;
 use chunkmill_eval::labels::Reference;
 use chunkmill_eval::metrics::{Span, Touch, precision_omega};
@@ -29,7 +28,7 @@ fn characters(text: &str) -> Vec<usize> {
 fn chunks(doc: usize, text: &str, spec: &Spec) -> Vec<Span> {
     let document = Document::from_text("corpus.md", text);
     let characters = characters(text);
-    let chunks = chunk(&document, spec, Sizer::new(spec.unit(), None).unwrap()).unwrap();
+    let chunks = chunk(&document, spec, spec.sizer(None).unwrap()).unwrap();
     let span = |chunk: &chunkmill::chunk::Chunk| {
         let start = chunk.range.start - chunk.prefix.len();
         assert_eq!(&text[start..chunk.range.end], chunk.content(&document));

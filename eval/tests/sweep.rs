@@ -99,6 +99,30 @@ fn a_sweep_measures_every_cell() {
 }
 
 #[test]
+fn a_dataset_is_made_as_often_as_it_is_timed_and_not_once_more() {
+    let folder = TempDir::new().unwrap();
+    let cache = folder.path().join("cache");
+    let sweep_with = |timing: &str, out: &str| {
+        let text = format!(
+            "[defaults.embedding]\nembedder = 'fake'\ncache = '{}'\n[[grid]]\npreset = 'windows'\nmode = 'keyword'\n{timing}",
+            cache.display()
+        );
+        let out = folder.path().join(out);
+        let (code, _, said) = sweep(&larder(), &file(&folder, &text), &out, &[]);
+        assert_eq!(code, 0, "{said}");
+        Report::read(&out).unwrap().cells.remove(0).cost
+    };
+    // What is timed goes past the cache, and so nothing that fills it was made beside it.
+    let timed = sweep_with("[timing]\nrepeats = 3\nseconds = 0\n", "timed");
+    assert_eq!(timed.index.unwrap().repeats, 1, "they took so long already");
+    assert!(!cache.exists(), "a run that was not timed has embedded too");
+    let timed = sweep_with("[timing]\nrepeats = 2\nseconds = 3600\n", "often");
+    assert_eq!(timed.index.unwrap().repeats, 2);
+    let cached = sweep_with("", "cached");
+    assert!(cached.index.is_none() && cache.exists());
+}
+
+#[test]
 fn the_evaluated_dataset_is_the_shipped_one() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("run");

@@ -368,7 +368,7 @@ fn flag(piece: &mut Piece, flag: &'static str) {
 
 /// The largest number of `least..=most` that passes, for a test that the smaller pass if the larger
 /// do; `least` if none does. It is looked for from above, because it is mostly there.
-fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -> Result<usize> {
+pub(super) fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -> Result<usize> {
     let (mut bad, mut step) = (most, 1);
     if most <= least || passes(most)? {
         return Ok(most.max(least));

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::Boundary;
-use super::pack::{JOIN_SLACK, Packer};
+use super::pack::{JOIN_SLACK, Packer, furthest};
 use super::unit::{Grain, Unit, blank_line_before, close_gaps};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
@@ -145,14 +145,21 @@ impl<'a> Segments<'a> {
 
     /// The first of the headings that stand directly above a segment and belong to it.
     fn headings_above(&self, segment: usize) -> Result<Option<usize>> {
-        let mut first = None;
-        for (at, heading) in self.row[..segment].iter().enumerate().rev().take_while(|(_, above)| above.is_heading) {
-            if !self.packer.belong(heading.range.start..self.row[segment - 1].range.end)? {
-                break;
-            }
-            first = Some(at);
+        let belong = |count: usize| -> Result<bool> {
+            let Some(first) = segment.checked_sub(count) else { return Ok(false) };
+            let above = &self.row[first..segment];
+            let Some(last) = above.last().filter(|_| above.iter().all(|above| above.is_heading)) else {
+                return Ok(false);
+            };
+            self.packer.belong(above[0].range.start..last.range.end)
+        };
+        // There can be very many.
+        let mut most = 1;
+        while belong(most)? {
+            most *= 2;
         }
-        Ok(first)
+        let count = furthest(most / 2, most - 1, belong)?;
+        Ok((count > 0).then(|| segment - count))
     }
 
     /// Whether the text from one segment to another fits a chunk, with what that repeats.

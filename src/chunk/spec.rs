@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::Normalizer;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::named::{named, unknown};
 use crate::options::options;
-use crate::tokens::Unit;
+use crate::tokens::{Encoding, Sizer, TokenCounter, Unit};
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
 /// change in this module tree can move a boundary or alter a chunk.
@@ -291,6 +291,7 @@ impl Preset {
             max,
             overlap,
             switches: Switches::default(),
+            encoding: Encoding::default(),
             base_url: None,
         };
         let with = |on: &[Switch], mut spec: Spec| {
@@ -412,6 +413,8 @@ options! {
         pub normalize_unicode: bool,
         /// See [`Switch::RedactUrls`].
         pub redact_urls: bool,
+        /// Which tokens are counted, as a unit and in `n_tokens`.
+        pub encoding: Encoding,
         /// The URL of the corpus root, against which relative links are made absolute for the model.
         pub base_url: BaseUrl,
     }
@@ -497,6 +500,7 @@ pub struct Spec {
     max: usize,
     overlap: usize,
     switches: Switches,
+    encoding: Encoding,
     base_url: Option<BaseUrl>,
 }
 
@@ -536,6 +540,7 @@ impl Spec {
                 spec.switches.set(switch, on);
             }
         }
+        spec.encoding = settings.encoding.unwrap_or(spec.encoding);
         spec.base_url = settings.base_url.clone().or(spec.base_url);
 
         let floor = [min, target, overlap.map(|overlap| overlap.saturating_add(1))];
@@ -619,6 +624,20 @@ impl Spec {
     #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
+    }
+
+    /// Which tokens are counted, as a unit and in `n_tokens`.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// What measures its sizes. `model` is needed for [`Unit::Model`] alone.
+    ///
+    /// # Errors
+    /// Those of [`Sizer::new`].
+    pub fn sizer<'a>(&self, model: Option<&'a dyn TokenCounter>) -> Result<Sizer<'a>> {
+        Sizer::new(self.unit, self.encoding, model)
     }
 
     /// Smallest size aimed at, in units; for `lines`, the largest document that is not cut.
@@ -706,6 +725,7 @@ impl Spec {
             let on = self.switches.on(switch);
             write(on != usual.switches.on(switch), switch.name(), &on);
         }
+        write(self.encoding != Encoding::default(), "encoding", &self.encoding);
         if let Some(base) = &self.base_url {
             write(true, "base_url", base);
         }

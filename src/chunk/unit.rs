@@ -353,23 +353,37 @@ impl Packer<'_> {
         Ok(size(&wrap.before)? + size(&wrap.after)?)
     }
 
-    /// The furthest character boundary up to `end` to which the text from `start` has at most `room`.
+    /// A character boundary up to `end` to which the text from `start` has at most `room`, and to the next one more.
     fn reach(&self, start: usize, end: usize, room: usize) -> Result<usize> {
         let text = &self.document.text;
         let fits = |to: usize| -> Result<bool> { Ok(self.ruler.size(start..to)? <= room) };
-        let mut good = start;
-        let mut step = room.clamp(1, 1 << 20);
-        let mut bad = loop {
-            let next = text.floor_char_boundary(good.saturating_add(step)).min(end);
-            let next = if next > good { next } else { text.ceil_char_boundary(good + 1) };
-            if !fits(next)? {
-                break next;
+        // The document's own tokens end where those of the text alone do, or nearly.
+        let likely = self.ruler.after_tokens(start, room);
+        let mut step = if likely.is_some() { 1 } else { room.clamp(1, 1 << 20) };
+        let first = text.floor_char_boundary(likely.unwrap_or(start.saturating_add(step)).min(end));
+        let first = if first > start { first } else { text.ceil_char_boundary(start + 1) };
+        let (mut good, mut bad) = (start, first);
+        if fits(first)? {
+            good = first;
+            loop {
+                if good == end {
+                    return Ok(end);
+                }
+                bad = text.ceil_char_boundary(good.saturating_add(step)).min(end);
+                if !fits(bad)? {
+                    break;
+                }
+                (good, step) = (bad, step * 2);
             }
-            if next == end {
-                return Ok(end);
+        } else {
+            while bad > start {
+                good = text.floor_char_boundary(bad.saturating_sub(step).max(start));
+                if good == start || fits(good)? {
+                    break;
+                }
+                (bad, step) = (good, step * 2);
             }
-            (good, step) = (next, step * 2);
-        };
+        }
         loop {
             let middle = text.floor_char_boundary(usize::midpoint(good, bad));
             if middle <= good {
@@ -391,13 +405,14 @@ fn last_break(text: &str, start: usize, end: usize) -> usize {
     if let Some((at, space)) = text[half..end].char_indices().rev().find(|(_, c)| c.is_whitespace()) {
         return half + at + space.len_utf8();
     }
-    let mut cursor = GraphemeCursor::new(end, text.len(), true);
-    if cursor.is_boundary(text, 0).unwrap_or(true) {
+    // A cluster can be as long as an author wants: what is before this piece is not looked at.
+    let piece = &text[start..];
+    let mut cursor = GraphemeCursor::new(end - start, piece.len(), true);
+    if cursor.is_boundary(piece, 0).unwrap_or(true) {
         return end;
     }
-    // A cluster can be as long as an author wants; what comes before it is kept whole.
-    match cursor.prev_boundary(text, 0) {
-        Ok(Some(at)) if at > start => at,
+    match cursor.prev_boundary(piece, 0) {
+        Ok(Some(at)) if at > 0 => start + at,
         _ => end,
     }
 }

@@ -17,7 +17,7 @@ use crate::embed::{Device, Engine, Isa, PrecisionSetting};
 use crate::options::{Globs, switch};
 use crate::search::{Mode, Weight};
 use crate::store::{EmbeddingType, FloatEncoding};
-use crate::tokens::Unit;
+use crate::tokens::{Encoding, Unit};
 
 /// Which documents.
 #[derive(Args)]
@@ -50,6 +50,9 @@ pub(super) struct AdmissionArgs {
     /// Index them all the same, flagged `document_blocked` [default: false]
     #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Corpus")]
     allow_blocked: Option<bool>,
+    /// Put documents that would take more memory into quarantine [default: 16 bytes for each of theirs, and 50000000]
+    #[arg(long, value_name = "BYTES", help_heading = "Corpus")]
+    document_memory: Option<u64>,
 }
 
 impl CorpusArgs {
@@ -70,7 +73,12 @@ impl CorpusArgs {
 
 impl AdmissionArgs {
     pub(super) fn options(self) -> CorpusOptions {
-        CorpusOptions { security: self.security, allow_blocked: self.allow_blocked, ..CorpusOptions::default() }
+        CorpusOptions {
+            security: self.security,
+            allow_blocked: self.allow_blocked,
+            document_memory: self.document_memory,
+            ..CorpusOptions::default()
+        }
     }
 }
 
@@ -90,6 +98,8 @@ pub(super) struct ChunkArgs {
     strategy: Option<Strategy>,
     #[arg(long, value_name = "UNIT", help = format!("What sizes count: {}", Unit::ALL.map(Unit::name).join(", ")))]
     unit: Option<Unit>,
+    #[arg(long, value_name = "NAME", help = format!("Which tokens are counted, as a unit and in `n_tokens`: {} [default: {}]", Encoding::ALL.map(Encoding::name).join(", "), Encoding::default()))]
+    encoding: Option<Encoding>,
     /// The same in other words: bytes (estimate), chars, tiktoken (tokens)
     #[arg(long, value_name = "NAME")]
     token_estimator: Option<TokenEstimator>,
@@ -162,6 +172,7 @@ impl ChunkArgs {
             normalize_whitespace,
             normalize_unicode,
             redact_urls,
+            encoding,
             base_url,
         } = self;
         Settings {
@@ -183,6 +194,7 @@ impl ChunkArgs {
             normalize_whitespace,
             normalize_unicode,
             redact_urls,
+            encoding,
             base_url,
         }
     }

@@ -11,7 +11,7 @@ use crate::embed;
 use crate::error::{Result, exit};
 use crate::index::{Recipe, Results, in_order};
 use crate::store::ChunkLines;
-use crate::tokens::{Sizer, TokenCounter, Unit, load_cl100k};
+use crate::tokens::{TokenCounter, Unit};
 
 /// Bytes of documents that a thread takes at a time; a document that is larger is taken alone.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -44,9 +44,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     })?;
     warn_of_settings(&config);
     use_threads(config.threads)?;
-    load_cl100k();
+    config.spec.encoding().load();
     let counter = model_counter(&config)?;
-    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let sizer = config.spec.sizer(counter.as_deref())?;
     let found = corpus::discover(&roots, &config.filter, &[])?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let mut quarantined = found.quarantined;

@@ -9,7 +9,7 @@ use super::{print, print_json};
 use crate::chunk::{self, Boundary, Chunk, Preset, Spec};
 use crate::document::Document;
 use crate::error::Result;
-use crate::tokens::{Sizer, TokenCounter, cl100k};
+use crate::tokens::TokenCounter;
 
 /// Columns are named by letters, so there are at most as many.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -19,7 +19,7 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 struct Compared {
     spec: String,
     chunks: usize,
-    /// `cl100k_base` tokens of the contents: the smallest, the median, the largest.
+    /// Tokens of the contents, in the spec's encoding: the smallest, the median, the largest.
     tokens: [usize; 3],
     overlapping: usize,
     flagged: usize,
@@ -57,9 +57,9 @@ pub(super) fn run(
 }
 
 fn compare(document: &Document, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<Compared> {
-    let chunks = chunk::chunk(document, spec, Sizer::new(spec.unit(), counter)?)?;
+    let chunks = chunk::chunk(document, spec, spec.sizer(counter)?)?;
     let mut tokens: Vec<usize> =
-        chunks.iter().map(|chunk| cl100k().count(&chunk.content(document))).collect::<Result<_>>()?;
+        chunks.iter().map(|chunk| spec.encoding().counter().count(&chunk.content(document))).collect::<Result<_>>()?;
     tokens.sort_unstable();
     let at = |index: usize| tokens.get(index).copied().unwrap_or_default();
     Ok(Compared {

@@ -12,7 +12,7 @@ use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
 use crate::document::Document;
 use crate::error::{Error, exit};
-use crate::tokens::{Ruler, Sizer, Unit};
+use crate::tokens::{Ruler, Unit};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -78,7 +78,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return Ok(exit::DONE);
     }
     let counter = model_counter(&config)?;
-    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let sizer = config.spec.sizer(counter.as_deref())?;
     let chunks = chunk::chunk(&document, &config.spec, sizer)?;
     let ruler = sizer.measure(&document)?;
     let explained: Vec<Explained<'_>> = chunks

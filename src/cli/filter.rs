@@ -17,7 +17,6 @@ use crate::embed::Batcher;
 use crate::error::{Error, exit};
 use crate::index::{Recipe, TableFilter};
 use crate::store::EmbeddingType;
-use crate::tokens::{Sizer, load_cl100k};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -52,11 +51,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if io::stdin().is_terminal() {
         return Err(no_table("is a terminal").into());
     }
-    load_cl100k();
+    config.spec.encoding().load();
     let vectors = config.output.embedding_type;
     if args.embed {
         let Ready { job, embedder, stop } = Ready::new(Vec::new(), config, false)?;
-        let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
+        let sizer = job.spec.sizer(Some(embedder.counter()))?;
         let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
         let batcher = Batcher::new(embedder.as_ref(), job.batch_tokens).with_cache(job.cache.as_deref());
         return stream(recipe, Some(batcher), vectors, &stop);
@@ -64,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     use_threads(config.threads)?;
     let stop = stop_on_interrupt()?;
     let counter = model_counter(&config)?;
-    let sizer = Sizer::new(config.spec.unit(), counter.as_deref())?;
+    let sizer = config.spec.sizer(counter.as_deref())?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     stream(recipe, None, vectors, &stop)
 }

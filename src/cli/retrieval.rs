@@ -38,7 +38,7 @@ pub(super) struct RetrievalArgs {
 pub(super) struct ContextArgs {
     #[command(flatten)]
     retrieval: RetrievalArgs,
-    /// Most tokens (cl100k) of the passages with their labels
+    /// Most tokens, in the dataset's encoding, of the passages with their labels
     #[arg(long, value_name = "N", default_value = "2000")]
     pub(super) budget: NonZeroUsize,
     /// How many of the best chunks are considered

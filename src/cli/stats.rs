@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
          chunks      {chunks}, {truncated} of them cut by the model\n\
          edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
-         tokens      {tokens} (cl100k_base), {model_tokens} (the model's)\n\
+         tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          embedded    {}, {} dimensions [{}]\n\
          dataset     {} files, {:.1} MB, format {}, written by chunkmill {}",
@@ -68,6 +68,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         kind("links", link),
         kind("wikilinks", wikilink),
         kind("images", image),
+        manifest.spec.encoding(),
         stats.spec,
         stats.spec_fingerprint,
         stats.model,

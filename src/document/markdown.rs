@@ -9,6 +9,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, Tag
 
 use super::mask::Regions;
 use super::plain::{self, Abridged, Plain, PlainLink};
+use super::room::{self, Room};
 use super::{
     Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
 };
@@ -42,10 +43,15 @@ pub(super) fn parse(
     kept: Option<&Range<usize>>,
     positions: &Positions,
     mdx: bool,
+    room: &mut Room,
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
-    let read = |source: &Abridged<'_>| {
+    let mut read = |source: &Abridged<'_>| {
+        let plain = source.blocks.len() * (room::BLOCK + room::HEADING / 2) + source.links.len() * room::LINK;
+        if !room.take(plain + room::parser_bytes(&source.text)) {
+            return Some(Parsed::default());
+        }
         let mut state = State::new(text, body.clone(), &regions);
         if let Some(range) = kept.cloned() {
             state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });

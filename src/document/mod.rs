@@ -13,6 +13,7 @@ mod markdown;
 mod mask;
 mod plain;
 mod position;
+mod room;
 mod security;
 mod structured;
 mod tag;
@@ -36,6 +37,7 @@ pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::named::named;
+use room::Room;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
@@ -286,6 +288,17 @@ pub struct Document {
     pub positions: Positions,
 }
 
+/// A document that takes more memory than it may.
+#[derive(Debug)]
+pub struct Costly {
+    /// Where it came from.
+    pub source: Source,
+    /// BLAKE3 of the file's bytes, in hexadecimal.
+    pub content_hash: String,
+    /// Bytes that it takes at least, or may take.
+    pub memory: u64,
+}
+
 /// What a format's parser finds in a body.
 #[derive(Debug, Default)]
 struct Parsed {
@@ -323,6 +336,26 @@ impl Document {
     /// Parses the text of one document. Linear in its length, whatever it holds.
     #[must_use]
     pub fn parse(source: Source, content: Content) -> Self {
+        Self::read(source, content, &mut Room::new(u64::MAX))
+    }
+
+    /// The same of a document that may take so many bytes of memory, while it is parsed and after it.
+    ///
+    /// # Errors
+    /// The document if it would take more.
+    pub fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
+        let mut room = Room::new(memory);
+        let document = Self::read(source, content, &mut room);
+        if room.is_over() {
+            let Self { source, content_hash, .. } = document;
+            return Err(Costly { source, content_hash, memory: room.used() });
+        }
+        Ok(document)
+    }
+
+    /// Parses; what has no room is left out.
+    fn read(source: Source, content: Content, room: &mut Room) -> Self {
+        room.take_text(&content.text);
         let format = Format::of_path(&source.path);
         let text = content.text;
         let mut body = (if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })..text.len();
@@ -343,11 +376,11 @@ impl Document {
         let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&source.path)),
-            Format::Text => text::parse(&text, scan),
-            Format::Yaml => structured::yaml(&text, scan),
-            Format::Json => structured::json(&text, scan),
-            Format::Code(language) => code::parse(&text, scan, language),
+            Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&source.path), room),
+            Format::Text => text::parse(&text, scan, room),
+            Format::Yaml => structured::yaml(&text, scan, room),
+            Format::Json => structured::json(&text, scan, room),
+            Format::Code(language) => code::parse(&text, scan, language, room),
         };
         flags.append(&mut parsed.flags);
         if format != Format::Markdown {

@@ -2,27 +2,30 @@
 
 use std::ops::Range;
 
+use super::room::{self, Room};
 use super::{Block, BlockKind, Parsed, is_blank};
 
-pub(super) fn parse(text: &str, body: Range<usize>) -> Parsed {
+pub(super) fn parse(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();
     let mut paragraph: Option<Range<usize>> = None;
     let mut start = body.start;
     for line in text[body].split_inclusive('\n') {
         let end = start + line.len();
         if is_blank(line) {
-            close(&mut parsed.blocks, paragraph.take());
+            close(&mut parsed.blocks, paragraph.take(), room);
         } else {
             paragraph = Some(paragraph.map_or(start, |open| open.start)..end);
         }
         start = end;
     }
-    close(&mut parsed.blocks, paragraph);
+    close(&mut parsed.blocks, paragraph, room);
     parsed
 }
 
-fn close(blocks: &mut Vec<Block>, paragraph: Option<Range<usize>>) {
-    if let Some(range) = paragraph {
+fn close(blocks: &mut Vec<Block>, paragraph: Option<Range<usize>>, room: &mut Room) {
+    if let Some(range) = paragraph
+        && room.take(room::BLOCK)
+    {
         let next = blocks.len() + 1;
         blocks.push(Block { kind: BlockKind::Paragraph, range, next });
     }

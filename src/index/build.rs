@@ -5,6 +5,7 @@
 //! few blocks' rows, however large the corpus, and every stage that is not the slowest is hidden
 //! behind it. A part that is written has a receipt, so that a run that is stopped later need not make it again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::inputs;
+use super::memory::{Budget, Share};
 use super::reuse::{Earlier, Kept};
 use super::work::PartWork;
 use super::{Event, Job, Recipe, Watcher};
@@ -70,12 +72,14 @@ struct Block {
     bytes: u64,
     /// In the last block of a part: what it was made from.
     end: Option<PartInputs>,
+    /// The memory that is held for it.
+    share: Option<Share>,
 }
 
 impl Block {
     fn new(index: usize) -> Self {
         let (chunks, texts, documents, outlines, vectors) = Default::default();
-        Self { index, chunks, texts, documents, outlines, vectors, bytes: 0, end: None }
+        Self { index, chunks, texts, documents, outlines, vectors, bytes: 0, end: None, share: None }
     }
 }
 
@@ -85,8 +89,9 @@ impl Builder<'_> {
         let (prepared, to_embed) = sync_channel(0);
         let (with_vectors, to_write) = sync_channel(0);
         let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
+        let budget = Budget::new(self.job.admission)?;
         let (preparing, embedding, writing) = thread::scope(|scope| {
-            let preparing = scope.spawn(move || self.prepare(parts, &prepared));
+            let preparing = scope.spawn(move || self.prepare(parts, &budget, &prepared));
             let writing = scope.spawn(move || self.write(to_write, bytes));
             let embedding = self.embed(&to_embed, &with_vectors);
             drop((to_embed, with_vectors));
@@ -99,7 +104,12 @@ impl Builder<'_> {
         Ok(Built { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
     }
 
-    fn prepare(&self, parts: Vec<(usize, PartWork)>, done: &SyncSender<Block>) -> Result<Duration> {
+    fn prepare(
+        &self,
+        parts: Vec<(usize, PartWork)>,
+        budget: &Arc<Budget>,
+        done: &SyncSender<Block>,
+    ) -> Result<Duration> {
         let mut busy = Duration::ZERO;
         for (index, part) in parts {
             let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = part;
@@ -108,10 +118,11 @@ impl Builder<'_> {
             let mut inputs = self.recipe.begin(&passed_over);
             let mut block = Block::new(index);
             block.outlines = passed_over.into_iter().map(OutlineRow::Quarantined).collect();
-            let mut blocks = corpus::blocks(&sources, BLOCK_BYTES).peekable();
+            let mut blocks = corpus::blocks(&sources, budget.block_bytes(BLOCK_BYTES)).peekable();
             loop {
-                let started = Instant::now();
                 let sources = blocks.next().unwrap_or_default();
+                block.share = Some(budget.enter(sources));
+                let started = Instant::now();
                 let prepare = |source: Fetched| {
                     if self.stop.load(Ordering::Relaxed) {
                         return Err(Error::Interrupted);

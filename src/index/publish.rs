@@ -28,6 +28,6 @@ pub(super) fn publish(
     manifest.parts = parts.iter().map(|part| part.record.clone()).collect();
     manifest.files = parts.into_iter().flat_map(|part| part.files).chain(resolved.files).collect();
     manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
-    staging.commit(&manifest, &resolved.quarantined).map_err(|error: Error| error.with_need(need))?;
-    Ok((manifest, resolved.quarantined))
+    let committed = staging.commit(manifest, &resolved.quarantined).map_err(|error: Error| error.with_need(need))?;
+    Ok((committed, resolved.quarantined))
 }

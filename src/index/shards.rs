@@ -21,7 +21,6 @@ use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::store::{self, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
-use crate::tokens::Sizer;
 
 /// Most bytes of documents that are chunked for an estimate.
 const SAMPLE_BYTES: u64 = 2 << 20;
@@ -91,7 +90,7 @@ pub struct Estimate {
     pub bytes: u64,
     /// Their chunks.
     pub chunks: u64,
-    /// `cl100k_base` tokens of these.
+    /// Tokens of these, in the chunk settings' encoding.
     pub tokens: u64,
     /// Tokens that the model will read, if all texts differ and none is in the cache.
     pub model_tokens: u64,
@@ -287,7 +286,7 @@ fn share_out(parts: &mut [PlannedPart], shards: usize) {
 
 /// Chunks a sample of the documents and embeds some of it.
 fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
-    let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
     let bytes: u64 = documents.iter().map(|source| source.bytes).sum();
     let every = documents.len().div_ceil(SAMPLE_DOCUMENTS).max(1);
@@ -439,7 +438,7 @@ fn make_shard(
             "make a new plan; what shards of the old one made is then of no use: `chunkmill gc OUT --staging` removes it",
         )
     };
-    let sizer = Sizer::new(job.spec.unit(), Some(embedder.counter()))?;
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());
     let mut all = work::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {

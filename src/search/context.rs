@@ -5,7 +5,7 @@
 //! passage in the document's order. A chunk's prefix (repeated headings, overlap) is not part of it,
 //! so no byte of a document is there twice; neither is a text that several documents share. The
 //! headings a passage stands under are in the line above it. What is counted is the whole text that
-//! the reader gets, labels and all, in `cl100k_base` tokens.
+//! the reader gets, labels and all, in tokens of the encoding that the dataset was made with.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use serde::Serialize;
 
 use super::{Found, Place, Searcher};
 use crate::error::Result;
-use crate::tokens::{TokenCounter, cl100k};
+use crate::tokens::TokenCounter;
 
 /// Passages that fit a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Context {
     /// Most tokens that were allowed.
     pub budget: usize,
-    /// Tokens of `text`: `cl100k_base`, exactly.
+    /// Tokens of `text`, exactly, in the dataset's encoding.
     pub tokens: usize,
     /// Hits that had no room, or the text of another document's.
     pub left_out: usize,
@@ -88,11 +88,12 @@ impl Searcher {
                 pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
             }
         }
+        let room = Room { tokens: budget, counter: self.dataset.manifest().spec.encoding().counter() };
         let mut taken: Vec<&Piece<'_>> = Vec::new();
         let mut packed = Packed::default();
         for piece in &pieces {
             taken.push(piece);
-            match Packed::new(passages(&taken), budget)? {
+            match Packed::new(passages(&taken), room)? {
                 Some(more) => packed = more,
                 None => {
                     taken.pop();
@@ -101,7 +102,7 @@ impl Searcher {
         }
         if taken.is_empty()
             && let Some(best) = pieces.first()
-            && let Some(start) = first_lines(best, budget)?
+            && let Some(start) = first_lines(best, room)?
         {
             packed = start;
             taken.push(best);
@@ -109,6 +110,13 @@ impl Searcher {
         let Packed { passages, text, tokens } = packed;
         Ok(Context { budget, tokens, left_out: found.len() - taken.len(), text, passages })
     }
+}
+
+/// What passages have to fit into.
+#[derive(Clone, Copy)]
+struct Room {
+    tokens: usize,
+    counter: &'static dyn TokenCounter,
 }
 
 /// Passages that fit.
@@ -120,8 +128,8 @@ struct Packed {
 }
 
 impl Packed {
-    /// `None` if they are over the budget.
-    fn new(passages: Vec<Passage>, budget: usize) -> Result<Option<Self>> {
+    /// `None` if there is no room for them.
+    fn new(passages: Vec<Passage>, room: Room) -> Result<Option<Self>> {
         let mut text = String::new();
         for passage in &passages {
             if !text.is_empty() {
@@ -133,13 +141,13 @@ impl Packed {
             text.push_str(passage.content.trim_end_matches(['\n', '\r']));
             text.push('\n');
         }
-        let tokens = cl100k().count(&text)?;
-        Ok((tokens <= budget).then_some(Self { passages, text, tokens }))
+        let tokens = room.counter.count(&text)?;
+        Ok((tokens <= room.tokens).then_some(Self { passages, text, tokens }))
     }
 }
 
 /// The first lines of a piece, as many as fit.
-fn first_lines(piece: &Piece<'_>, budget: usize) -> Result<Option<Packed>> {
+fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
     let ends: Vec<usize> = piece.text.match_indices('\n').map(|(at, _)| at + 1).collect();
     let start = |lines: usize| {
         let text = piece.text[..ends[lines - 1]].to_owned();
@@ -150,7 +158,7 @@ fn first_lines(piece: &Piece<'_>, budget: usize) -> Result<Option<Packed>> {
         for passage in &mut passages {
             passage.cut = true;
         }
-        Packed::new(passages, budget)
+        Packed::new(passages, room)
     };
     let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
     while fits < at_most {

@@ -8,6 +8,7 @@ use super::{Counts, Manifest};
 pub(super) fn render(manifest: &Manifest) -> String {
     let Manifest { spec, model, counts, .. } = manifest;
     let Counts { documents, chunks, quarantined, tokens, edges, unresolved_edges, .. } = counts;
+    let encoding = spec.encoding();
     let mut card = String::from("---\nconfigs:\n");
     for table in Table::ALL {
         let name = table.name();
@@ -18,7 +19,7 @@ pub(super) fn render(manifest: &Manifest) -> String {
     let _ = write!(
         card,
         "---\n\n# Chunks and embeddings\n\n\
-         {chunks} chunks ({tokens} cl100k_base tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\
+         {chunks} chunks ({tokens} {encoding} tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\
          {edges} links between them or to what is not there ({unresolved_edges}).\n\n\
          - Chunked with `{}`.\n\
          - Embedded with `{}`{revision}: {} dimensions, {} pooling, {}.\n\

@@ -27,7 +27,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
-use super::manifest::{self, FileEntry, Part};
+use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
 use super::workspace::{Receipt, Workspace, is_data_file, receipts};
 use super::{Manifest, card};
@@ -212,19 +212,22 @@ impl Staging {
 
     /// Makes the staged files that the manifest names the dataset. The steps are described above.
     ///
-    /// The manifest does not name the list and the card, which are for people and have fixed names: for
+    /// The list and the card are for people and have fixed names, so the manifest has no more of them than their hashes: for
     /// a moment they are those of the old snapshot beside the new manifest.
     ///
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
     /// [`Error::Replaced`] if there is no lock, and another run has committed since this one began.
-    pub fn commit(self, manifest: &Manifest, quarantine: &[QuarantineRow]) -> Result<()> {
+    pub fn commit(self, mut manifest: Manifest, quarantine: &[QuarantineRow]) -> Result<Manifest> {
+        let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
+        let list = lines.map(|line| line + "\n").collect::<String>();
+        let card = card::render(&manifest);
+        let hash = |text: &String| blake3::hash(text.as_bytes()).to_hex().to_string();
+        manifest.texts = Texts { card: hash(&card), quarantine: hash(&list) };
         let manifest_json = manifest.to_json();
         let pending = pending_folder(&self.root, manifest_json.as_bytes());
         self.storage().create_dir_all(&pending).map_err(Error::io("create", &pending))?;
-        let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
-        let list = lines.map(|line| line + "\n").collect::<String>();
-        for (name, text) in [(QUARANTINE, &list), (CARD, &card::render(manifest))] {
+        for (name, text) in [(QUARANTINE, &list), (CARD, &card)] {
             let path = pending.join(name);
             self.storage().rename(&self.workspace.write(text)?, &path).map_err(Error::io("rename to", path))?;
         }
@@ -249,14 +252,15 @@ impl Staging {
         for folder in folders.into_iter().rev() {
             self.sync(&self.root.join(folder))?;
         }
-        self.check_complete(manifest)?;
+        self.check_complete(&manifest)?;
         let path = self.root.join(manifest::FILE);
         self.storage().replace(&new, &path, &self.version).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
             _ => Error::io("rename to", &path)(error),
         })?;
         self.sync(self.root.path())?;
-        self.end_commit()
+        self.end_commit()?;
+        Ok(manifest)
     }
 
     /// Refuses to name a file that is not there: somebody may have removed it since it was finished.

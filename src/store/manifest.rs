@@ -3,8 +3,13 @@
 //! Everything else is found through it, and a snapshot exists from the moment it is in place. Its
 //! form on disk is a private struct with a version; raise [`FORMAT_VERSION`] when an older reader
 //! would misread a newer manifest or the files it names.
+//!
+//! It says the hash of every other file, and its last field, `checksum`, that of itself: the BLAKE3 of all bytes before
+//! that line, which is what `head -n -2 manifest.json | b3sum` prints. So nothing of a manifest in which a bit has
+//! changed is believed, whatever the bit would have meant.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 use arrow::array::{AsArray, RecordBatch};
@@ -20,12 +25,22 @@ use crate::embed::model::plain;
 use crate::embed::{Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
 use crate::storage::Location;
+use crate::tokens::Encoding;
 
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 4;
 
 /// Most files of a table: file names have five digits for them.
 pub const MAX_FILES: usize = 99_999;
+
+/// The first version whose manifest ends in its checksum.
+const FIRST_WITH_CHECKSUM: u32 = 4;
+
+/// What stands before and after the checksum, at the end of the file.
+const AROUND_CHECKSUM: [&str; 2] = ["  \"checksum\": \"", "\"\n}\n"];
+
+/// What mends a dataset whose manifest cannot be used.
+const MEND: &str = "index the corpus again, with --fresh or into a new folder";
 
 /// Name of the manifest in the dataset's folder.
 pub(super) const FILE: &str = "manifest.json";
@@ -60,6 +75,18 @@ pub struct Manifest {
     pub parts: Vec<PartRecord>,
     /// Every data file, sorted by path.
     pub files: Vec<FileEntry>,
+    /// The files that are for people.
+    #[serde(default)]
+    pub texts: Texts,
+}
+
+/// The files that are for people: BLAKE3 of their bytes, in hexadecimal. Their names are always the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Texts {
+    /// Of the card, `README.md`.
+    pub card: String,
+    /// Of the list of documents that are not indexed, `quarantine.jsonl`.
+    pub quarantine: String,
 }
 
 /// What a part is, its files aside.
@@ -102,6 +129,14 @@ pub struct SpecRecord {
     pub settings: Settings,
 }
 
+impl SpecRecord {
+    /// Which tokens are counted.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.settings.encoding.unwrap_or_default()
+    }
+}
+
 impl From<&Spec> for SpecRecord {
     fn from(spec: &Spec) -> Self {
         Self { text: spec.to_string(), fingerprint: spec.fingerprint(), settings: spec.settings() }
@@ -132,7 +167,7 @@ pub struct Counts {
     pub quarantined: u64,
     /// Bytes of the indexed documents.
     pub bytes: u64,
-    /// `cl100k_base` tokens of all chunks.
+    /// Tokens, in the chunk settings' encoding, of all chunks.
     pub tokens: u64,
     /// The model's tokens of all chunks, before it cut any.
     pub model_tokens: u64,
@@ -258,6 +293,7 @@ impl Manifest {
             counts: Counts::default(),
             parts: Vec::new(),
             files: Vec::new(),
+            texts: Texts::default(),
         }
     }
 
@@ -287,16 +323,20 @@ impl Manifest {
             }
             Err(error) => return Err(Error::io("read", path)(error)),
         };
-        let damaged = |error: serde_json::Error| {
-            wrong(format!("is damaged: {error}"), "index the corpus again, with --fresh or into a new folder")
-        };
-        let version: Version = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let damaged = |problem: &dyn Display| wrong(format!("is damaged: {problem}"), MEND);
+        let intact = is_intact(&bytes);
+        if intact == Some(false) {
+            return Err(damaged(&"its bytes are not those that were written (their BLAKE3 is not its checksum)"));
+        }
+        let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         version.refuse_newer(&path)?;
-        let manifest: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if intact.is_none() && version.format_version >= FIRST_WITH_CHECKSUM {
+            return Err(damaged(&"it does not end in its checksum"));
+        }
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         let Output { files, .. } = manifest.output;
         if files == 0 || files > MAX_FILES || !(manifest.parts.is_empty() || manifest.parts.len() == files) {
-            let problem = format!("is damaged: {} parts, and {files} files of each table", manifest.parts.len());
-            return Err(wrong(problem, "index the corpus again, with --fresh or into a new folder"));
+            return Err(damaged(&format_args!("{} parts, and {files} files of each table", manifest.parts.len())));
         }
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
@@ -310,30 +350,40 @@ impl Manifest {
         root.has(FILE)
     }
 
-    /// Refuses a place whose manifest is of a newer version, whatever else is or is not there.
+    /// Refuses a place whose manifest is of a newer version, whatever else is or is not there. One that is damaged says
+    /// nothing of its version.
     pub(super) fn refuse_newer(root: &Location) -> Result<()> {
         let path = root.join(FILE);
-        let version = root.read(FILE).ok().and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+        let bytes = root.read(FILE).ok().filter(|bytes| is_intact(bytes) != Some(false));
+        let version = bytes.and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
         version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
-    /// Whether the `manifest.json` there is one of ours, of any version.
+    /// Whether the `manifest.json` there is one of ours, of any version, or what damage has left of one: its beginning or
+    /// its end.
     pub(super) fn is_at(root: &Location) -> bool {
-        #[derive(Deserialize)]
-        struct Ours {
-            #[serde(rename = "format_version")]
-            _format_version: u32,
-            #[serde(rename = "tool_version")]
-            _tool_version: String,
-        }
-        root.read(FILE).is_ok_and(|bytes| serde_json::from_slice::<Ours>(&bytes).is_ok())
+        root.read(FILE).is_ok_and(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            ["\"format_version\":", "\"tool_version\":"].iter().all(|name| text.contains(name))
+                || is_intact(&bytes).is_some()
+        })
     }
 
+    /// Its bytes on disk, with the checksum.
     pub(super) fn to_json(&self) -> String {
-        let mut json = serde_json::to_string_pretty(self).unwrap_or_default();
-        json.push('\n');
-        json
+        let fields = serde_json::to_string_pretty(self).unwrap_or_default();
+        let fields = format!("{},\n", fields.strip_suffix("\n}").unwrap_or(&fields));
+        let [before, after] = AROUND_CHECKSUM;
+        format!("{fields}{before}{}{after}", blake3::hash(fields.as_bytes()).to_hex())
     }
+}
+
+/// Whether the bytes of a manifest are those that were written, by the checksum in which they end; `None` if they end in
+/// none.
+fn is_intact(bytes: &[u8]) -> Option<bool> {
+    let [before, after] = AROUND_CHECKSUM.map(str::as_bytes);
+    let (rest, said) = bytes.strip_suffix(after)?.split_last_chunk::<{ 2 * blake3::OUT_LEN }>()?;
+    Some(blake3::hash(rest.strip_suffix(before)?).to_hex().as_bytes() == said)
 }
 
 #[derive(Deserialize)]
@@ -357,7 +407,7 @@ impl Version {
 
 /// What version 1 let in.
 fn everything() -> Admission {
-    Admission { profile: SecurityProfile::Permissive, allow_blocked: false }
+    Admission { profile: SecurityProfile::Permissive, ..Admission::default() }
 }
 
 /// [`ModelInfo`] on disk. Versions that knew only candle and f32 did not say so.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! out/
-//!   manifest.json       the commit point: what the files are, and what they were made with
+//!   manifest.json       the commit point: what the files are, what they were made with, and its own checksum
 //!   README.md           a Hugging Face dataset card
 //!   quarantine.jsonl    every document that is not indexed, and why
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
@@ -37,7 +37,7 @@ pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 pub use lines::ChunkLines;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
-    SpecRecord,
+    SpecRecord, Texts,
 };
 pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
 pub use reader::{Dataset, vectors};

@@ -266,7 +266,9 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the chunk before",
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
-        (Table::Chunks, "n_tokens") => "cl100k_base tokens of content, exactly",
+        (Table::Chunks, "n_tokens") => {
+            "tokens of content, exactly, in the encoding of the chunk settings (cl100k_base unless they name one)"
+        }
         (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
         (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
         (Table::Chunks, "flags") => {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use arrow::array::AsArray;
 use rayon::prelude::*;
 
-use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, commit, gc};
+use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
 use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
 use crate::error::{Error, Result};
 use crate::storage::Location;
@@ -66,6 +66,11 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
     }
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
     let mut findings = Findings::new(root);
+    let Texts { card, quarantine } = &manifest.texts;
+    files::text(root, commit::CARD, card, Check::Card, &mut findings);
+    if let Some(list) = files::text(root, commit::QUARANTINE, quarantine, Check::Quarantine, &mut findings) {
+        listed(&list, manifest.counts.quarantined, &mut findings);
+    }
     if files::complete(root, manifest, &mut findings) {
         whole(&dataset, sources.as_ref(), &mut findings);
     } else {
@@ -169,12 +174,6 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
         });
     }
     duplicates(dataset, &ids, findings);
-    let listed = quarantine(root, findings);
-    // What was ruled out before it was assigned to a part is in the list alone.
-    if let Some(listed) = listed.filter(|listed| *listed != totals.quarantined) {
-        let problem = format!("lists {listed} documents; the manifest says {}", totals.quarantined);
-        findings.add(Check::Quarantine, commit::QUARANTINE, problem);
-    }
     if totals.documents + totals.quarantined != totals.discovered {
         let Counts { documents, quarantined, discovered, .. } = totals;
         let problem = format!("{documents} documents and {quarantined} in quarantine are not {discovered} discovered");
@@ -293,21 +292,18 @@ fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
     }
 }
 
-/// Reads the list of documents that are not indexed; gives their number, or `None` if it cannot be read.
-fn quarantine(root: &Location, findings: &mut Findings) -> Option<u64> {
+/// Checks the list of documents that are not indexed: every line, and that there are as many as the manifest says. What
+/// was ruled out before it was assigned to a part is in the list alone.
+fn listed(list: &[u8], said: u64, findings: &mut Findings) {
     let mut wrong = |problem: String| findings.add(Check::Quarantine, commit::QUARANTINE, problem);
-    // After the commit itself a run may have been killed before it gave the list its name.
-    let pending = commit::pending(root).ok().flatten().map(|folder| folder.join(commit::QUARANTINE));
-    let pending = pending.and_then(|path| root.storage().read(&path).ok());
-    let read = pending.map_or_else(|| root.read(commit::QUARANTINE), Ok);
-    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
-    let text = text.map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
-    let mut listed = 0;
+    let Ok(text) = std::str::from_utf8(list) else { return wrong("is not UTF-8".to_owned()) };
     for (number, line) in text.lines().enumerate() {
-        listed += 1;
         if let Err(error) = serde_json::from_str::<QuarantineRow>(line) {
             wrong(format!("line {}: {error}", number + 1));
         }
     }
-    Some(listed)
+    let listed = text.lines().count() as u64;
+    if listed != said {
+        wrong(format!("lists {listed} documents; the manifest says {said}"));
+    }
 }

@@ -1,6 +1,7 @@
 //! Where every tokenization must break, so that what stands on one side does not matter to the other.
 //!
-//! Four places, the first three next to white space. That `cl100k_base` breaks there follows from its pattern,
+//! Four places, the first three next to white space; which of them hold is said by [`Breaks`]. That `cl100k_base`
+//! breaks there follows from its pattern,
 //! whose pieces are tried in this order: a contraction; letters after at most one character that is
 //! no letter, digit or line end; up to three digits; a run of other visible characters after at most
 //! one space and before any number of line ends; white space up to the end of the text; white space
@@ -23,13 +24,19 @@
 //! with the line feed because it is the last line end, or because it is the end of the text. The text
 //! after it makes the same pieces because no piece looks back. A counter of words breaks at all white
 //! space, and makes nothing of it.
+//!
+//! The first two hold for the other encodings as well, whose pieces end in the same classes. The third does not:
+//! `o200k_base` takes `/` as it takes line ends, and those before it leave the last character of white space to
+//! the word after it. Nor does the fourth: they take a contraction with its word, or one apart.
 
 use super::Breaks;
 
 /// Whether every tokenization breaks between two texts that follow each other, neither empty.
 pub(super) fn between(known: Breaks, before: &str, after: &str) -> bool {
     match (before.as_bytes().last(), after.as_bytes().first()) {
-        (Some(b'\n'), Some(_)) => after.trim_start_matches([' ', '\t']).starts_with(is_visible),
+        (Some(b'\n'), Some(_)) => {
+            known >= Breaks::WhiteSpace && after.trim_start_matches([' ', '\t']).starts_with(is_visible)
+        }
         (Some(_), Some(b' ' | b'\t')) => before.ends_with(is_visible),
         (Some(last), Some(b'\r' | b'\n')) => last.is_ascii_alphanumeric(),
         (Some(last), Some(mark)) if known == Breaks::Punctuation => {

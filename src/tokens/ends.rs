@@ -89,6 +89,19 @@ impl Ends {
         })
     }
 
+    /// The `count`th after `byte`, or what is past the text if there are fewer. Those that are the same count as one.
+    pub(super) fn nth_after(&self, byte: usize, count: usize) -> usize {
+        let (word, bit) = place(byte);
+        let inside = self.bits.get(word).map_or(0, |bits| (bits & (bit - 1)).count_ones());
+        let before = self.before.get(word).map_or(0, |before| before + inside);
+        let nth = u32::try_from(count).unwrap_or(u32::MAX).saturating_add(before);
+        let word = self.before.partition_point(|&before| before < nth);
+        let Some(word) = word.checked_sub(1) else { return byte };
+        let Some(&bits) = self.bits.get(word) else { return word * WORD };
+        let left = (1..nth - self.before[word]).fold(bits, |left, _| left & left.wrapping_sub(1));
+        word * WORD + left.trailing_zeros() as usize + 1
+    }
+
     /// How many are at most `byte`.
     fn until(&self, byte: usize) -> usize {
         let (word, bit) = place(byte);

@@ -10,10 +10,15 @@
 mod breaks;
 mod cl100k;
 mod code;
+mod encoding;
 mod ends;
+mod gpt2;
+mod o200k;
 mod ruler;
+mod runs;
 
-pub use cl100k::{Cl100k, cl100k, load_cl100k};
+pub use cl100k::{Cl100k, cl100k};
+pub use encoding::Encoding;
 pub use ends::Ends;
 pub use ruler::Ruler;
 
@@ -29,7 +34,7 @@ const CHARS_PER_TOKEN: usize = 4;
 pub enum Unit {
     /// Unicode scalar values.
     Chars,
-    /// Tokens of the `cl100k_base` encoding, special tokens taken as ordinary text.
+    /// Tokens of an [`Encoding`], special tokens taken as ordinary text.
     Tokens,
     /// 1.3 times the number of words between white space, rounded down: an estimate of tokens.
     Words,
@@ -87,7 +92,9 @@ pub trait TokenCounter: Send + Sync {
 pub enum Breaks {
     /// It is not known.
     Unknown,
-    /// Where a word ends before white space, and where a line that is not blank starts.
+    /// Where a word ends before white space.
+    Words,
+    /// There, and where a line that is not blank starts.
     WhiteSpace,
     /// There, and between a letter or digit and a punctuation mark after it.
     Punctuation,
@@ -95,39 +102,47 @@ pub enum Breaks {
 
 /// Measures in one unit.
 #[derive(Clone, Copy)]
-pub enum Sizer<'a> {
-    /// See [`Unit::Chars`].
+pub struct Sizer<'a> {
+    measure: Measure<'a>,
+    encoding: Encoding,
+}
+
+/// A unit with what it takes to measure in it.
+#[derive(Clone, Copy)]
+enum Measure<'a> {
     Chars,
-    /// See [`Unit::Tokens`].
     Tokens,
-    /// See [`Unit::Words`].
     Words,
-    /// See [`Unit::Estimate`].
     Estimate,
-    /// See [`Unit::Model`].
     Model(&'a dyn TokenCounter),
-    /// See [`Unit::Lines`].
     Lines,
 }
 
 impl<'a> Sizer<'a> {
-    /// The sizer of a unit. `model` is needed for [`Unit::Model`] alone.
+    /// The sizer of a unit. Tokens, also those of [`Ruler::tokens_between`], are those of the encoding; `model` is
+    /// needed for [`Unit::Model`] alone.
     ///
     /// # Errors
     /// [`Error::Setting`] if the unit is `model` and there is none.
-    pub fn new(unit: Unit, model: Option<&'a dyn TokenCounter>) -> Result<Self> {
-        Ok(match unit {
-            Unit::Chars => Self::Chars,
-            Unit::Tokens => Self::Tokens,
-            Unit::Words => Self::Words,
-            Unit::Estimate => Self::Estimate,
-            Unit::Lines => Self::Lines,
-            Unit::Model => Self::Model(model.ok_or_else(|| Error::Setting {
+    pub fn new(unit: Unit, encoding: Encoding, model: Option<&'a dyn TokenCounter>) -> Result<Self> {
+        let measure = match unit {
+            Unit::Chars => Measure::Chars,
+            Unit::Tokens => Measure::Tokens,
+            Unit::Words => Measure::Words,
+            Unit::Estimate => Measure::Estimate,
+            Unit::Lines => Measure::Lines,
+            Unit::Model => Measure::Model(model.ok_or_else(|| Error::Setting {
                 origin: "unit".to_owned(),
                 problem: "`model` counts an embedding model's tokens, and no model is set".to_owned(),
                 help: "add --model FOLDER|HUB_ID".to_owned(),
             })?),
-        })
+        };
+        Ok(Self { measure, encoding })
+    }
+
+    /// The same that measures otherwise.
+    fn by(self, measure: Measure<'a>) -> Self {
+        Self { measure, ..self }
     }
 
     /// Size of a text that is not part of a document. What in it is code is not known, so an estimate
@@ -136,16 +151,16 @@ impl<'a> Sizer<'a> {
     /// # Errors
     /// Those of [`TokenCounter::count`].
     pub fn size(&self, text: &str) -> Result<usize> {
-        Ok(match self {
-            Self::Chars => text.chars().count(),
-            Self::Tokens => cl100k().count(text)?,
-            Self::Words => words_to_size(text.split_whitespace().count()),
-            Self::Estimate => {
+        Ok(match self.measure {
+            Measure::Chars => text.chars().count(),
+            Measure::Tokens => self.encoding.counter().count(text)?,
+            Measure::Words => words_to_size(text.split_whitespace().count()),
+            Measure::Estimate => {
                 let words = words_to_size(text.split_whitespace().count());
                 words.max(text.chars().count() / CHARS_PER_TOKEN)
             }
-            Self::Model(counter) => counter.count(text)?,
-            Self::Lines => text.split_inclusive('\n').count(),
+            Measure::Model(counter) => counter.count(text)?,
+            Measure::Lines => text.split_inclusive('\n').count(),
         })
     }
 
@@ -163,20 +178,20 @@ impl<'a> Sizer<'a> {
             let start = before.and_then(|before| ends.iter().nth(before)).unwrap_or(0);
             Ok(nearest_boundary(text, start))
         };
-        let start = match *self {
-            Self::Chars => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
-            Self::Lines => text.split_inclusive('\n').rev().nth(last).map_or(0, |line| offset_in(text, line)),
-            Self::Estimate => {
-                let prose = Self::Words.suffix(text, size)?;
-                let code = Self::Chars.suffix(text, size.saturating_mul(CHARS_PER_TOKEN))?;
+        let start = match self.measure {
+            Measure::Chars => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
+            Measure::Lines => text.split_inclusive('\n').rev().nth(last).map_or(0, |line| offset_in(text, line)),
+            Measure::Estimate => {
+                let prose = self.by(Measure::Words).suffix(text, size)?;
+                let code = self.by(Measure::Chars).suffix(text, size.saturating_mul(CHARS_PER_TOKEN))?;
                 text.len() - prose.len().min(code.len())
             }
-            Self::Words => match words_in(size).checked_sub(1) {
+            Measure::Words => match words_in(size).checked_sub(1) {
                 Some(last) => text.split_whitespace().rev().nth(last).map_or(0, |word| offset_in(text, word)),
                 None => text.len(),
             },
-            Self::Tokens => tokens(cl100k())?,
-            Self::Model(counter) => tokens(counter)?,
+            Measure::Tokens => tokens(self.encoding.counter())?,
+            Measure::Model(counter) => tokens(counter)?,
         };
         Ok(&text[start..])
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::{
-    Breaks, CHARS_PER_TOKEN, Ends, Sizer, TokenCounter, breaks, cl100k, nearest_boundary, word_ends, words_in,
+    Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, word_ends, words_in,
     words_to_size,
 };
 use crate::document::Document;
@@ -48,17 +48,17 @@ impl<'d> Ruler<'d> {
             let ends = known.then(|| counter.ends(text)).transpose()?;
             Ok(Index::Tokens { counter, ends })
         };
-        let index = match sizer {
-            Sizer::Chars => Index::Chars,
-            Sizer::Lines => Index::Lines,
-            Sizer::Words => Index::Words { ends: Ends::new(text.len(), word_ends(text)), code: Code::default() },
-            Sizer::Estimate => {
+        let index = match sizer.measure {
+            Measure::Chars => Index::Chars,
+            Measure::Lines => Index::Lines,
+            Measure::Words => Index::Words { ends: Ends::new(text.len(), word_ends(text)), code: Code::default() },
+            Measure::Estimate => {
                 let code = Code::of(document);
                 let outside = |end: &u32| !code.holds(*end as usize - 1);
                 Index::Words { ends: Ends::new(text.len(), word_ends(text).filter(outside)), code }
             }
-            Sizer::Tokens => tokens(cl100k())?,
-            Sizer::Model(counter) => tokens(counter)?,
+            Measure::Tokens => tokens(sizer.encoding.counter())?,
+            Measure::Model(counter) => tokens(counter)?,
         };
         Ok(Self { document, sizer, index })
     }
@@ -100,8 +100,8 @@ impl<'d> Ruler<'d> {
         if prefix.is_empty() && suffix.is_empty() {
             return self.size(range);
         }
-        match (&self.index, self.sizer) {
-            (Index::Chars, _) | (_, Sizer::Estimate) => {
+        match (&self.index, self.sizer.measure) {
+            (Index::Chars, _) | (_, Measure::Estimate) => {
                 Ok(self.sizer.size(prefix)? + self.size(range)? + self.sizer.size(suffix)?)
             }
             (Index::Tokens { counter, ends }, _) => self.tokens(*counter, ends.as_ref(), prefix, range, suffix),
@@ -109,15 +109,15 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// [`size_between`](Self::size_between) in `cl100k_base` tokens, whatever the unit of this ruler. If it
-    /// is another, the three are counted.
+    /// [`size_between`](Self::size_between) in tokens of the sizer's encoding, whatever the unit of this
+    /// ruler. If it is another, the three are counted.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
     pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
-        match self.sizer {
-            Sizer::Tokens => self.size_between(prefix, range, suffix),
-            _ => count(cl100k(), [prefix, &self.document.text[range], suffix]),
+        match self.sizer.measure {
+            Measure::Tokens => self.size_between(prefix, range, suffix),
+            _ => count(self.sizer.encoding.counter(), [prefix, &self.document.text[range], suffix]),
         }
     }
 
@@ -154,6 +154,14 @@ impl<'d> Ruler<'d> {
             None => atoms.push(range.end),
         }
         Ok(atoms)
+    }
+
+    /// Where the document's `count`th token after `byte` ends, if tokens are measured and stored.
+    pub(crate) fn after_tokens(&self, byte: usize, count: usize) -> Option<usize> {
+        match &self.index {
+            Index::Tokens { ends, .. } => Some(ends.as_ref()?.nth_after(byte, count)),
+            _ => None,
+        }
     }
 
     /// How many atoms, whichever they are, make a text of at most `size`.

@@ -19,7 +19,7 @@ use std::path::Path;
 use chunkmill::chunk::{Chunk, Spec, chunk_measured};
 use chunkmill::corpus::{Content, Source};
 use chunkmill::document::Document;
-use chunkmill::tokens::{Sizer, TokenCounter, Unit, cl100k};
+use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use pipe::Text;
 use pulldown_cmark::{Options, Parser};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn parsed(source: &Source, text: &Text) -> Document {
 /// `Recipe::cut` makes them.
 fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
     let document = parsed(source, text);
-    let ruler = Sizer::new(spec.unit(), None).unwrap().measure(&document).unwrap();
+    let ruler = spec.sizer(None).unwrap().measure(&document).unwrap();
     let chunks = chunk_measured(&ruler, spec).unwrap();
     if !counted {
         return chunks.into_iter().map(|chunk| (chunk, None)).collect();

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::outline::{Cut, Outline, Scope};
+use crate::document::room::Room;
 use crate::document::Language;
 
 mod declaration;
@@ -15,7 +16,7 @@ use nest::{Nest, at_margin};
 /// Tokens of a declaration that are looked at; what follows cannot change what it is.
 const MAX_HEADER: usize = 128;
 
-pub(super) fn cuts(text: &str, body: Range<usize>, language: Language) -> Vec<Cut> {
+pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Vec<Cut> {
     let mut reader = Reader {
         text,
         language,
@@ -32,12 +33,14 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language) -> Vec<Cu
         behind: None,
     };
     for token in Lexer::new(text, body, language) {
+        if reader.outline.is_over(room) {
+            break;
+        }
         reader.token(token);
     }
     reader.end_statement();
     let scope = reader.scope();
-    reader.outline.flush(&scope);
-    reader.outline.cuts
+    reader.outline.finish(&scope, room)
 }
 
 struct Level {

@@ -12,19 +12,20 @@ mod python;
 
 use std::ops::Range;
 
+use super::room::{self, Room};
 use super::{Block, BlockKind, Heading, Language, Parsed, is_blank, text};
 use outline::{Cut, Part, Title};
 
-pub(super) fn parse(text: &str, body: Range<usize>, language: Language) -> Parsed {
+pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Parsed {
     let cuts = match language {
-        Language::Python => python::cuts(text, body.clone()),
-        _ => braces::cuts(text, body.clone(), language),
+        Language::Python => python::cuts(text, body.clone(), room),
+        _ => braces::cuts(text, body.clone(), language, room),
     };
-    blocks(text, &body, cuts)
+    blocks(text, &body, cuts, room)
 }
 
 /// Blocks from one cut to the next, covering the body.
-fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>) -> Parsed {
+fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();
     // The block being built: where it starts, what it is.
     let mut open = (body.start, Part::Code);
@@ -40,7 +41,7 @@ fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>) -> Parsed {
             if !last && cut.heading.is_none() && cut.part == open.1 {
                 continue;
             }
-            push(&mut parsed, text, open.0..at, open.1, heading.take());
+            push(&mut parsed, text, open.0..at, open.1, heading.take(), room);
         }
         open = (at, cut.part);
         heading = cut.heading.or(heading);
@@ -48,7 +49,17 @@ fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>) -> Parsed {
     parsed
 }
 
-fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<Title>) {
+fn push(
+    parsed: &mut Parsed,
+    text: &str,
+    range: Range<usize>,
+    part: Part,
+    heading: Option<Title>,
+    room: &mut Room,
+) {
+    if !room.take(room::BLOCK + heading.as_ref().map_or(0, |_| room::HEADING)) {
+        return;
+    }
     let range = super::trim(text, range);
     if let Some(Title { level, text: title, continues }) = heading {
         parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start, continues });
@@ -56,7 +67,7 @@ fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, headin
     let index = parsed.blocks.len();
     let kind = if part == Part::Comment { BlockKind::Comment } else { BlockKind::Code };
     parsed.blocks.push(Block { kind, range: range.clone(), next: index + 1 });
-    let parts = text::parse(text, range).blocks;
+    let parts = text::parse(text, range, room).blocks;
     if parts.len() > 1 {
         parsed.blocks.extend((index + 1..).zip(parts).map(|(at, part)| Block { kind, next: at + 1, ..part }));
         parsed.blocks[index].next = parsed.blocks.len();

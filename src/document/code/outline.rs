@@ -1,6 +1,7 @@
 //! What the readers of all languages have in common: which comments belong to an item, where the
 //! text is cut, and under which heading it stands then.
 
+use crate::document::room::{self, Room};
 use crate::document::{Language, one_line};
 
 /// What stands between two cuts.
@@ -58,7 +59,7 @@ pub(super) struct Scope {
 pub(super) struct Outline<'t> {
     text: &'t str,
     language: Language,
-    pub(super) cuts: Vec<Cut>,
+    cuts: Vec<Cut>,
     leads: Vec<Lead>,
     /// The scope or item whose section is open.
     current: usize,
@@ -70,6 +71,22 @@ pub(super) struct Outline<'t> {
 impl<'t> Outline<'t> {
     pub(super) fn new(text: &'t str, language: Language) -> Self {
         Self { text, language, cuts: Vec::new(), leads: Vec::new(), current: 0, ids: 0, headed: 0 }
+    }
+
+    /// Whether there is no room for what was found: what else there is makes no difference.
+    pub(super) fn is_over(&self, room: &Room) -> bool {
+        self.bytes() as u64 > room.left()
+    }
+
+    fn bytes(&self) -> usize {
+        (self.cuts.len() + self.leads.len()) * room::CUT
+    }
+
+    /// All cuts, at the end of the file.
+    pub(super) fn finish(mut self, scope: &Scope, room: &mut Room) -> Vec<Cut> {
+        room.take(self.bytes());
+        self.flush(scope);
+        self.cuts
     }
 
     /// The scope of the whole file.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::outline::{Cut, Outline, Scope};
+use crate::document::room::Room;
 use crate::document::Language;
 
 /// A class or function whose body is being read.
@@ -14,7 +15,7 @@ struct Open {
     opaque: bool,
 }
 
-pub(super) fn cuts(text: &str, body: Range<usize>) -> Vec<Cut> {
+pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> {
     let root = Outline::root();
     let mut outline = Outline::new(text, Language::Python);
     let mut tokens = Lexer::new(text, body.clone(), Language::Python).peekable();
@@ -25,6 +26,9 @@ pub(super) fn cuts(text: &str, body: Range<usize>) -> Vec<Cut> {
     let mut documented = true;
     let mut feed = body.start;
     while let Some(token) = tokens.next() {
+        if outline.is_over(room) {
+            break;
+        }
         let starts = token.first && brackets == 0 && !continued;
         continued = token.is(b'\\');
         match token.kind {
@@ -78,8 +82,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>) -> Vec<Cut> {
             outline.other(token.start, scope, false);
         }
     }
-    outline.flush(open.iter().find(|last| last.opaque).or(open.last()).map_or(&root, |last| &last.scope));
-    outline.cuts
+    outline.finish(open.iter().find(|last| last.opaque).or(open.last()).map_or(&root, |last| &last.scope), room)
 }
 
 /// End of the logical line whose first token ends at `end`.

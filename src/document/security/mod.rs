@@ -177,9 +177,23 @@ pub struct Admission {
     pub profile: SecurityProfile,
     /// Whether a blocked document is let in all the same, and flagged.
     pub allow_blocked: bool,
+    /// Most bytes of memory that a document may take; `None` is 16 for each of its own, and 50 MB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_memory: Option<u64>,
+    /// Most bytes of memory that the job may take. Half of them are for documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 impl Admission {
+    /// Most bytes of memory that a document of this size may take.
+    #[must_use]
+    pub fn memory_of(self, bytes: u64) -> u64 {
+        let usual = || bytes.saturating_mul(16).saturating_add(50_000_000);
+        let own = self.document_memory.unwrap_or_else(usual);
+        self.memory.map_or(own, |memory| own.min(memory / 2))
+    }
+
     /// Lets a document in. One that the profile blocks gets the flag [`DOCUMENT_BLOCKED`], which its
     /// chunks inherit, if blocked documents are allowed.
     ///

@@ -22,17 +22,20 @@ enum Expect {
 }
 
 /// The entries of `text[body]`; `None` if the syntax is broken.
-pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
-    let mut scanner = Scanner::new(text, &body, false);
+pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>> {
+    let mut scanner = Scanner::new(text, &body, false, room);
     while scanner.space()? {
+        if scanner.tree.is_over() {
+            return Some(scanner.tree);
+        }
         if scanner.whole && !scanner.lines {
             // A second value: as in JSON lines, each is an entry.
-            scanner = Scanner::new(text, &body, true);
+            scanner = Scanner::new(text, &body, true, room);
             continue;
         }
         scanner.step()?;
     }
-    (scanner.open.is_empty()).then(|| if scanner.prose { Tree::new(text, &body) } else { scanner.tree })
+    (scanner.open.is_empty()).then(|| if scanner.prose { Tree::new(text, &body, room) } else { scanner.tree })
 }
 
 struct Scanner<'t> {
@@ -51,12 +54,12 @@ struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    fn new(text: &'t str, body: &Range<usize>, lines: bool) -> Self {
+    fn new(text: &'t str, body: &Range<usize>, lines: bool, room: u64) -> Self {
         Self {
             text,
             at: body.start,
             end: body.end,
-            tree: Tree::new(text, body),
+            tree: Tree::new(text, body, room),
             open: Vec::new(),
             expect: Expect::Element,
             lines,

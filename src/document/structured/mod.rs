@@ -10,6 +10,7 @@ mod yaml;
 
 use std::ops::Range;
 
+use super::room::{self, Room};
 use super::{Block, BlockKind, Heading, Parsed, text};
 
 /// Flag of a YAML file that breaks the syntax or its limits. It is read as plain text.
@@ -25,19 +26,22 @@ const MAX_DEPTH: usize = 8;
 /// long list of small lists would cost many times its size in blocks.
 const MIN_CUT: usize = 64;
 
-pub(super) fn yaml(text: &str, body: Range<usize>) -> Parsed {
-    finish(text, body.clone(), yaml::read(text, body), MALFORMED_YAML)
+pub(super) fn yaml(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
+    finish(text, body.clone(), yaml::read(text, body, room.left()), MALFORMED_YAML, room)
 }
 
-pub(super) fn json(text: &str, body: Range<usize>) -> Parsed {
-    finish(text, body.clone(), json::read(text, body), MALFORMED_JSON)
+pub(super) fn json(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
+    finish(text, body.clone(), json::read(text, body, room.left()), MALFORMED_JSON, room)
 }
 
-fn finish(text: &str, body: Range<usize>, tree: Option<Tree<'_>>, flag: &'static str) -> Parsed {
+fn finish(text: &str, body: Range<usize>, tree: Option<Tree<'_>>, flag: &'static str, room: &mut Room) -> Parsed {
     match tree {
-        None => Parsed { flags: vec![flag], ..text::parse(text, body) },
-        Some(tree) if tree.blocks.is_empty() => text::parse(text, body),
-        Some(tree) => tree.finish(&body),
+        None => Parsed { flags: vec![flag], ..text::parse(text, body, room) },
+        Some(tree) if tree.blocks.is_empty() => text::parse(text, body, room),
+        Some(tree) => {
+            room.take(tree.bytes());
+            tree.finish(&body, room)
+        }
     }
 }
 
@@ -55,10 +59,12 @@ struct Tree<'t> {
     /// End of the last token, which never moves back.
     cursor: usize,
     end: usize,
+    /// Most bytes that it may take.
+    room: u64,
 }
 
 impl<'t> Tree<'t> {
-    fn new(text: &'t str, body: &Range<usize>) -> Self {
+    fn new(text: &'t str, body: &Range<usize>, room: u64) -> Self {
         Self {
             text,
             blocks: Vec::new(),
@@ -68,7 +74,18 @@ impl<'t> Tree<'t> {
             closed: vec![None],
             cursor: body.start,
             end: body.end,
+            room,
         }
+    }
+
+    /// What the entries take.
+    fn bytes(&self) -> usize {
+        self.blocks.len() * room::BLOCK + self.headings.len() * room::HEADING
+    }
+
+    /// Whether they take more than they may: what else there is makes no difference.
+    fn is_over(&self) -> bool {
+        self.bytes() as u64 > self.room
     }
 
     /// Notes that a token ends here.
@@ -176,7 +193,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Extends the entries over the whole text.
-    fn finish(mut self, body: &Range<usize>) -> Parsed {
+    fn finish(mut self, body: &Range<usize>, room: &mut Room) -> Parsed {
         while !self.open.is_empty() {
             self.leave();
         }
@@ -185,7 +202,7 @@ impl<'t> Tree<'t> {
             self.blocks[*last].range.end = end + self.text[end..self.end].trim_end().len();
         }
         let about = self.preamble(body.start);
-        let mut blocks = text::parse(self.text, body.start..about).blocks;
+        let mut blocks = text::parse(self.text, body.start..about, room).blocks;
         for block in &mut blocks {
             block.kind = BlockKind::Comment;
         }

@@ -21,19 +21,22 @@ enum Place {
 }
 
 /// The entries of every document of `text[body]`; `None` if the syntax is broken.
-pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
+pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>> {
     let source = &text[body.clone()];
     let mut options = Options::default();
     // Comments are found in the gaps between tokens, and a name that stands for nothing is not ours
     // to refuse.
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
-    let mut tree = Tree::new(text, &body);
+    let mut tree = Tree::new(text, &body, room);
     let mut places = vec![Place::Root];
     let mut starts = Vec::new();
     let mut lone = true;
     for next in Parser::new_from_str_with_options(source, options) {
         let (event, span) = next.ok()?;
+        if tree.is_over() {
+            return Some(tree);
+        }
         let Range { start, end } = bytes(source, &span, body.start)?;
         match event {
             Event::Scalar(value, ..) => {
@@ -74,7 +77,7 @@ pub(super) fn read(text: &str, body: Range<usize>) -> Option<Tree<'_>> {
         }
     }
     // Nothing but words is prose, not data.
-    if lone { Some(Tree::new(text, &body)) } else { Some(tree) }
+    if lone { Some(Tree::new(text, &body, room)) } else { Some(tree) }
 }
 
 /// Byte range of an event.

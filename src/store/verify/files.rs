@@ -1,13 +1,14 @@
 //! Whether the files are there, and are what the manifest says: their names, bytes and footers.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
 use arrow::array::RecordBatch;
 use blake3::Hasher;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use super::super::{FileEntry, Manifest, Table, manifest, writer};
+use super::super::{FileEntry, Manifest, Table, commit, manifest, writer};
 use super::report::{Check, Findings};
 use crate::error::Result;
 use crate::storage::Location;
@@ -17,6 +18,9 @@ const BATCH_BYTES: usize = 8 << 20;
 
 /// Most rows that are in memory at once.
 const BATCH_ROWS: usize = 4096;
+
+/// What is said of a file with another hash than it should have.
+const OTHER_BYTES: &str = "has other bytes than were written (their BLAKE3 is not that of the manifest)";
 
 /// Checks that the manifest is complete. Says whether its files are numbered as they should be, so that parts can
 /// be told apart.
@@ -100,16 +104,38 @@ pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings)
         Ok(bytes)
     });
     let problem = match read {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "is not there".to_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
         Err(error) => format!("cannot be read: {error}"),
         Ok(bytes) if bytes != file.bytes => format!("has {bytes} bytes; the manifest says {}", file.bytes),
-        Ok(_) if hasher.finalize().to_hex().as_str() != file.blake3 => {
-            "has other bytes than were written (their BLAKE3 is not that of the manifest)".to_owned()
-        }
+        Ok(_) if hasher.finalize().to_hex().as_str() != file.blake3 => OTHER_BYTES.to_owned(),
         Ok(_) => return true,
     };
     findings.add(Check::File, &file.path, problem);
     false
+}
+
+/// Checks that a file for people is there and unchanged, and gives its bytes.
+pub(super) fn text(
+    root: &Location,
+    name: &str,
+    blake3: &str,
+    check: Check,
+    findings: &mut Findings,
+) -> Option<Vec<u8>> {
+    // After the commit itself a run may have been killed before it gave the file its name.
+    let pending = commit::pending(root).ok().flatten().map(|folder| folder.join(name));
+    let pending = pending.and_then(|path| root.storage().read(&path).ok());
+    match pending.map_or_else(|| root.read(name), Ok) {
+        Err(error) if error.kind() == ErrorKind::NotFound => findings.add(check, name, "is not there"),
+        Err(error) => findings.add(check, name, format!("cannot be read: {error}")),
+        Ok(bytes) => {
+            if blake3::hash(&bytes).to_hex().as_str() != blake3 {
+                findings.add(check, name, OTHER_BYTES);
+            }
+            return Some(bytes);
+        }
+    }
+    None
 }
 
 /// Opens a Parquet file whose bytes are intact, checks its footer, and gives its rows in batches of bounded size. `None`

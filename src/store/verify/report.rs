@@ -40,8 +40,10 @@ pub enum Check {
     Vector,
     /// Edges lead from what is there to what is there.
     Edge,
-    /// The list of documents that are not indexed is whole.
+    /// The list of documents that are not indexed is whole, and as it was written.
     Quarantine,
+    /// The card is as it was written.
+    Card,
     /// Documents are as they are in the corpus.
     Corpus,
     /// No file is there in vain.
@@ -52,7 +54,7 @@ impl Check {
     /// What to run when it fails.
     fn help(self, root: &Location) -> String {
         match self {
-            Self::Quarantine | Self::Corpus => format!("chunkmill index CORPUS -o {root}"),
+            Self::Quarantine | Self::Card | Self::Corpus => format!("chunkmill index CORPUS -o {root}"),
             Self::Leftover => format!("chunkmill gc {root}"),
             _ => format!("chunkmill index CORPUS -o {root} --fresh"),
         }

@@ -18,7 +18,7 @@
 //!   line feeds, where no limit of ours would stop it.
 //! - *Kept well*: no dependency and 4,300 lines, with its vocabulary embedded. fastokens has 30,000 lines
 //!   and wants its vocabulary brought along.
-//! - *Start*: its tables take some 0.14 s of processor time, on a thread of their own with [`load_cl100k`].
+//! - *Start*: its tables take some 0.14 s of processor time, on a thread of their own with [`Encoding::load`](super::Encoding::load).
 //!
 //! The masks and the memory in front of it make it 1.5 times as fast, for 2 MB a thread: a text costs the
 //! look-up of its pieces, and where tokens end comes out as the bits that [`Ends`] keeps.
@@ -29,8 +29,8 @@ mod pieces;
 
 use std::cell::RefCell;
 use std::sync::{Mutex, OnceLock};
-use std::thread;
 
+use super::runs::token_lengths;
 use super::{Breaks, Ends, TokenCounter};
 use crate::document::padded;
 use crate::error::Result;
@@ -55,12 +55,6 @@ pub fn cl100k() -> &'static Cl100k {
         let tokenizer = toktok::Tokenizer::builtin("cl100k_base").expect("embedded vocabulary");
         Cl100k { tokenizer, pattern: Pattern::new() }
     })
-}
-
-/// Starts to load [`cl100k`] on a thread of its own, so that it is there, or nearly, when it is needed.
-pub fn load_cl100k() {
-    // Without the thread it is loaded when it is needed.
-    let _ = thread::Builder::new().name("cl100k".to_owned()).spawn(cl100k);
 }
 
 /// What a thread remembers.
@@ -201,7 +195,18 @@ impl Cl100k {
     /// Sets the bits after the tokens of a long piece that starts at a byte.
     #[cold]
     fn cut_long(&self, piece: &[u8], start: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
-        self.token_ends(piece, ids).for_each(|end| set(bits, start + end - 1, 1));
+        let encode = |piece: &[u8], lengths: &mut Vec<u32>| {
+            ids.clear();
+            self.tokenizer.vocab().encode(piece, ids);
+            lengths.extend(ids.iter().map(|&token| self.tokenizer.vocab().token_len(token)));
+        };
+        let mut lengths = Vec::new();
+        token_lengths(piece, encode, &mut lengths);
+        let mut end = start;
+        for length in lengths {
+            end += length as usize;
+            set(bits, end - 1, 1);
+        }
     }
 
     /// Where the tokens of a short piece end, but the last.

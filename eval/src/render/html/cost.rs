@@ -94,12 +94,14 @@ fn datasets(view: &View, builds: &[&Cell]) -> String {
 }
 
 fn indexing(view: &View, builds: &[&Cell]) -> String {
-    let spread =
-        |s: Spread| format!("{} <small>{}–{}</small>", significant(s.median), significant(s.min), significant(s.max));
     let rows: Vec<String> = builds
         .iter()
         .filter_map(|cell| {
             let index = cell.cost.index.as_ref()?;
+            let spread = |s: Spread| match index.repeats {
+                1 => significant(s.median),
+                _ => format!("{} <small>{}–{}</small>", significant(s.median), significant(s.min), significant(s.max)),
+            };
             let stage = |name: &str| index.stages.get(name).map_or_else(|| "–".to_owned(), |s| spread(*s));
             let share = percent(index.chunking_share.median);
             let numbers = [
@@ -114,6 +116,7 @@ fn indexing(view: &View, builds: &[&Cell]) -> String {
         })
         .collect();
     let head = ["Chunks made by", "runs", "seconds", "chunk", "embed", "write", "chunking’s share"];
-    let note = "<p>Median and range of repeated runs without the cache, in seconds. The stages overlap in time.</p>";
+    let note = "<p>Seconds of a run without the cache: median and range where there were several. The stages overlap in \
+                time.</p>";
     format!("<h3>Time to index</h3>{note}{}", table("Time to index", &head, &rows))
 }

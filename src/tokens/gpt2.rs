@@ -1,0 +1,88 @@
+//! Exact token counts of the encodings that cut text as GPT-2 did, by tiktoken-rs.
+//!
+//! Its regular expression keeps every way to match a run of white space that something visible follows, and gives up
+//! on a million characters. Such a run is cut off before it is asked: all but its last character is one piece, as the
+//! pattern's `\s+(?!\S)` says, and the last starts the next text.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use tiktoken_rs::{CoreBPE, Rank, p50k_base, r50k_base};
+
+use super::{Breaks, Ends, TokenCounter};
+use crate::error::{Error, Result};
+
+/// Bytes of white space above which it is cut off; any number far below a million does.
+const LONG: usize = 4096;
+
+pub(super) struct Gpt2 {
+    bpe: CoreBPE,
+    /// How many each token has.
+    bytes: Vec<u32>,
+}
+
+/// The one instance for `p50k_base`.
+pub(super) fn p50k() -> &'static Gpt2 {
+    static INSTANCE: OnceLock<Gpt2> = OnceLock::new();
+    INSTANCE.get_or_init(|| Gpt2::new(p50k_base()))
+}
+
+/// The one instance for `r50k_base`.
+pub(super) fn r50k() -> &'static Gpt2 {
+    static INSTANCE: OnceLock<Gpt2> = OnceLock::new();
+    INSTANCE.get_or_init(|| Gpt2::new(r50k_base()))
+}
+
+impl Gpt2 {
+    #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
+    fn new<E: std::fmt::Debug>(bpe: std::result::Result<CoreBPE, E>) -> Self {
+        let bpe = bpe.expect("embedded vocabulary");
+        // Every number up to the last is a token's, the special one's included.
+        let token = |id: Rank| bpe.decode_bytes(&[id]).ok();
+        let bytes = (0..).map_while(token).map(|token| u32::try_from(token.len()).unwrap_or(u32::MAX)).collect();
+        Self { bpe, bytes }
+    }
+
+    /// How many bytes each token of a text has.
+    fn lengths(&self, text: &str) -> Result<Vec<u32>> {
+        let mut lengths = Vec::new();
+        let mut from = 0;
+        for to in cuts(text).chain([text.len()]) {
+            let encoded = self.bpe.encode(&text[from..to], &HashSet::new());
+            let (tokens, _) =
+                encoded.map_err(|error| Error::Embed { doing: "counting tokens", problem: error.to_string() })?;
+            lengths.extend(tokens.into_iter().map(|token| self.bytes[token as usize]));
+            from = to;
+        }
+        Ok(lengths)
+    }
+}
+
+/// Where long white space starts that something visible follows, and where its last character starts.
+fn cuts(text: &str) -> impl Iterator<Item = usize> {
+    let mut after = 0;
+    let visible = text.char_indices().filter(|(_, c)| !c.is_whitespace());
+    let long = visible.filter_map(move |(at, c)| {
+        let start = std::mem::replace(&mut after, at + c.len_utf8());
+        (at - start > LONG).then(|| [start, text.floor_char_boundary(at - 1)])
+    });
+    long.flatten()
+}
+
+impl TokenCounter for Gpt2 {
+    fn count(&self, text: &str) -> Result<usize> {
+        Ok(self.lengths(text)?.len())
+    }
+
+    fn ends(&self, text: &str) -> Result<Ends> {
+        let ends = self.lengths(text)?.into_iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        Ok(Ends::new(text.len(), ends))
+    }
+
+    fn breaks(&self) -> Breaks {
+        Breaks::Words
+    }
+}

@@ -1,0 +1,52 @@
+//! Exact `o200k_base` token counts, by toktok-rs; why that crate, [`cl100k`](super::cl100k) says.
+
+use std::sync::OnceLock;
+
+use toktok::Tokenizer;
+
+use super::runs::token_lengths;
+use super::{Breaks, Ends, TokenCounter};
+use crate::error::Result;
+
+pub(super) struct O200k(Tokenizer);
+
+/// The one instance.
+pub(super) fn o200k() -> &'static O200k {
+    static INSTANCE: OnceLock<O200k> = OnceLock::new();
+    INSTANCE.get_or_init(|| {
+        #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
+        let tokenizer = Tokenizer::builtin("o200k_base").expect("embedded vocabulary");
+        O200k(tokenizer)
+    })
+}
+
+impl O200k {
+    /// How many bytes each token of a text has.
+    fn lengths(&self, text: &str) -> Vec<u32> {
+        let encode = |text: &[u8], lengths: &mut Vec<u32>| {
+            let tokens = self.0.encode(text);
+            lengths.extend(tokens.into_iter().map(|token| self.0.vocab().token_len(token)));
+        };
+        let mut lengths = Vec::new();
+        token_lengths(text.as_bytes(), encode, &mut lengths);
+        lengths
+    }
+}
+
+impl TokenCounter for O200k {
+    fn count(&self, text: &str) -> Result<usize> {
+        Ok(self.lengths(text).len())
+    }
+
+    fn ends(&self, text: &str) -> Result<Ends> {
+        let ends = self.lengths(text).into_iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        Ok(Ends::new(text.len(), ends))
+    }
+
+    fn breaks(&self) -> Breaks {
+        Breaks::Words
+    }
+}
