@@ -10,13 +10,14 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation test-distributed growth eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation test-distributed growth costs eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo     fetch the model, index datasets/larder, answer a question from it"
 	@echo "test     everything that CI checks: format, lints, tests, docs, smoke runs"
 	@echo "test-distributed  Ray, GNU parallel, Slurm, Spark and an object store over one corpus, disturbed; DISTRIBUTED='--corpus DIR --only ray' (minutes)"
 	@echo "growth   what a commit of 100,000 files and 1,000,000,000 chunks costs; GROWTH='--parts 2500' (minutes)"
+	@echo "costs    what hostile documents cost in memory and time, beside prose; COSTS='--mb 8' (ten minutes)"
 	@echo "eval     the five designs, ours and two baselines over our labelled questions: a report, and a gate (a minute)"
 	@echo "eval-full  every min, max and overlap, and synthetic questions beside real ones; SETS='folders of labels' (an hour)"
 	@echo "baseline  what eval is compared with, made again: after a change that is meant to change retrieval"
@@ -73,6 +74,10 @@ test-distributed: model
 growth:
 	$(CARGO) build --release --bin chunkmill
 	$(PYTHON) benches/growth/run.py $(GROWTH)
+
+costs:
+	$(CARGO) build --release --bin chunkmill
+	$(PYTHON) benches/costs/run.py $(COSTS)
 
 # The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
 smoke: export CHUNKMILL_EMBEDDING_CACHE = off

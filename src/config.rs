@@ -55,6 +55,8 @@ pub struct Options {
     pub answer: AnswerOptions,
     /// Worker threads.
     pub threads: Option<NonZeroUsize>,
+    /// Most bytes of memory that a job may take.
+    pub memory: Option<u64>,
 }
 
 options! {
@@ -74,8 +76,6 @@ options! {
         pub allow_blocked: bool,
         /// Most bytes of memory that a document may take.
         pub document_memory: u64,
-        /// Most bytes of memory that the job may take.
-        pub memory: u64,
     }
 }
 
@@ -270,6 +270,7 @@ impl Options {
             search: self.search.or(lower.search),
             answer: self.answer.or(lower.answer),
             threads: self.threads.or(lower.threads),
+            memory: self.memory.or(lower.memory),
         }
     }
 
@@ -299,7 +300,7 @@ impl Options {
     /// # Errors
     /// [`Error::Setting`] that names the variable, for a wrong value.
     pub fn from_env() -> Result<Self> {
-        let mut options = Self { threads: variable("THREADS")?, ..Self::default() };
+        let mut options = Self { threads: variable("THREADS")?, memory: variable("MEMORY")?, ..Self::default() };
         let Self { corpus, chunking, embedding, output, search, answer, .. } = &mut options;
         read_variables(CorpusOptions::KEYS, |key, value| corpus.set(key, value))?;
         read_variables(Settings::KEYS, |key, value| chunking.set(key, value))?;
@@ -393,7 +394,7 @@ impl Options {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),
                 document_memory: self.corpus.document_memory,
-                memory: self.corpus.memory,
+                memory: self.memory,
             },
             unused: spec.unused(&self.chunking),
             spec,

@@ -195,9 +195,8 @@ impl<'a> Recipe<'a> {
     /// Those of [`cut`](Self::cut).
     pub fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
         let limit = self.admission.memory_of(content.text.len() as u64);
-        let too_costly = |source, memory, hash| {
-            Ok(Err(Quarantined::of(source, Skip::TooCostly { memory, limit }, Some(hash))))
-        };
+        let too_costly =
+            |source, memory, hash| Ok(Err(Quarantined::of(source, Skip::TooCostly { memory, limit }, Some(hash))));
         let mut document = match Document::parse_within(source, content, limit) {
             Ok(document) => document,
             Err(Costly { source, content_hash, memory }) => return too_costly(source, memory, content_hash),
@@ -211,7 +210,7 @@ impl<'a> Recipe<'a> {
         // Measured once, for its chunks and for their numbers of tokens.
         let ruler = self.sizer.measure(&document)?;
         let chunks = chunk::chunk_measured(&ruler, self.spec)?;
-        let memory = chunks.iter().map(row_bytes).sum();
+        let memory = chunks.iter().map(chunk_bytes).sum();
         if memory > limit {
             return too_costly(document.source, memory, document.content_hash);
         }
@@ -230,14 +229,16 @@ impl<'a> Recipe<'a> {
     }
 }
 
-/// About how many bytes of memory the row of a chunk takes, with its vector.
-fn row_bytes(chunk: &Chunk) -> u64 {
-    let path: usize = chunk.heading_path.iter().map(String::len).sum();
-    (chunk.prefix.len() + chunk.range.len() + chunk.suffix.len() + 2 * path) as u64 + ROW_BYTES
+/// About how many bytes of memory a chunk takes.
+fn chunk_bytes(chunk: &Chunk) -> u64 {
+    let Chunk { id, heading_path, header_path, prefix, suffix, .. } = chunk;
+    let path: usize = heading_path.iter().map(|title| size_of::<String>() + title.len()).sum();
+    let texts = [id, header_path, prefix, suffix].map(String::len).iter().sum::<usize>() + path;
+    (size_of::<Chunk>() + size_of::<usize>() + texts) as u64
 }
 
 /// A row of short texts, its links, its vector of some 400 values, and what the batch makes of it.
-const ROW_BYTES: u64 = 2500;
+const ROW_BYTES: usize = 2500;
 
 /// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
 pub struct Cut<'a> {
@@ -253,14 +254,24 @@ impl Cut<'_> {
     /// All rows, with what the model sees of each.
     #[must_use]
     pub fn prepare(self) -> Prepared {
-        let (document, spec, outline) = (self.row.clone(), self.spec, Outline::new(&self.document, &self.chunks));
+        let (document, spec, outline) = (self.row.clone(), self.spec, self.outline());
         let chunks: Vec<ChunkRow> = self.rows().collect();
-        let text = |row: &ChunkRow| {
-            let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-            chunk::embed_text(&row.header_path, shown.clone(), spec)
-        };
-        let texts = chunks.iter().map(text).collect();
+        let texts = chunks.iter().map(|row| embed_text(row, spec)).collect();
         Prepared { document, chunks, texts, outline }
+    }
+
+    /// What links can name in it, and its own links.
+    fn outline(&self) -> Outline {
+        Outline::new(&self.document, &self.chunks)
+    }
+
+    /// About how many bytes of memory its rows would take together, with their vectors.
+    fn row_bytes(&self) -> usize {
+        let texts = |chunk: &Chunk| {
+            let path: usize = chunk.heading_path.iter().map(String::len).sum();
+            chunk.prefix.len() + chunk.range.len() + chunk.suffix.len() + 2 * path
+        };
+        self.chunks.iter().map(|chunk| ROW_BYTES + texts(chunk)).sum()
     }
 
     /// The rows of `chunks`, each made when it is asked for.
@@ -269,6 +280,12 @@ impl Cut<'_> {
         let counted = chunks.into_iter().zip(n_tokens);
         counted.map(move |(chunk, n_tokens)| ChunkRow::new(&document, chunk, spec, &row, n_tokens))
     }
+}
+
+/// What the model sees of a chunk.
+fn embed_text(row: &ChunkRow, spec: &Spec) -> String {
+    let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
+    chunk::embed_text(&row.header_path, shown.clone(), spec)
 }
 
 /// Runs a job and commits its dataset to `out`.

@@ -34,7 +34,7 @@ fn known() -> BTreeSet<String> {
     let mut known = BTreeSet::new();
     for key in keys("no_such_key = 1") {
         match key.as_str() {
-            "threads" => drop(known.insert(key)),
+            "threads" | "memory" => drop(known.insert(key)),
             table => {
                 known.extend(keys(&format!("[{table}]\nno_such_key = 1")).iter().map(|key| format!("[{table}] {key}")))
             }
@@ -44,13 +44,14 @@ fn known() -> BTreeSet<String> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 55] = [
+const CHANGES: [(&str, &str, &str); 57] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
     ("[corpus] max_file_size", "", "1000"),
     ("[corpus] security", "", "'strict'"),
     ("[corpus] allow_blocked", "[corpus]\nsecurity = 'strict'", "true"),
+    ("[corpus] document_memory", "", "12000"),
     ("[chunking] preset", "", "'docs'"),
     ("[chunking] strategy", "", "'recursive'"),
     ("[chunking] unit", "", "'words'"),
@@ -100,6 +101,7 @@ const CHANGES: [(&str, &str, &str); 55] = [
     ("[answer] max_tokens", "", "7"),
     ("[answer] timeout", "", "7"),
     ("threads", "", "1"),
+    ("memory", "", "1000000000"),
 ];
 
 fn corpus() -> TempDir {

@@ -15,6 +15,7 @@ mod chunking;
 mod cli;
 mod common;
 mod corpus;
+mod costs;
 mod counting;
 mod crash;
 mod damage;

@@ -369,6 +369,15 @@ pub struct ThreadArgs {
     pub threads: Option<NonZeroUsize>,
 }
 
+/// How much memory.
+#[derive(Args)]
+pub(super) struct MemoryArgs {
+    /// Take no more memory: fewer documents at once; one that needs more than half of it is put into quarantine [default:
+    /// no limit]
+    #[arg(long, value_name = "BYTES", help_heading = "Running")]
+    pub(super) memory: Option<u64>,
+}
+
 /// Which settings file.
 #[derive(Args)]
 pub(super) struct ConfigArgs {

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, ModelArgs, OutputArgs, ThreadArgs};
+use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, MemoryArgs, ModelArgs, OutputArgs, ThreadArgs};
 use super::progress::{Interval, Mode, Progress};
 use super::{print, print_json, tell, use_threads};
-use crate::config::{self, CacheFolder, Config, CorpusOptions, EmbeddingOptions, Options};
+use crate::config::{self, CacheFolder, Config, EmbeddingOptions, Options};
 use crate::corpus::Root;
 use crate::embed::Embedder;
 use crate::error::exit;
@@ -38,9 +38,8 @@ pub(super) struct JobArgs {
     output: OutputArgs,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Take no more memory than this: fewer documents at once; one that needs more than half of it is put into quarantine
-    #[arg(long, value_name = "BYTES", help_heading = "Running")]
-    memory: Option<u64>,
+    #[command(flatten)]
+    memory: MemoryArgs,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -49,11 +48,12 @@ impl JobArgs {
     /// All settings, from wherever they come.
     pub(super) fn options(self) -> crate::error::Result<Options> {
         self.config.merge(Options {
-            corpus: CorpusOptions { memory: self.memory, ..self.corpus.options() },
+            corpus: self.corpus.options(),
             chunking: self.chunking.options(),
             embedding: EmbeddingOptions { deny_truncation: self.deny_truncation, ..self.embedding.options() },
             output: self.output.options(),
             threads: self.threads.threads,
+            memory: self.memory.memory,
             ..Options::default()
         })
     }

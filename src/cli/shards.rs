@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::args::ThreadArgs;
+use super::args::{MemoryArgs, ThreadArgs};
 use super::job::{EmbeddingArgs, JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
 use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
@@ -41,6 +41,8 @@ pub(super) struct RunArgs {
     embedding: EmbeddingArgs,
     #[command(flatten)]
     threads: ThreadArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -153,9 +155,14 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
     // How the work is done here; what is made, the plan says.
-    let Options { embedding, threads, .. } = Options::from_env()?;
-    let here = Options { embedding: args.embedding.options(), threads: args.threads.threads, ..Options::default() };
-    let here = here.or(Options { embedding, threads, ..Options::default() });
+    let Options { embedding, threads, memory, .. } = Options::from_env()?;
+    let here = Options {
+        embedding: args.embedding.options(),
+        threads: args.threads.threads,
+        memory: args.memory.memory,
+        ..Options::default()
+    };
+    let here = here.or(Options { embedding, threads, memory, ..Options::default() });
     let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
     let progress = args.progress.start(quiet)?;
     let watch = |event| progress.on(event);

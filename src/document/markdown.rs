@@ -49,7 +49,7 @@ pub(super) fn parse(
     let masked = regions.apply(text);
     let mut read = |source: &Abridged<'_>| {
         let plain = source.blocks.len() * (room::BLOCK + room::HEADING / 2) + source.links.len() * room::LINK;
-        if !room.take(plain + room::parser_bytes(&source.text)) {
+        if !(room.take(plain) && room::take_parser(room, &source.text)) {
             return Some(Parsed::default());
         }
         let mut state = State::new(text, body.clone(), &regions);

@@ -64,9 +64,17 @@ const NODE: usize = 56;
 /// The nodes that the tree has room for at first, and its text's bytes for each; it doubles when it is full.
 const FIRST_NODES: (usize, usize) = (128, 32);
 
+/// Bytes for each byte of the worst text there is: one that stays below the limit even so is not looked at.
+const WORST: usize = 700;
+
+/// Takes room for what pulldown-cmark makes of a text, and we of that; whether there is so much.
+pub(super) fn take_parser(room: &mut Room, text: &str) -> bool {
+    text.len().saturating_mul(WORST) as u64 <= room.left() || room.take(parser_bytes(text))
+}
+
 /// The most that pulldown-cmark's tree takes for a text, with the blocks that we make of it. Its first pass makes a node
 /// of each mark that may be one of something, one of the text up to the next, and some for each line.
-pub(super) fn parser_bytes(text: &str) -> usize {
+fn parser_bytes(text: &str) -> usize {
     let (mut nodes, mut own) = (0, 0);
     for line in text.as_bytes().split(|&byte| byte == b'\n' || byte == b'\r') {
         let (line_nodes, line_own) = of_line(line);
@@ -95,7 +103,9 @@ fn of_line(line: &[u8]) -> (usize, usize) {
         _ => (3, BLOCK / 2),
     };
     // Containers in containers: quotes, lists, items.
-    let containers = line.iter().take_while(|&&byte| matches!(byte, b' ' | b'\t' | b'>' | b'+' | b'*' | b'-' | b'.' | b')' | b'0'..=b'9'));
+    let containers = line
+        .iter()
+        .take_while(|&&byte| matches!(byte, b' ' | b'\t' | b'>' | b'+' | b'*' | b'-' | b'.' | b')' | b'0'..=b'9'));
     let containers = containers.filter(|byte| matches!(byte, b'>' | b'+' | b'*' | b'-' | b'.' | b')')).count();
     nodes += 2 * containers.saturating_sub(1);
     own += containers.saturating_sub(1) * 40;

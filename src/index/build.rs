@@ -17,7 +17,8 @@ use super::inputs;
 use super::memory::{Budget, Share};
 use super::reuse::{Earlier, Kept};
 use super::work::PartWork;
-use super::{Event, Job, Recipe, Watcher};
+use super::{Cut, Event, Job, Prepared, Recipe, Watcher, embed_text};
+use crate::chunk::Spec;
 use crate::corpus::{self, Fetched};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
@@ -28,8 +29,11 @@ use crate::store::{
 use crate::tokens::Sizer;
 
 /// Bytes of documents whose rows are in memory together; their rows with vectors take a few times as much. A document
-/// that is larger is a block of its own.
+/// that is larger is a block of its own, or several, if it has many rows.
 const BLOCK_BYTES: u64 = 1 << 20;
+
+/// Bytes of rows, with vectors, above which those of a document are on their way in several blocks.
+const MOST_ROW_BYTES: usize = 8 << 20;
 
 /// About how many bytes a chunk takes beside its text and its vector.
 const ROW_BYTES: usize = 512;
@@ -65,6 +69,8 @@ struct Block {
     index: usize,
     chunks: Vec<ChunkRow>,
     texts: Vec<String>,
+    /// A document of a block before, to which the first chunks belong.
+    continued: Option<DocumentRow>,
     documents: Vec<DocumentRow>,
     outlines: Vec<OutlineRow>,
     vectors: Vec<f32>,
@@ -73,17 +79,50 @@ struct Block {
     /// In the last block of a part: what it was made from.
     end: Option<PartInputs>,
     /// The memory that is held for it.
-    share: Option<Share>,
+    share: Option<Arc<Share>>,
 }
 
 impl Block {
     fn new(index: usize) -> Self {
         let (chunks, texts, documents, outlines, vectors) = Default::default();
-        Self { index, chunks, texts, documents, outlines, vectors, bytes: 0, end: None, share: None }
+        let (continued, end, share) = Default::default();
+        Self { index, chunks, texts, continued, documents, outlines, vectors, bytes: 0, end, share }
+    }
+
+    /// The block after this one, in the same memory.
+    fn next(&self) -> Self {
+        Self { share: self.share.clone(), ..Self::new(self.index) }
+    }
+
+    fn push(&mut self, row: ChunkRow, spec: &Spec) {
+        self.texts.push(embed_text(&row, spec));
+        self.chunks.push(row);
+    }
+}
+
+/// What comes of a document.
+enum Made<'a> {
+    /// Its rows.
+    Whole(Prepared),
+    /// What gives its rows, which are too many to be in memory together.
+    Large(Cut<'a>),
+}
+
+impl Made<'_> {
+    fn chunks(&self) -> usize {
+        match self {
+            Self::Whole(prepared) => prepared.chunks.len(),
+            Self::Large(cut) => cut.chunks.len(),
+        }
     }
 }
 
 impl Builder<'_> {
+    /// An error once the job is to stop.
+    fn go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// Builds parts, in this order.
     pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
         let (prepared, to_embed) = sync_channel(0);
@@ -121,29 +160,55 @@ impl Builder<'_> {
             let mut blocks = corpus::blocks(&sources, budget.block_bytes(BLOCK_BYTES)).peekable();
             loop {
                 let sources = blocks.next().unwrap_or_default();
-                block.share = Some(budget.enter(sources));
-                let started = Instant::now();
+                block.share = Some(Arc::new(budget.enter(sources)));
+                let mut started = Instant::now();
                 let prepare = |source: Fetched| {
-                    if self.stop.load(Ordering::Relaxed) {
-                        return Err(Error::Interrupted);
-                    }
-                    let prepared = recipe.prepare(source)?;
-                    let chunks = prepared.as_ref().map_or(0, |prepared| prepared.chunks.len());
-                    (self.watch)(Event::Prepared { chunks });
-                    Ok(prepared)
+                    self.go_on()?;
+                    let made = match recipe.cut(source)? {
+                        Ok(cut) if cut.row_bytes() > MOST_ROW_BYTES => Ok(Made::Large(cut)),
+                        Ok(cut) => Ok(Made::Whole(cut.prepare())),
+                        Err(passed_over) => Err(passed_over),
+                    };
+                    (self.watch)(Event::Prepared { chunks: made.as_ref().map_or(0, Made::chunks) });
+                    Ok(made)
                 };
-                let prepared = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                let made = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
                 // A file may have changed since it was looked at; what counts is what was read.
-                for (source, prepared) in sources.iter().zip(prepared) {
+                for (source, made) in sources.iter().zip(made) {
                     block.bytes += source.bytes;
-                    match prepared {
-                        Ok(prepared) => {
+                    match made {
+                        Ok(Made::Whole(prepared)) => {
                             inputs.document(source, Some(&prepared.document.content_hash));
-                            let outline = DocumentOutline::new(&prepared.document, &prepared.chunks, &prepared.outline);
+                            let id = |chunk: usize| prepared.chunks[chunk].chunk_id.as_str();
+                            let outline = DocumentOutline::new(&prepared.document, id, &prepared.outline);
                             block.outlines.push(OutlineRow::Document(outline));
                             block.documents.push(prepared.document);
                             block.chunks.extend(prepared.chunks);
                             block.texts.extend(prepared.texts);
+                        }
+                        Ok(Made::Large(cut)) => {
+                            let document = cut.row.clone();
+                            inputs.document(source, Some(&document.content_hash));
+                            let id = |chunk: usize| cut.chunks[chunk].id.as_str();
+                            let outline = DocumentOutline::new(&document, id, &cut.outline());
+                            block.outlines.push(OutlineRow::Document(outline));
+                            block.documents.push(document.clone());
+                            let mut weight = 0;
+                            for row in cut.rows() {
+                                self.go_on()?;
+                                weight += super::ROW_BYTES + 2 * row.content.len();
+                                block.push(row, spec);
+                                if weight < MOST_ROW_BYTES {
+                                    continue;
+                                }
+                                weight = 0;
+                                let next = Block { continued: Some(document.clone()), ..block.next() };
+                                busy += started.elapsed();
+                                if done.send(std::mem::replace(&mut block, next)).is_err() {
+                                    return Ok(busy);
+                                }
+                                started = Instant::now();
+                            }
                         }
                         Err(passed_over) => {
                             inputs.document(source, passed_over.hash.as_deref());
@@ -175,7 +240,7 @@ impl Builder<'_> {
             let started = Instant::now();
             let texts = std::mem::take(&mut block.texts);
             let kept = match &self.earlier {
-                Some(earlier) => earlier.vectors(&block.documents, &block.chunks),
+                Some(earlier) => earlier.vectors(block.continued.iter().chain(&block.documents), &block.chunks),
                 None => texts.iter().map(|_| None).collect(),
             };
             total.chunks_kept += kept.iter().flatten().count() as u64;

@@ -7,14 +7,17 @@ use blake3::{Hash, Hasher};
 
 use super::Job;
 use crate::corpus::Source;
-use crate::document::PARSER_VERSION;
+use crate::document::{Admission, PARSER_VERSION};
 use crate::embed::ModelInfo;
 use crate::store::{FORMAT_VERSION, QuarantineRow};
 
 /// Everything that is not a document and decides what is written. Whatever is missing here could change without
 /// anything being made again; whatever is here and decides nothing makes all again for nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recipe(Hash);
+pub(super) struct Recipe {
+    hash: Hash,
+    admission: Admission,
+}
 
 impl Recipe {
     pub(super) fn new(job: &Job, model: &ModelInfo) -> Self {
@@ -29,13 +32,13 @@ impl Recipe {
             model.arithmetic.clone(),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),
         ];
-        Self(blake3::hash(parts.join("\n").as_bytes()))
+        Self { hash: blake3::hash(parts.join("\n").as_bytes()), admission: job.admission }
     }
 
     /// Begins the value of a part with what of it was passed over already when it was found.
     pub(super) fn begin(&self, passed_over: &[QuarantineRow]) -> Inputs {
-        let mut inputs = Inputs(Hasher::new());
-        inputs.0.update(self.0.as_bytes());
+        let mut inputs = Inputs { hasher: Hasher::new(), admission: self.admission };
+        inputs.hasher.update(self.hash.as_bytes());
         inputs.fields([&passed_over.len().to_string()]);
         for row in passed_over {
             inputs.fields([&row.doc_id, &row.collection, &row.path, &row.reason]);
@@ -45,7 +48,10 @@ impl Recipe {
 }
 
 /// The value of a part's inputs, as its documents come in order.
-pub(super) struct Inputs(Hasher);
+pub(super) struct Inputs {
+    hasher: Hasher,
+    admission: Admission,
+}
 
 impl Inputs {
     /// Adds a document. `content` is the BLAKE3 of the file in hexadecimal, `None` if it cannot be read.
@@ -53,16 +59,20 @@ impl Inputs {
         let Source { doc_id, collection, path, modified_micros, .. } = source;
         let modified = modified_micros.map(|micros| micros.to_string()).unwrap_or_default();
         self.fields([doc_id, collection, path, content.unwrap_or("unreadable"), &modified]);
+        // What a run with little memory turned away is tried again by one that has more.
+        if let Some(limit) = self.admission.limit_of_job(source.bytes) {
+            self.fields(["memory", &limit.to_string()]);
+        }
     }
 
     fn fields<const N: usize>(&mut self, texts: [&str; N]) {
         for text in texts {
-            self.0.update(&(text.len() as u64).to_le_bytes());
-            self.0.update(text.as_bytes());
+            self.hasher.update(&(text.len() as u64).to_le_bytes());
+            self.hasher.update(text.as_bytes());
         }
     }
 
     pub(super) fn value(&self) -> String {
-        self.0.finalize().to_hex().to_string()
+        self.hasher.finalize().to_hex().to_string()
     }
 }

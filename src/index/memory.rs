@@ -37,7 +37,9 @@ impl Budget {
             if need > most {
                 return Err(Error::Setting {
                     origin: "memory".to_owned(),
-                    problem: format!("{memory} bytes are too few: the program and its model take {here} before the first document"),
+                    problem: format!(
+                        "{memory} bytes are too few: the program and its model take {here} before the first document"
+                    ),
                     help: format!("set at least {}, or a smaller model", 2 * need),
                 });
             }
@@ -52,9 +54,8 @@ impl Budget {
 
     /// Waits until there is room for some documents, and takes it. What would not even fit alone is let through alone.
     pub(super) fn enter(self: &Arc<Self>, sources: &[Source]) -> Share {
-        let need = |source: &Source| {
-            self.admission.memory_of(source.bytes).min(source.bytes.saturating_mul(MOST_FOR_A_BYTE))
-        };
+        let need =
+            |source: &Source| self.admission.memory_of(source.bytes).min(source.bytes.saturating_mul(MOST_FOR_A_BYTE));
         let bytes = sources.iter().map(need).sum();
         if let Some(most) = self.most {
             let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

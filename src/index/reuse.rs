@@ -81,9 +81,13 @@ impl Earlier {
         Ok(Some(Self { dataset, documents }))
     }
 
-    /// What each chunk keeps, if its document is as it was. Both come sorted by document. A file that is damaged keeps
-    /// nothing.
-    pub(super) fn vectors(&self, documents: &[DocumentRow], chunks: &[ChunkRow]) -> Vec<Option<Kept>> {
+    /// What each chunk keeps, if its document is as it was. Both come sorted by document; of the first and the last
+    /// document not all chunks need be there. A file that is damaged keeps nothing.
+    pub(super) fn vectors<'d>(
+        &self,
+        documents: impl IntoIterator<Item = &'d DocumentRow>,
+        chunks: &[ChunkRow],
+    ) -> Vec<Option<Kept>> {
         let mut kept: Vec<Option<Kept>> = chunks.iter().map(|_| None).collect();
         // For each file, runs of its rows and where among the chunks they go.
         let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
@@ -93,9 +97,11 @@ impl Earlier {
             at += chunks[at..].iter().take_while(|chunk| chunk.doc_id == row.doc_id).count();
             // A document that gave another number of chunks is not the same after all.
             let known = self.documents.get(&key(&row.doc_id, &row.content_hash));
-            if let Some(place) = known.filter(|place| place.chunks as usize == at - start && at > start) {
-                let first = place.row as usize;
-                wanted.entry(place.file).or_default().push((first..first + place.chunks as usize, start));
+            let known = known.filter(|place| i64::from(place.chunks) == row.chunk_count);
+            let first = chunks.get(start).and_then(|chunk| usize::try_from(chunk.chunk_index).ok());
+            if let Some((place, first)) = known.zip(first).filter(|_| at > start) {
+                let first = place.row as usize + first;
+                wanted.entry(place.file).or_default().push((first..first + (at - start), start));
             }
         }
         for (file, mut runs) in wanted {

@@ -286,7 +286,7 @@ impl Manifest {
             format_version: FORMAT_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             parser_version: PARSER_VERSION,
-            admission,
+            admission: admission.of_dataset(),
             spec: spec.into(),
             model: model.clone(),
             output,

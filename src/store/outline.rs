@@ -4,13 +4,14 @@
 //! older snapshot does not open its documents. So each part has, beside its tables, a file of
 //! lines: for a document the places that links can name and its own links, or why it is not indexed.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Manifest;
-use super::rows::{ChunkRow, DocumentRow, QuarantineRow};
+use super::rows::{DocumentRow, QuarantineRow};
 use crate::document::LinkKind;
 use crate::error::{Error, Result};
 use crate::links::{Listing, Outgoing, Outline};
@@ -49,14 +50,14 @@ struct LinkOutline {
 }
 
 impl DocumentOutline {
-    /// Puts down a document that gave these rows.
+    /// Puts down a document; `chunk_id` gives the id of each of its chunks.
     #[must_use]
-    pub fn new(document: &DocumentRow, chunks: &[ChunkRow], outline: &Outline) -> Self {
+    pub fn new<'i>(document: &DocumentRow, chunk_id: impl Fn(usize) -> &'i str, outline: &Outline) -> Self {
         let mut ids = Vec::new();
-        let mut places = vec![None; chunks.len()];
+        let mut places = HashMap::new();
         let mut place = |chunk: usize| {
-            *places[chunk].get_or_insert_with(|| {
-                ids.push(chunks[chunk].chunk_id.clone());
+            *places.entry(chunk).or_insert_with(|| {
+                ids.push(chunk_id(chunk).to_owned());
                 ids.len() - 1
             })
         };

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::outline::{Cut, Outline, Scope};
-use crate::document::room::Room;
 use crate::document::Language;
+use crate::document::room::Room;
 
 mod declaration;
 mod nest;

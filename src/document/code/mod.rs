@@ -49,14 +49,7 @@ fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> P
     parsed
 }
 
-fn push(
-    parsed: &mut Parsed,
-    text: &str,
-    range: Range<usize>,
-    part: Part,
-    heading: Option<Title>,
-    room: &mut Room,
-) {
+fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<Title>, room: &mut Room) {
     if !room.take(room::BLOCK + heading.as_ref().map_or(0, |_| room::HEADING)) {
         return;
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::outline::{Cut, Outline, Scope};
-use crate::document::room::Room;
 use crate::document::Language;
+use crate::document::room::Room;
 
 /// A class or function whose body is being read.
 struct Open {
@@ -16,7 +16,7 @@ struct Open {
 }
 
 pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> {
-    let root = Outline::root();
+    let file = Outline::root();
     let mut outline = Outline::new(text, Language::Python);
     let mut tokens = Lexer::new(text, body.clone(), Language::Python).peekable();
     let mut open: Vec<Open> = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
             outline.drop_leads();
             continue;
         }
-        let scope = open.last().map_or(&root, |last| &last.scope);
+        let scope = open.last().map_or(&file, |last| &last.scope);
         let mut word = &text[token.start..token.end];
         if token.is(b'@') {
             let end = line_end(&mut tokens, token.end);
@@ -82,7 +82,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
             outline.other(token.start, scope, false);
         }
     }
-    outline.finish(open.iter().find(|last| last.opaque).or(open.last()).map_or(&root, |last| &last.scope), room)
+    outline.finish(open.iter().find(|last| last.opaque).or(open.last()).map_or(&file, |last| &last.scope), room)
 }
 
 /// End of the logical line whose first token ends at `end`.

@@ -180,8 +180,8 @@ pub struct Admission {
     /// Most bytes of memory that a document may take; `None` is 16 for each of its own, and 50 MB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_memory: Option<u64>,
-    /// Most bytes of memory that the job may take. Half of them are for documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Most bytes of memory that the job may take. Half of them are for documents. It belongs to a run, not to a dataset.
+    #[serde(skip)]
     pub memory: Option<u64>,
 }
 
@@ -189,9 +189,23 @@ impl Admission {
     /// Most bytes of memory that a document of this size may take.
     #[must_use]
     pub fn memory_of(self, bytes: u64) -> u64 {
-        let usual = || bytes.saturating_mul(16).saturating_add(50_000_000);
-        let own = self.document_memory.unwrap_or_else(usual);
-        self.memory.map_or(own, |memory| own.min(memory / 2))
+        self.limit_of_job(bytes).unwrap_or_else(|| self.own_limit(bytes))
+    }
+
+    /// The same if it is the job's memory that sets it. Another run, which has more, may let the document in.
+    #[must_use]
+    pub fn limit_of_job(self, bytes: u64) -> Option<u64> {
+        self.memory.map(|memory| memory / 2).filter(|&limit| limit < self.own_limit(bytes))
+    }
+
+    fn own_limit(self, bytes: u64) -> u64 {
+        self.document_memory.unwrap_or_else(|| bytes.saturating_mul(16).saturating_add(50_000_000))
+    }
+
+    /// What of it belongs to a dataset.
+    #[must_use]
+    pub fn of_dataset(self) -> Self {
+        Self { memory: None, ..self }
     }
 
     /// Lets a document in. One that the profile blocks gets the flag [`DOCUMENT_BLOCKED`], which its

@@ -40,10 +40,10 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
         let Range { start, end } = bytes(source, &span, body.start)?;
         match event {
             Event::Scalar(value, ..) => {
-                let root = matches!(places.last(), Some(Place::Root));
+                let at_root = matches!(places.last(), Some(Place::Root));
                 // What is blank to Unicode is no more a node than nothing at all.
-                if !(root && text[start..end].trim().is_empty()) {
-                    node(&mut tree, places.last(), start, root);
+                if !(at_root && text[start..end].trim().is_empty()) {
+                    node(&mut tree, places.last(), start, at_root);
                     tree.token(start + text[start..end].trim_end().len());
                     leave(&mut tree, &mut places, Some(&value));
                 }

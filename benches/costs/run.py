@@ -1,0 +1,144 @@
+"""`make costs`: what the most expensive documents cost, in memory and in time, beside prose of the same size.
+
+    python3 benches/costs/run.py [--mb 8] [--presets ragdocs structure] [--only TEXT] [--json FILE]
+
+Hundreds of kinds of hostile text, each of one or a few characters repeated, are chunked in every format, one file a process.
+All are tried with half a megabyte; the worst of them again with `--mb` megabytes. Reported are the worst by memory, against the limit
+of 16 bytes for each byte and 100 MB, and the worst by processor time, as a multiple of what prose of the same size takes. Those
+that the program puts into quarantine are marked. Exit code 1 if one is over a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", PROJECT / "target")).resolve() / "release" / "chunkmill"
+
+MOST_BYTES = 16
+MOST_BASE = 100_000_000
+MOST_TIME = 20
+
+MARKS = "[]<>!|*_~`$\\&#-=+:.()/\"'{}%^@"
+PROSE = (
+    "The vault keeps what it is given until somebody asks for it back. Most of the time nobody does, and so the oldest shelves are the "
+    "fullest ones. When a shelf has no room left, the keeper counts its boxes, writes their number into the book, and closes the door.\n\n"
+)
+
+WRITTEN = [
+    "[a](b) ", "[a](b)", "![a](b) ", "![](", "[](", "[[a]] ", "[[", "[a]: b\n", "[a][a] ", "[^a]: b\n\n", "[^a] ", "<a>", "<a b='c'>", "</a>", "<!-- ", "<!--a-->",
+    "<?", "<![CDATA[", "<div>\n", "<div>\n\n", "<a@b.c> ", "<http://a> ", "&amp;", "&#1;", "&a", "\\*", "\\[", "`a`", "`a ", "``a` ", "**a** ", "*a **b ", "_a_ ",
+    "~~a~~ ", "$a$ ", "$$a$$ ", "$$\n", "- a\n", "- a\n\n", "-\n", "- - - ", "1. a\n", "1) ", "> ", "> a\n", ">a\n> b\n\n", "| a ", "| a | b |\n", "|-", "|a|\n|-|\n|b|\n\n",
+    "# a\n", "# a\n\n", "#\n", "## a\n\nb\n\n", "a\n=\n", "a\n-\n", "a\n---\n\n", "***\n", "---\n", "```\n", "```\na\n```\n", "~~~\n\n", "    a\n", "\ta\n", "a\n\n", "a\n", "a  \n", "a\\\n",
+    "{% raw %}\n", "{{< highlight >}}\n", "{{/* ", ":::\n", ":::note\n", "export const a = {\n", "import a from 'b'\n", "[ ] ", "- [ ] a\n", "#a ", "http://a.b/c ", "www.a.b ", "a@b.c ",
+    "{#a}\n", "# a {#b}\n", "<a name='b'></a>", "[!NOTE]\n", "> [!NOTE]\n", "\u200b", "\u202e", "e\u0301", "\u0301", "\u200d", "👩\u200d", "漢", "漢字。", "é", "Ωλ ", "\u3000", "\u00a0", "\ufeff", "\0", "\x1b[2J",
+    "a: b\n", "a:\n  b: c\n", "- a: b\n", "a: [\n", "{", "{a: ", "[", "[1,", "[[],", "{\"a\":1},", "{\"a\":", "{\"a\":[", "\"a\",\n", "&a *a ", "? a\n", "a: |\n", "  ", "- ", "- - ", "!!a ", "'", "\"", "---\na: b\n",
+    "fn a() {}\n", "fn a() {\n", "/// a\n", "/// a\nfn b() {}\n", "// a\n", "/* ", "/** a */ ", "class A {\n", "class A { b() {} }\n", "#[a]\n", "r#\"", "'a ", "`${", "<A>", "def a(): pass\n", "def a():\n    b\n", "class A:\n",
+    "'''", '"""', "#a\n", "@a\n", "(", "[\n", "\\\n", "if a:\n ", "lambda: ", "mod a {\n", "impl A {\n", "namespace a {\n", "interface A {\n", "function a() {}\n", "export ", "=> ", "::", ";", "; ", "a;\n", "a b ", "a ", "a", "7", "7 ", "\n", " \n", "\n\t", "\r", "\r\n", "a\r\n", "\t",
+]  # fmt: skip
+
+FORMATS = ["md", "mdx", "txt", "yaml", "json", "py", "rs", "ts"]
+
+
+def kinds(suffix: str) -> list[str]:
+    """Every text that is repeated in such a file."""
+    singles = [chr(code) for code in range(32, 127)]
+    found = singles + [mark + "\n" for mark in MARKS] + WRITTEN
+    if suffix == "md":
+        found += [mark + "\n" for mark in singles] + [mark + " " for mark in MARKS] + [mark + "a" for mark in MARKS]
+        found += [first + second for first in MARKS for second in MARKS if first != second]
+        found += [mark * 3 + " a\n" for mark in MARKS]
+    return list(dict.fromkeys(found))
+
+
+@dataclass
+class Cost:
+    """What one document cost."""
+
+    kind: str
+    suffix: str
+    preset: str
+    seconds: float
+    peak: int
+    quarantined: bool
+
+
+def chunk(folder: Path, kind: str, suffix: str, preset: str, size: int, *more: str) -> Cost:
+    """Chunks one document in a process of its own."""
+    path = folder / f"{uuid.uuid4()}.{suffix}"
+    path.write_bytes(kind.encode() * (size // len(kind.encode())))
+    command = [str(PROGRAM), "chunk", str(path), "--preset", preset, "--threads", "1", "--quiet", *more]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = code = os.waitstatus_to_exitcode(status)
+    path.unlink()
+    if code not in (0, 3):
+        sys.exit(f"{kind!r} as {suffix} with {preset}: exit code {code}")
+    return Cost(kind, suffix, preset, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, code == 3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=float, default=8, help="megabytes of the worst ones [default: 8]")
+    parser.add_argument("--first-mb", type=float, default=0.5, help="megabytes of all of them [default: 0.5]")
+    parser.add_argument("--presets", nargs="+", default=["ragdocs", "structure"], help="how they are chunked")
+    parser.add_argument("--formats", nargs="+", default=FORMATS, help="as which files")
+    parser.add_argument("--only", nargs="+", help="these texts alone")
+    parser.add_argument("--json", type=Path, help="where all figures go")
+    options = parser.parse_args()
+    worst: dict[tuple[str, str, str], None] = {}
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+
+        def of_prose(preset: str, size: int) -> tuple[float, float]:
+            runs = [chunk(folder, PROSE, "md", preset, size).seconds for _ in range(5)]
+            empty = [chunk(folder, "a", "md", preset, 1).seconds for _ in range(5)]
+            return sorted(runs)[2] - sorted(empty)[2], sorted(empty)[2]
+
+        def times(cost: Cost, prose: dict[str, tuple[float, float]]) -> float:
+            seconds, empty = prose[cost.preset]
+            return (cost.seconds - empty) / seconds
+
+        size = int(options.first_mb * 1e6)
+        prose = {preset: of_prose(preset, size) for preset in options.presets}
+        of_suffix = {suffix: options.only or kinds(suffix) for suffix in options.formats}
+        tried = [(text, suffix, preset) for preset in options.presets for suffix, texts in of_suffix.items() for text in texts]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            costs = list(pool.map(lambda case: chunk(folder, *case, size), tried))
+        for key in (lambda cost: cost.peak, lambda cost: times(cost, prose)):
+            for cost in sorted(costs, key=key, reverse=True)[:30]:
+                worst[cost.kind, cost.suffix, cost.preset] = None
+
+        size = int(options.mb * 1e6)
+        prose = {preset: of_prose(preset, size) for preset in options.presets}
+        large = [chunk(folder, text, suffix, preset, size) for text, suffix, preset in worst]
+        limit = MOST_BYTES * size + MOST_BASE
+        print(f"{len(costs)} documents of {options.first_mb} MB; the worst again with {options.mb} MB")
+        for preset, (seconds, empty) in prose.items():
+            print(f"prose with {preset}: {seconds:.3f} s, and {empty:.3f} s to start")
+        by_memory = sorted(large, key=lambda cost: cost.peak, reverse=True)[:10]
+        by_time = sorted(large, key=lambda cost: times(cost, prose), reverse=True)[:10]
+        print("\n| text | file | preset | peak MB | of the limit | |\n| --- | --- | --- | --- | --- | --- |")
+        for cost in by_memory:
+            print(f"| `{cost.kind!r}` | {cost.suffix} | {cost.preset} | {cost.peak / 1e6:.0f} | {cost.peak / limit:.2f} | {'quarantined' * cost.quarantined} |")
+        print("\n| text | file | preset | seconds | × prose | |\n| --- | --- | --- | --- | --- | --- |")
+        for cost in by_time:
+            print(f"| `{cost.kind!r}` | {cost.suffix} | {cost.preset} | {cost.seconds:.2f} | {times(cost, prose):.1f} | {'quarantined' * cost.quarantined} |")
+        over = any(cost.peak > limit or times(cost, prose) > MOST_TIME for cost in large)
+        if options.json:
+            options.json.write_text(json.dumps([vars(cost) for cost in costs + large], indent=1))
+    if over:
+        sys.exit("over a limit")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+//! What one document may cost: whatever it holds, its memory is a small multiple of its size, or it is put into
+//! quarantine, and the others are indexed all the same. `make costs` measures hundreds of kinds, and time.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rayon::prelude::*;
+
+use crate::common::{folder, json_lines, program, run, tree, write};
+
+/// The worst of `make costs`, and the text that is most often met.
+const KINDS: [(&str, &str); 30] = [
+    ("md", "["),
+    ("md", "!["),
+    ("md", "<"),
+    ("md", "*a"),
+    ("md", "*_"),
+    ("md", "`"),
+    ("md", "[a](b) "),
+    ("md", "[[a]] "),
+    ("md", "<a@b.c> "),
+    ("md", "> "),
+    ("md", "- - - "),
+    ("md", "- a\n"),
+    ("md", "# a\n"),
+    ("md", "#\n"),
+    ("md", "| a "),
+    ("md", "|a|\n|-|\n|b|\n\n"),
+    ("md", "[^a]: b\n\n"),
+    ("md", "\\["),
+    ("md", "&amp;"),
+    ("md", "$a$ "),
+    ("md", "a\n\n"),
+    ("mdx", "export const a = {\n"),
+    ("txt", "a\n\n"),
+    ("yaml", "- a: b\n"),
+    ("yaml", "a: ["),
+    ("json", "[1,"),
+    ("json", "[[],"),
+    ("py", "def a(): pass\n"),
+    ("rs", "/// a\nfn b() {}\n"),
+    ("ts", "class A { b() {} }\n"),
+];
+
+/// The most memory that a command took at any time, in bytes, and its exit code. The kernel keeps the highest value, but no
+/// longer than the process: the last look comes close to it.
+#[cfg(target_os = "linux")]
+pub fn peak(mut command: Command) -> (u64, i32) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak = peak.max(line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    (peak * 1024, child.wait().unwrap().code().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_document_takes_more_than_16_bytes_of_memory_for_each_of_its_own() {
+    const BYTES: usize = 4_000_000;
+    let home = folder(&[]);
+    let cost = |&(suffix, text): &(&str, &str)| {
+        let name = format!("{}.{suffix}", blake3::hash(text.as_bytes()).to_hex());
+        write(home.path(), &name, text.repeat(BYTES / text.len()).as_bytes());
+        let mut command = program(home.path());
+        command.args(["chunk", &name, "--threads", "1"]);
+        let (peak, code) = peak(command);
+        fs::remove_file(home.path().join(name)).unwrap();
+        assert!(code == 0 || code == 3, "{text:?}: {code}");
+        let limit = 16 * BYTES as u64 + 100_000_000;
+        (peak > limit).then(|| format!("{text:?} as {suffix}: {peak} bytes, over {limit}"))
+    };
+    let over: Vec<String> = KINDS.par_iter().filter_map(cost).collect();
+    assert!(over.is_empty(), "{}", over.join("\n"));
+}
+
+#[test]
+fn a_document_that_would_take_too_much_is_quarantined_and_the_others_are_indexed() {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/b.md", "# B\n\ntext\n")]);
+    write(home.path(), "docs/brackets.md", "[".repeat(3_000_000).as_bytes());
+    let index = ["index", "docs", "-o", "out", "--embedder", "fake", "--max", "5000"];
+    let (code, _, err) = run(home.path(), &index);
+    assert_eq!(code, 3, "{err}");
+    let rows = json_lines(&fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap());
+    assert_eq!((rows.len(), &rows[0]["path"], &rows[0]["code"]), (1, &"brackets.md".into(), &"too_costly".into()));
+    let reason = rows[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("over the limit of 98000000; --document-memory and --memory set it"), "{reason}");
+    assert_eq!(run(home.path(), &["verify", "out", "--corpus", "docs"]).0, 0);
+    // Whoever has the memory may want it.
+    let (code, _, err) = run(home.path(), &[&index[..], &["--document-memory", "1000000000"]].concat());
+    assert_eq!(code, 0, "{err}");
+}
+
+/// A document whose rows do not fit a block, with small ones around it.
+fn with_a_large_one(home: &Path, word: &str) {
+    let line = |i: usize| format!("Line {i} of the long document says {word}.\n\n");
+    write(home, "docs/large.md", (0..20_000).map(line).collect::<String>().as_bytes());
+    for i in 0..20 {
+        write(home, &format!("docs/{i}.md"), format!("# Page {i}\n\nWords of it, {word}.\n").as_bytes());
+    }
+}
+
+#[test]
+fn a_document_of_many_rows_is_indexed_in_pieces_and_keeps_its_vectors() {
+    let home = folder(&[]);
+    let home = home.path();
+    with_a_large_one(home, "something");
+    let job = |out: &str| {
+        let settings = ["--embedder", "fake", "--min", "1", "--max", "60", "--files", "2", "--json"];
+        let (code, report, err) = run(home, &[&["index", "docs", "-o", out][..], &settings].concat());
+        assert_eq!(code, 0, "{err}");
+        serde_json::from_str::<serde_json::Value>(&report).unwrap()
+    };
+    let report = job("out");
+    assert!(report["chunks"].as_u64().unwrap() > 20_000);
+    assert_eq!(run(home, &["verify", "out", "--corpus", "docs"]).0, 0);
+    // A change of settings that keeps vectors writes all files again, and those of the pieces are found.
+    for i in 0..20 {
+        write(home, &format!("docs/{i}.md"), format!("# Page {i}\n\nOther words.\n").as_bytes());
+    }
+    let report = job("out");
+    assert_eq!((&report["chunks_kept"], &report["texts_embedded"]), (&20_000.into(), &20.into()));
+    job("fresh");
+    assert!(tree(&home.join("out")) == tree(&home.join("fresh")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_job_keeps_the_memory_that_it_is_given() {
+    const MEMORY: u64 = 300_000_000;
+    let home = folder(&[]);
+    let home = home.path();
+    let page = |i: usize| {
+        let section = |n: usize| format!("## Section {n}\n\n{}\n\n", format!("Word {i} of section {n}. ").repeat(60));
+        (0..400).map(section).collect::<String>()
+    };
+    (0..40).for_each(|i| write(home, &format!("docs/{i}.md"), page(i).as_bytes()));
+    // One that fits with the limit of documents, and not into half of the memory.
+    write(home, "docs/tags.md", "<".repeat(2_000_000).as_bytes());
+    write(home, "docs/wide.md", "a\n\n".repeat(3_000_000).as_bytes());
+    let job = |out: &str, memory: &[&str]| {
+        let mut command = program(home);
+        command.args([
+            "index",
+            "docs",
+            "-o",
+            out,
+            "--embedder",
+            "fake",
+            "--files",
+            "2",
+            "--document-memory",
+            "4000000000",
+        ]);
+        command.args(["--max", "300", "--threads", "4"]).args(memory);
+        command
+    };
+    let (peak, code) = peak(job("out", &["--memory", &MEMORY.to_string()]));
+    assert!(code == 3 && peak <= MEMORY, "{code}: {peak} bytes");
+    let list = fs::read_to_string(home.join("out/quarantine.jsonl")).unwrap();
+    let rows: Vec<_> = json_lines(&list).into_iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(rows, ["tags.md", "wide.md"], "{list}");
+    // What did not fit comes in when there is more, and the dataset is that of a run from nothing.
+    for out in ["out", "fresh"] {
+        assert_eq!(peak(job(out, &[])).1, 0);
+    }
+    assert!(tree(&home.join("out")) == tree(&home.join("fresh")));
+}
+
+#[test]
+fn too_little_memory_for_the_program_itself_is_said() {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n")]);
+    let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--memory", "1000000"]);
+    if cfg!(target_os = "linux") {
+        assert!(
+            code == 2 && err.contains("memory: 1000000 bytes are too few") && err.contains("help: set at least"),
+            "{code}: {err}"
+        );
+    }
+}
