@@ -17,8 +17,7 @@ use super::inputs;
 use super::memory::{Budget, Share};
 use super::reuse::{Earlier, Kept};
 use super::work::PartWork;
-use super::{Cut, Event, Job, Prepared, Recipe, Watcher, embed_text};
-use crate::chunk::Spec;
+use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text};
 use crate::corpus::{self, Fetched};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
@@ -35,8 +34,8 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Bytes of rows, with vectors, above which those of a document are on their way in several blocks.
 const MOST_ROW_BYTES: usize = 8 << 20;
 
-/// About how many bytes a chunk takes beside its text and its vector.
-const ROW_BYTES: usize = 512;
+/// About how many bytes a chunk takes on disk beside its text and its vector.
+const ROW_BYTES_ON_DISK: usize = 512;
 
 /// What a part is built with.
 pub(super) struct Builder<'a> {
@@ -89,23 +88,40 @@ impl Block {
         Self { index, chunks, texts, continued, documents, outlines, vectors, bytes: 0, end, share }
     }
 
-    /// The block after this one, in the same memory.
-    fn next(&self) -> Self {
-        Self { share: self.share.clone(), ..Self::new(self.index) }
+    /// Adds the rows of a document.
+    fn add(&mut self, prepared: Prepared) {
+        let Prepared { document, chunks, texts, outline } = prepared;
+        let id = |chunk: usize| chunks[chunk].chunk_id.as_str();
+        self.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, id, &outline)));
+        self.documents.push(document);
+        self.chunks.extend(chunks);
+        self.texts.extend(texts);
     }
+}
 
-    fn push(&mut self, row: ChunkRow, spec: &Spec) {
-        self.texts.push(embed_text(&row, spec));
-        self.chunks.push(row);
+/// Hands blocks on, and knows how long it took to make them.
+struct Sender<'a> {
+    done: &'a SyncSender<Block>,
+    busy: Duration,
+    since: Instant,
+}
+
+impl Sender<'_> {
+    /// Waits until a block is taken; false if nobody will take it.
+    fn send(&mut self, block: Block) -> bool {
+        self.busy += self.since.elapsed();
+        let taken = self.done.send(block).is_ok();
+        self.since = Instant::now();
+        taken
     }
 }
 
 /// What comes of a document.
 enum Made<'a> {
     /// Its rows.
-    Whole(Prepared),
+    Whole(Box<Prepared>),
     /// What gives its rows, which are too many to be in memory together.
-    Large(Cut<'a>),
+    Large(Box<Cut<'a>>),
 }
 
 impl Made<'_> {
@@ -149,7 +165,7 @@ impl Builder<'_> {
         budget: &Arc<Budget>,
         done: &SyncSender<Block>,
     ) -> Result<Duration> {
-        let mut busy = Duration::ZERO;
+        let mut sender = Sender { done, busy: Duration::ZERO, since: Instant::now() };
         for (index, part) in parts {
             let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = part;
             let spec = &self.job.spec;
@@ -161,14 +177,13 @@ impl Builder<'_> {
             loop {
                 let sources = blocks.next().unwrap_or_default();
                 block.share = Some(Arc::new(budget.enter(sources)));
-                let mut started = Instant::now();
+                sender.since = Instant::now();
                 let prepare = |source: Fetched| {
                     self.go_on()?;
-                    let made = match recipe.cut(source)? {
-                        Ok(cut) if cut.row_bytes() > MOST_ROW_BYTES => Ok(Made::Large(cut)),
-                        Ok(cut) => Ok(Made::Whole(cut.prepare())),
-                        Err(passed_over) => Err(passed_over),
-                    };
+                    let made = recipe.cut(source)?.map(|cut| match cut.row_bytes() {
+                        0..=MOST_ROW_BYTES => Made::Whole(Box::new(cut.prepare())),
+                        _ => Made::Large(Box::new(cut)),
+                    });
                     (self.watch)(Event::Prepared { chunks: made.as_ref().map_or(0, Made::chunks) });
                     Ok(made)
                 };
@@ -179,36 +194,12 @@ impl Builder<'_> {
                     match made {
                         Ok(Made::Whole(prepared)) => {
                             inputs.document(source, Some(&prepared.document.content_hash));
-                            let id = |chunk: usize| prepared.chunks[chunk].chunk_id.as_str();
-                            let outline = DocumentOutline::new(&prepared.document, id, &prepared.outline);
-                            block.outlines.push(OutlineRow::Document(outline));
-                            block.documents.push(prepared.document);
-                            block.chunks.extend(prepared.chunks);
-                            block.texts.extend(prepared.texts);
+                            block.add(*prepared);
                         }
                         Ok(Made::Large(cut)) => {
-                            let document = cut.row.clone();
-                            inputs.document(source, Some(&document.content_hash));
-                            let id = |chunk: usize| cut.chunks[chunk].id.as_str();
-                            let outline = DocumentOutline::new(&document, id, &cut.outline());
-                            block.outlines.push(OutlineRow::Document(outline));
-                            block.documents.push(document.clone());
-                            let mut weight = 0;
-                            for row in cut.rows() {
-                                self.go_on()?;
-                                weight += super::ROW_BYTES + 2 * row.content.len();
-                                block.push(row, spec);
-                                if weight < MOST_ROW_BYTES {
-                                    continue;
-                                }
-                                weight = 0;
-                                let next = Block { continued: Some(document.clone()), ..block.next() };
-                                busy += started.elapsed();
-                                if done.send(std::mem::replace(&mut block, next)).is_err() {
-                                    return Ok(busy);
-                                }
-                                started = Instant::now();
-                            }
+                            inputs.document(source, Some(&cut.row.content_hash));
+                            let Some(last) = self.in_pieces(*cut, block, &mut sender)? else { return Ok(sender.busy) };
+                            block = last;
                         }
                         Err(passed_over) => {
                             inputs.document(source, passed_over.hash.as_deref());
@@ -220,16 +211,40 @@ impl Builder<'_> {
                 if is_last {
                     block.end = Some(PartInputs { inputs: inputs.value(), promotions: promotions.clone() });
                 }
-                busy += started.elapsed();
-                if done.send(std::mem::replace(&mut block, Block::new(index))).is_err() {
-                    return Ok(busy);
+                if !sender.send(std::mem::replace(&mut block, Block::new(index))) {
+                    return Ok(sender.busy);
                 }
                 if is_last {
                     break;
                 }
             }
         }
-        Ok(busy)
+        Ok(sender.busy)
+    }
+
+    /// Sends the rows of a document in pieces, the first with what a block holds already, and gives the block that the
+    /// last ones are in; `None` if nobody takes them any more.
+    fn in_pieces(&self, cut: Cut<'_>, mut block: Block, sender: &mut Sender<'_>) -> Result<Option<Block>> {
+        let document = cut.row.clone();
+        let id = |chunk: usize| cut.chunks[chunk].id.as_str();
+        block.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, id, &cut.outline())));
+        block.documents.push(document.clone());
+        let mut weight = 0;
+        for row in cut.rows() {
+            self.go_on()?;
+            weight += ROW_BYTES + 2 * row.content.len();
+            block.texts.push(embed_text(&row, &self.job.spec));
+            block.chunks.push(row);
+            if weight >= MOST_ROW_BYTES {
+                weight = 0;
+                let (share, continued) = (block.share.clone(), Some(document.clone()));
+                let next = Block { continued, share, ..Block::new(block.index) };
+                if !sender.send(std::mem::replace(&mut block, next)) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(block))
     }
 
     fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<Built> {
@@ -286,7 +301,7 @@ impl Builder<'_> {
             let started = Instant::now();
             bytes += block.bytes;
             part_bytes += block.bytes;
-            weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES).sum::<usize>()
+            weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES_ON_DISK).sum::<usize>()
                 + block.vectors.len() * size_of::<f32>();
             let mut write = || {
                 let mut part = match writer.take() {
