@@ -160,8 +160,8 @@ fn a_job_keeps_the_memory_that_it_is_given() {
         command.args(["--max", "300", "--threads", "4"]).args(memory);
         command
     };
-    let (peak, code) = peak(job("out", &["--memory", &MEMORY.to_string()]));
-    assert!(code == 3 && peak <= MEMORY, "{code}: {peak} bytes");
+    let (highest, code) = peak(job("out", &["--memory", &MEMORY.to_string()]));
+    assert!(code == 3 && highest <= MEMORY, "{code}: {highest} bytes");
     let list = fs::read_to_string(home.join("out/quarantine.jsonl")).unwrap();
     let rows: Vec<_> = json_lines(&list).into_iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect();
     assert_eq!(rows, ["tags.md", "wide.md"], "{list}");
