@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 
 use crate::common::{Cut, cut, documents, note, powershell, sizer};
+use crate::promises::check;
 
 /// The presets that never leave a heading alone.
 const PRESETS: [Preset; 6] =
@@ -105,4 +106,24 @@ fn code_that_is_cut_is_code_in_every_piece() {
     assert!(kinds.len() > 3, "{kinds:?}");
     assert_eq!((kinds[0], kinds[1..].iter().all(|kind| *kind == "code")), ("text", true), "{kinds:?}");
     assert!(text[cut.chunks[1].range.clone()].starts_with("## B\n\n```"));
+}
+
+#[test]
+fn a_heading_inside_a_container_is_cut_from_or_kept_with_its_text_whatever_its_length() {
+    let body = "some words of it ".repeat(30);
+    for container in ["- ", "> ", "1. ", "- > ", ":::\n"] {
+        for title in 1..40 {
+            let text = format!("{container}# {}\n\n   {body}\n", "h".repeat(title));
+            for max in [20, 40, 60] {
+                for strategy in ["header min=1", "section min=1", "semantic min=1", "structure min=1", "lines"] {
+                    for cut_oversized in [false, true] {
+                        let (unit, max) = if strategy == "lines" { ("lines", 1) } else { ("chars", max) };
+                        let spec = format!("{strategy} unit={unit} max={max} overlap=0 cut_oversized={cut_oversized}");
+                        let Cut { document, chunks } = cut(&spec, &text);
+                        check(&document, &spec.parse().unwrap(), &chunks, true);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -132,7 +132,9 @@ impl Packer<'_> {
         let end = blocks.get(next).map_or(unit.range.end, |heading| heading.range.start);
         let range = blocks[at].range.start.max(unit.range.start)..end;
         let alone = at == unit.blocks.start && next == unit.blocks.end;
-        let belong = !alone && self.belong(unit.range.start..range.start)? && self.belong(end..unit.range.end)?;
+        // Not from the start of the unit, which has the marks of what is around them: those of a list item, for example.
+        let first = blocks[unit.blocks.start].range.start.clamp(unit.range.start, range.start);
+        let belong = !alone && self.belong(first..range.start)? && self.belong(end..unit.range.end)?;
         Ok(belong.then(|| Unit { range, blocks: at..next, ..unit.clone() }))
     }
 
@@ -239,7 +241,9 @@ impl Packer<'_> {
         }
         units.append(&mut headings);
         close_gaps(&mut units, unit.range.clone());
-        Ok(units)
+        // What is not smaller would be cut for ever.
+        let same = matches!(units.as_slice(), [only] if only.blocks == unit.blocks);
+        Ok(if same { Vec::new() } else { units })
     }
 
     /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
