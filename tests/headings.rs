@@ -127,3 +127,15 @@ fn a_heading_inside_a_container_is_cut_from_or_kept_with_its_text_whatever_its_l
         }
     }
 }
+
+/// Found by a property in random order: each was cut into itself for ever.
+#[test]
+fn what_is_cut_gets_smaller() {
+    for text in [
+        "- :::{{< code >}}\rexport const a = {\n  # hexport const a = {\n$$  [^1]: note{% highlight %}|-|-||a|b|{{< /code >}}\n  text> }$${%- comment -%}$$*/}}|a|b|\n{% endhighlight %}\r~~~~|-|-|===\u{200b}\u{200b}é日本-->> {% endcomment %}{{/*\r\n- ~~~~*/}}\n- {{< code >}}",
+        ":::: x é日本<!--\t{% highlight %}\n{% endhighlight %}[a]: b::: tip{{/*}:::: xtext{{< code >}}{{/*{% endcomment %}text{%- comment -%}```{% endhighlight %}\r\n\r\n$$    [a]: b\n- ::: tip\u{200b}1. export const a = {<!--|a|b|<div>{%- comment -%}{{< code >}}<div>    ===\n  # h \n\t",
+    ] {
+        let Cut { document, chunks } = cut("header unit=tokens min=5 max=20 overlap=3", text);
+        check(&document, &"header unit=tokens min=5 max=20 overlap=3".parse().unwrap(), &chunks, true);
+    }
+}
