@@ -249,6 +249,11 @@ impl Packer<'_> {
     /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
     /// none and that none ends inside a link; nothing if it is one sentence.
     fn sentences(&self, unit: &Unit) -> Vec<Unit> {
+        let text = &self.document.text[unit.range.clone()];
+        if text.is_ascii() && !text.contains(['.', '!', '?']) {
+            // What follows is slow, and would find no end.
+            return Vec::new();
+        }
         let one_line = self.document.text[unit.range.clone()].replace(['\n', '\r'], " ");
         let links = &self.document.links;
         let inside_link = |at: usize| {

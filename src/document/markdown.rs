@@ -21,6 +21,9 @@ const MAX_NESTED_TEXT: usize = 8;
 const BLOCK: usize = 64;
 const MAX_RESERVED: usize = 1024;
 
+/// Bytes of memory for a block that needs no parser, which is a heading now and then.
+const PLAIN: usize = room::BLOCK + room::HEADING / 2;
+
 /// How deep parentheses nest in the destination of a link: as deep as the parser lets them.
 const MAX_PARENTHESES: usize = 32;
 
@@ -47,8 +50,9 @@ pub(super) fn parse(
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
+    let most = usize::try_from(room.left()).unwrap_or(usize::MAX) / PLAIN;
     let mut read = |source: &Abridged<'_>| {
-        let plain = source.blocks.len() * (room::BLOCK + room::HEADING / 2) + source.links.len() * room::LINK;
+        let plain = source.blocks.len() * PLAIN + source.links.len() * room::LINK;
         if !(room.take(plain) && room::take_parser(room, &source.text)) {
             return Some(Parsed::default());
         }
@@ -58,7 +62,7 @@ pub(super) fn parse(
         }
         state.read(source)
     };
-    let parsed = plain::abridge(&masked, &body, positions).and_then(|source| read(&source));
+    let parsed = plain::abridge(&masked, &body, positions, most).and_then(|source| read(&source));
     parsed.or_else(|| read(&Abridged::whole(&masked[body.clone()]))).unwrap_or_default()
 }
 

@@ -75,7 +75,14 @@ pub(super) struct PlainLink {
 
 /// Takes the plain blocks out of `text[body]`; nothing if there are none. Regions may be hidden in the text of
 /// the positions: their line ends are none in what stands for them, which is not plain.
-pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) -> Option<Abridged<'static>> {
+///
+/// Where there are more blocks than `most`, it stops soon after: what else there is makes no difference then.
+pub(super) fn abridge(
+    text: &str,
+    body: &Range<usize>,
+    positions: &Positions,
+    most: usize,
+) -> Option<Abridged<'static>> {
     let bytes = &text.as_bytes()[..body.end];
     let own = &bytes[body.start..];
     // A carriage return alone ends a line for the parser, and none for us.
@@ -93,8 +100,11 @@ pub(super) fn abridge(text: &str, body: &Range<usize>, positions: &Positions) ->
     let mut kept = body.start;
     while reader.at < body.end {
         let (start, first_block, first_link) = (reader.at, reader.blocks.len(), reader.links.len());
-        while reader.plain_block().is_some() {
+        while reader.blocks.len() <= most && reader.plain_block().is_some() {
             reader.skip_blank();
+        }
+        if reader.blocks.len() > most {
+            return Some(Abridged { blocks: reader.blocks, ..Abridged::whole("") });
         }
         if reader.at - start < MIN_RUN {
             reader.blocks.truncate(first_block);
