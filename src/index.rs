@@ -53,6 +53,7 @@ use work::PartWork;
 pub(crate) use ordered::{Results, in_order};
 
 pub use lifecycle::{Changed, delete, promote};
+pub use memory::peak_memory;
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;
 

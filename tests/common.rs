@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use chunkmill::chunk::{Chunk, Spec, chunk};
@@ -91,6 +91,21 @@ pub fn run(home: &Path, args: &[&str]) -> (i32, String, String) {
 pub fn finish(output: Output) -> (i32, String, String) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// The most memory that a command took at any time, in bytes, and its exit code. The kernel keeps the highest value, but no
+/// longer than the process: the last look comes close to it.
+pub fn peak(mut command: Command) -> (u64, i32) {
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        peak = peak.max(line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    (peak * 1024, child.wait().unwrap().code().unwrap())
 }
 
 /// JSON lines as values.

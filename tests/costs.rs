@@ -3,11 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rayon::prelude::*;
 
-use crate::common::{folder, json_lines, program, run, tree, write};
+use crate::common::{folder, json_lines, peak, program, run, tree, write};
 
 /// The worst of `make costs`, and the text that is most often met.
 const KINDS: [(&str, &str); 30] = [
@@ -42,22 +41,6 @@ const KINDS: [(&str, &str); 30] = [
     ("rs", "/// a\nfn b() {}\n"),
     ("ts", "class A { b() {} }\n"),
 ];
-
-/// The most memory that a command took at any time, in bytes, and its exit code. The kernel keeps the highest value, but no
-/// longer than the process: the last look comes close to it.
-#[cfg(target_os = "linux")]
-pub fn peak(mut command: Command) -> (u64, i32) {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let status = fs::read_to_string(&status).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = peak.max(line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()));
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    (peak * 1024, child.wait().unwrap().code().unwrap())
-}
 
 #[cfg(target_os = "linux")]
 #[test]

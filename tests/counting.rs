@@ -1,7 +1,6 @@
 //! Sizes: equal to tiktoken on everything, and the same from prefix sums as counted directly.
 
 use std::path::Path;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use chunkmill::chunk::{Preset, Spec};
@@ -15,19 +14,15 @@ use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
 
 use crate::common::{Words, powershell, sizer};
+use crate::encodings;
 use crate::properties::preset_in;
 
 fn tiktoken() -> &'static CoreBPE {
-    static TIKTOKEN: OnceLock<CoreBPE> = OnceLock::new();
-    TIKTOKEN.get_or_init(|| tiktoken_rs::cl100k_base().unwrap())
+    encodings::tiktoken(Encoding::Cl100kBase)
 }
 
-/// The same tokens, which their ends say too, and as many of them.
 pub fn expect_equal(text: &str) {
-    let ids = tiktoken().encode_ordinary(text);
-    let beginning = || text.chars().take(80).collect::<String>();
-    assert!(cl100k().ends(text).unwrap() == Ends::new(text.len(), token_ends(&ids)), "{:?}…", beginning());
-    assert_eq!(cl100k().count(text).unwrap(), ids.len(), "{:?}…", beginning());
+    encodings::expect_equal(Encoding::Cl100kBase, text);
 }
 
 #[test]
@@ -164,13 +159,8 @@ pub fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> s
     a.min(b)..a.max(b)
 }
 
-/// Where tokens end, from their bytes in tiktoken's own vocabulary.
 fn token_ends(ids: &[u32]) -> Vec<u32> {
-    let end = |end: &mut u32, &id: &u32| {
-        *end += u32::try_from(tiktoken().decode_bytes(&[id]).unwrap().len()).unwrap();
-        Some(*end)
-    };
-    ids.iter().scan(0, end).collect()
+    encodings::token_ends(Encoding::Cl100kBase, ids)
 }
 
 /// The nearest boundary of a character, the one before if both are equally near.

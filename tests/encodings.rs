@@ -16,7 +16,7 @@ use crate::common::{folder, json_lines, run};
 use crate::counting::{range_of, text};
 
 /// tiktoken-rs's own.
-fn tiktoken(encoding: Encoding) -> &'static CoreBPE {
+pub fn tiktoken(encoding: Encoding) -> &'static CoreBPE {
     static LOADED: [OnceLock<CoreBPE>; Encoding::ALL.len()] = [const { OnceLock::new() }; Encoding::ALL.len()];
     let load = match encoding {
         Encoding::Cl100kBase => tiktoken_rs::cl100k_base,
@@ -29,21 +29,21 @@ fn tiktoken(encoding: Encoding) -> &'static CoreBPE {
 }
 
 /// Where tokens end, from their bytes in tiktoken's own vocabulary.
-fn ends(encoding: Encoding, text: &str) -> Ends {
-    let mut end = 0;
-    let ids = tiktoken(encoding).encode_ordinary(text);
-    let ends = ids.iter().map(|&id| {
-        end += u32::try_from(tiktoken(encoding).decode_bytes(&[id]).unwrap().len()).unwrap();
-        end
-    });
-    Ends::new(text.len(), ends)
+pub fn token_ends(encoding: Encoding, ids: &[u32]) -> Vec<u32> {
+    let end = |end: &mut u32, &id: &u32| {
+        *end += u32::try_from(tiktoken(encoding).decode_bytes(&[id]).unwrap().len()).unwrap();
+        Some(*end)
+    };
+    ids.iter().scan(0, end).collect()
 }
 
-fn expect_equal(encoding: Encoding, text: &str) {
-    let expected = ends(encoding, text);
+/// The same tokens, which their ends say too, and as many of them.
+pub fn expect_equal(encoding: Encoding, text: &str) {
+    let ids = tiktoken(encoding).encode_ordinary(text);
+    let expected = Ends::new(text.len(), token_ends(encoding, &ids));
     let beginning = || text.chars().take(80).collect::<String>();
-    assert_eq!(encoding.counter().count(text).unwrap(), expected.len(), "{encoding}: {:?}…", beginning());
     assert!(encoding.counter().ends(text).unwrap() == expected, "{encoding}: {:?}…", beginning());
+    assert_eq!(encoding.counter().count(text).unwrap(), ids.len(), "{encoding}: {:?}…", beginning());
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{folder, program, write};
-use crate::costs::peak;
+use crate::common::{folder, peak, program, write};
 
 /// Indexing `corpus`.
 fn index(home: &Path, corpus: &str) -> Command {

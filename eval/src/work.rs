@@ -194,7 +194,8 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     let prepared: Vec<_> =
         found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
     let seconds = started.elapsed().as_secs_f64();
-    let mut chunked = Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: peak_rss() };
+    let mut chunked =
+        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: index::peak_memory() };
     let mut texts = HashSet::new();
     for prepared in prepared.into_iter().flatten() {
         let doc = chunked.documents.len();
@@ -242,7 +243,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
         },
         seconds: report.elapsed.as_secs_f64(),
         stages: report.stages.map(|stage| stage.as_secs_f64()),
-        peak_rss: peak_rss(),
+        peak_rss: index::peak_memory(),
     })
 }
 
@@ -300,7 +301,7 @@ fn ask(
         }
         asked.push(found);
     }
-    Ok(Asked { embed_ms, variants: asked, documents, chunks, peak_rss: peak_rss() })
+    Ok(Asked { embed_ms, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
 }
 
 /// The vectors of all questions, one after the other as users ask them, and the milliseconds each took.
@@ -418,12 +419,4 @@ fn single(score: f64) -> f32 {
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// The most memory this process has had at once, in bytes, where the system says it.
-fn peak_rss() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }

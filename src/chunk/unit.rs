@@ -254,7 +254,7 @@ impl Packer<'_> {
             // What follows is slow, and would find no end.
             return Vec::new();
         }
-        let one_line = self.document.text[unit.range.clone()].replace(['\n', '\r'], " ");
+        let one_line = text.replace(['\n', '\r'], " ");
         let links = &self.document.links;
         let inside_link = |at: usize| {
             let before = links.partition_point(|link| link.range.start < at);

@@ -3,7 +3,7 @@
 //!
 //! Our own parsers take [`Room`] for what they find, and stop where there is no more. The markdown parser cannot be
 //! stopped, so what it will need at most is reckoned from the bytes that it reads: see [`parser_bytes`]. The figures
-//! are those of the largest of 900 kinds of hostile text, each of one or a few bytes repeated (`tests/costs.rs`).
+//! were fitted to what hundreds of kinds of hostile text took; `make costs` measures them again, `tests/costs.rs` a few.
 
 /// The memory that a document may take.
 pub(super) struct Room {

@@ -21,6 +21,7 @@ use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text};
 use crate::corpus::{self, Fetched};
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
+use crate::links::Outline;
 use crate::store::{
     ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,
     QuarantineRow, Workspace,
@@ -88,12 +89,16 @@ impl Block {
         Self { index, chunks, texts, continued, documents, outlines, vectors, bytes: 0, end, share }
     }
 
+    /// Adds a document without its chunks; `chunk_id` gives the id of each.
+    fn begin<'i>(&mut self, document: DocumentRow, chunk_id: impl Fn(usize) -> &'i str, outline: &Outline) {
+        self.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, chunk_id, outline)));
+        self.documents.push(document);
+    }
+
     /// Adds the rows of a document.
     fn add(&mut self, prepared: Prepared) {
         let Prepared { document, chunks, texts, outline } = prepared;
-        let id = |chunk: usize| chunks[chunk].chunk_id.as_str();
-        self.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, id, &outline)));
-        self.documents.push(document);
+        self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
         self.chunks.extend(chunks);
         self.texts.extend(texts);
     }
@@ -226,9 +231,7 @@ impl Builder<'_> {
     /// last ones are in; `None` if nobody takes them any more.
     fn in_pieces(&self, cut: Cut<'_>, mut block: Block, sender: &mut Sender<'_>) -> Result<Option<Block>> {
         let document = cut.row.clone();
-        let id = |chunk: usize| cut.chunks[chunk].id.as_str();
-        block.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, id, &cut.outline())));
-        block.documents.push(document.clone());
+        block.begin(document.clone(), |chunk| cut.chunks[chunk].id.as_str(), &cut.outline());
         let mut weight = 0;
         for row in cut.rows() {
             self.go_on()?;

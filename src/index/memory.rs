@@ -31,7 +31,7 @@ impl Budget {
     /// # Errors
     /// [`Error::Setting`] if less than half of it is left beside the program.
     pub(super) fn new(admission: Admission) -> Result<Arc<Self>> {
-        let most = admission.memory.map(|memory| memory / 2);
+        let most = admission.memory_of_documents();
         if let (Some(memory), Some(most), Some(here)) = (admission.memory, most, resident()) {
             let need = here + WORKING;
             if need > most {
@@ -81,9 +81,19 @@ impl Drop for Share {
     }
 }
 
-/// Bytes of this process that are in memory, where the system says so.
+/// Bytes of memory that this process has now, where the system says so.
 fn resident() -> Option<u64> {
+    of_process("VmRSS:")
+}
+
+/// The most bytes of memory that this process has had at once, where the system says so.
+#[must_use]
+pub fn peak_memory() -> Option<u64> {
+    of_process("VmHWM:")
+}
+
+fn of_process(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }

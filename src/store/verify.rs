@@ -67,8 +67,10 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
     let mut findings = Findings::new(root);
     let Texts { card, quarantine } = &manifest.texts;
-    files::text(root, commit::CARD, card, Check::Card, &mut findings);
-    if let Some(list) = files::text(root, commit::QUARANTINE, quarantine, Check::Quarantine, &mut findings) {
+    let pending = commit::pending(root).ok().flatten();
+    let place = (root, pending.as_deref());
+    files::text(place, commit::CARD, card, Check::Card, &mut findings);
+    if let Some(list) = files::text(place, commit::QUARANTINE, quarantine, Check::Quarantine, &mut findings) {
         listed(&list, manifest.counts.quarantined, &mut findings);
     }
     if files::complete(root, manifest, &mut findings) {

@@ -15,6 +15,15 @@ pub struct Ends {
 }
 
 impl Ends {
+    /// Those of a text of `len` bytes whose tokens have so many bytes each.
+    pub(super) fn of_lengths(len: usize, lengths: Vec<u32>) -> Self {
+        let ends = lengths.into_iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        Self::new(len, ends)
+    }
+
     /// Those of a text of `len` bytes. What ends where the text starts is taken to end with its first byte.
     ///
     /// # Panics

@@ -39,11 +39,7 @@ impl TokenCounter for O200k {
     }
 
     fn ends(&self, text: &str) -> Result<Ends> {
-        let ends = self.lengths(text).into_iter().scan(0, |end, length| {
-            *end += length;
-            Some(*end)
-        });
-        Ok(Ends::new(text.len(), ends))
+        Ok(Ends::of_lengths(text.len(), self.lengths(text)))
     }
 
     fn breaks(&self) -> Breaks {

@@ -195,7 +195,13 @@ impl Admission {
     /// The same if it is the job's memory that sets it. Another run, which has more, may let the document in.
     #[must_use]
     pub fn limit_of_job(self, bytes: u64) -> Option<u64> {
-        self.memory.map(|memory| memory / 2).filter(|&limit| limit < self.own_limit(bytes))
+        self.memory_of_documents().filter(|&limit| limit < self.own_limit(bytes))
+    }
+
+    /// Most bytes of memory that all documents on their way may take together, if the job has a limit.
+    #[must_use]
+    pub fn memory_of_documents(self) -> Option<u64> {
+        self.memory.map(|memory| memory / 2)
     }
 
     fn own_limit(self, bytes: u64) -> u64 {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use arrow::array::RecordBatch;
 use blake3::Hasher;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use super::super::{FileEntry, Manifest, Table, commit, manifest, writer};
+use super::super::{FileEntry, Manifest, Table, manifest, writer};
 use super::report::{Check, Findings};
 use crate::error::Result;
 use crate::storage::Location;
@@ -114,17 +115,16 @@ pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings)
     false
 }
 
-/// Checks that a file for people is there and unchanged, and gives its bytes.
+/// Checks that a file for people is there and unchanged, and gives its bytes. After the commit itself a run may have been
+/// killed before it gave the file its name: then it is in the `pending` folder.
 pub(super) fn text(
-    root: &Location,
+    (root, pending): (&Location, Option<&Path>),
     name: &str,
     blake3: &str,
     check: Check,
     findings: &mut Findings,
 ) -> Option<Vec<u8>> {
-    // After the commit itself a run may have been killed before it gave the file its name.
-    let pending = commit::pending(root).ok().flatten().map(|folder| folder.join(name));
-    let pending = pending.and_then(|path| root.storage().read(&path).ok());
+    let pending = pending.and_then(|folder| root.storage().read(&folder.join(name)).ok());
     match pending.map_or_else(|| root.read(name), Ok) {
         Err(error) if error.kind() == ErrorKind::NotFound => findings.add(check, name, "is not there"),
         Err(error) => findings.add(check, name, format!("cannot be read: {error}")),
