@@ -72,7 +72,7 @@ class Cost:
 def chunk(folder: Path, kind: str, suffix: str, preset: str, size: int, *more: str) -> Cost:
     """Chunks one document in a process of its own."""
     path = folder / f"{uuid.uuid4()}.{suffix}"
-    path.write_bytes((kind.encode() * (size // len(kind.encode()) + 1))[:size])
+    path.write_bytes(kind.encode() * max(1, size // len(kind.encode())))
     command = [str(PROGRAM), "chunk", str(path), "--preset", preset, "--threads", "1", "--quiet", *more]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

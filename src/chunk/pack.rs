@@ -136,7 +136,7 @@ impl Packer<'_> {
             let empty = open.range.is_empty();
             let limit = if empty { self.spec.max() } else { self.spec.target() };
             let alone = trim(text, unit.range.clone());
-            let (opening, closing) = (&text[unit.wrap.opening(alone.start)], &text[unit.wrap.closing(alone.end)]);
+            let (opening, closing) = (&text[unit.wrap.opening(alone.start).0], &text[unit.wrap.closing(alone.end).0]);
             let joined = trim(text, open.range.start..unit.range.end);
             if self.within(limit, &open.prefix, joined, closing)? {
                 open.range.end = unit.range.end;
@@ -213,7 +213,7 @@ impl Packer<'_> {
         Ok(match unit.grain {
             Grain::Sentence => "oversized_sentence",
             Grain::Word => OVERSIZED_CHARACTER,
-            Grain::Block | Grain::Line => {
+            Grain::Block | Grain::Group | Grain::Line => {
                 let body = self.under_headings(unit)?.map_or(unit.blocks.start, |body| body.blocks.start);
                 self.document.blocks.get(body).map_or(OVERSIZED_CHARACTER, |block| block.kind.oversized())
             }

@@ -5,11 +5,12 @@
 //! of its rows or lines, a sentence, or part of one. Segments know the sums of sizes up to them, so that
 //! the size of any run of them is a difference.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Boundary;
 use super::pack::{JOIN_SLACK, Packer, furthest};
-use super::unit::{Grain, Unit, blank_line_before, close_gaps};
+use super::unit::{Grain, Unit, Wrap, blank_line_before, close_gaps};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
 use crate::tokens::Unit as Measure;
@@ -24,18 +25,29 @@ pub(super) struct Segment {
     pub(super) bond: Bond,
     /// Level of the section that it is in.
     pub(super) level: u8,
-    /// What a chunk that starts here repeats of a table or a fence, and its size.
-    pub(super) opening: (Range<usize>, usize),
-    /// What a chunk that ends here repeats of a fence, and its size.
-    pub(super) closing: (Range<usize>, usize),
-    /// The flag of a chunk of this segment alone, if that is over the maximum.
-    pub(super) oversized: Option<&'static str>,
+    /// Size of what a chunk that starts here repeats of a table or a fence, or of the text before it.
+    pub(super) opening: usize,
+    /// Size of what a chunk that ends here repeats of a fence.
+    pub(super) closing: usize,
+    wrap: Wrap,
     /// Whether it is one heading.
     pub(super) is_heading: bool,
     /// Whether it does not fit a chunk with the headings above it.
     parted: bool,
     /// Size of what stands before it, and of that with its own text, as far as sizes add up.
     sums: [usize; 2],
+}
+
+impl Segment {
+    /// Where the text stands that a chunk repeats if it starts here.
+    pub(super) fn opening(&self) -> Range<usize> {
+        self.wrap.opening(self.range.start).0
+    }
+
+    /// Where the text stands that a chunk repeats if it ends here.
+    pub(super) fn closing(&self) -> Range<usize> {
+        self.wrap.closing(self.range.end).0
+    }
 }
 
 /// How much two neighbours belong together, from the least to the most.
@@ -69,6 +81,8 @@ pub(super) enum Bond {
 pub(super) struct Segments<'a> {
     packer: &'a Packer<'a>,
     pub(super) row: Vec<Segment>,
+    /// The flags of those that are over the maximum alone.
+    oversized: BTreeMap<usize, &'static str>,
     /// Whether the sizes of neighbours add up to that of both.
     adds_up: bool,
 }
@@ -77,7 +91,7 @@ impl<'a> Segments<'a> {
     /// The segments of the body.
     pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
         let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
-        let mut segments = Self { packer, row: Vec::new(), adds_up };
+        let mut segments = Self { packer, row: Vec::new(), oversized: BTreeMap::new(), adds_up };
         let mut stack = Vec::new();
         for (unit, level) in top_level(packer)? {
             stack.push((unit, false));
@@ -93,6 +107,11 @@ impl<'a> Segments<'a> {
             return Ok(last.sums[1] - first.sums[0]);
         }
         self.packer.ruler.size(first.range.start..last.range.end)
+    }
+
+    /// The flag of a segment that is over the maximum alone.
+    pub(super) fn oversized(&self, segment: usize) -> Option<&'static str> {
+        self.oversized.get(&segment).copied()
     }
 
     /// Adds units, the last of them first, or what they must be cut into; each comes with whether it is
@@ -118,12 +137,13 @@ impl<'a> Segments<'a> {
                     units.extend(finer.map(|(at, finer)| (finer, nested || at > 0)));
                     continue;
                 }
-                segment.oversized =
-                    (!self.fits(&segment, &segment)?).then(|| self.packer.oversized(&unit)).transpose()?;
+                if !self.fits(&segment, &segment)? {
+                    self.oversized.insert(self.row.len(), self.packer.oversized(&unit)?);
+                }
             }
-            if bond != Bond::Section && segment.opening.0.is_empty() && !self.row.is_empty() {
+            if bond != Bond::Section && segment.opening().is_empty() && !self.row.is_empty() {
                 let spec = self.packer.spec;
-                segment.opening.1 = spec.overlap().min(spec.max() / 2);
+                segment.opening = spec.overlap().min(spec.max() / 2);
             }
             self.row.push(segment);
         }
@@ -165,20 +185,16 @@ impl<'a> Segments<'a> {
     /// Whether the text from one segment to another fits a chunk, with what that repeats.
     pub(super) fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
         let Packer { document, spec, .. } = self.packer;
-        let sum = last.sums[1] - first.sums[0] + first.opening.1 + last.closing.1;
+        let sum = last.sums[1] - first.sums[0] + first.opening + last.closing;
         if self.adds_up && sum.abs_diff(spec.max()) > JOIN_SLACK {
             return Ok(sum <= spec.max());
         }
-        let [opening, closing] = [&first.opening, &last.closing].map(|(range, _)| &document.text[range.clone()]);
+        let [opening, closing] = [first.opening(), last.closing()].map(|range| &document.text[range]);
         self.packer.within(spec.max(), opening, first.range.start..last.range.end, closing)
     }
 
     fn segment(&self, unit: &Unit, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {
-        let Packer { document, ruler, sizer, .. } = self.packer;
-        let repeated = |range: Range<usize>| -> Result<_> {
-            let size = if range.is_empty() { 0 } else { sizer.size(&document.text[range.clone()])? };
-            Ok((range, size))
-        };
+        let Packer { document, ruler, .. } = self.packer;
         let before = match self.row.last() {
             Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
             None => 0,
@@ -187,9 +203,9 @@ impl<'a> Segments<'a> {
             boundary: unit.boundary,
             bond,
             level,
-            opening: repeated(unit.wrap.opening(range.start))?,
-            closing: repeated(unit.wrap.closing(range.end))?,
-            oversized: None,
+            opening: unit.wrap.opening(range.start).1,
+            closing: unit.wrap.closing(range.end).1,
+            wrap: unit.wrap.clone(),
             is_heading: unit.grain == Grain::Block
                 && unit.blocks.len() == 1
                 && document.blocks[unit.blocks.start].is_heading(),

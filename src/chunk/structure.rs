@@ -79,7 +79,7 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
         if chunk.len() == 1 || segments.fits(first, last)? {
             chunks.push(chunk);
         } else {
-            let size = segments.size(chunk.start, chunk.end - 1)? + first.opening.1 + last.closing.1;
+            let size = segments.size(chunk.start, chunk.end - 1)? + first.opening + last.closing;
             chunks.extend(self::chunks(packer, segments, chunk, size - 1)?);
         }
     }
@@ -126,7 +126,7 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
             }
             bare &= start.is_heading;
             let text = all.size(run.start + first, run.start + last)?;
-            let size = text + start.opening.1 + end.closing.1;
+            let size = text + start.opening + end.closing;
             if size <= limit || first == last {
                 let room = 1.0 - of_max(size.min(max));
                 let mut cost = paid + crossings + ROOM * room * room;
@@ -166,8 +166,9 @@ fn piece(
     let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
     let range = first.range.start..last.range.end;
     let mut piece = Piece::plain(range.clone(), first.boundary);
-    let (opening, closing) = (&text[first.opening.0.clone()], &text[last.closing.0.clone()]);
-    if first.oversized.is_none() {
+    let (opening, closing) = (&text[first.opening()], &text[last.closing()]);
+    let oversized = segments.oversized(chunk.start);
+    if oversized.is_none() {
         (piece.prefix, piece.suffix) = (opening.to_owned(), closing.to_owned());
         if let Some(before) = before.filter(|_| opening.is_empty() && packer.spec.overlap() > 0) {
             let start = packer.sentences_before(before.clone())?;
@@ -178,7 +179,7 @@ fn piece(
             }
         }
     } else {
-        piece.flags.extend(first.oversized);
+        piece.flags.extend(oversized);
     }
     Ok(piece)
 }

@@ -6,6 +6,7 @@
 //! after it.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
@@ -17,6 +18,10 @@ use crate::error::Result;
 /// Lines and sentences are joined to at least this part of the maximum before they are offered as
 /// units: a cut need not be finer.
 const FINEST: usize = 32;
+
+/// So many lines or sentences are offered at once; where there are more, first groups of so many: a document can
+/// have one for each few bytes.
+const MOST_AT_ONCE: usize = 4096;
 
 /// What is cut from a table or a fence repeats its lines only if they take at most this part of the
 /// maximum.
@@ -46,6 +51,8 @@ pub(super) struct Unit {
 pub(super) enum Grain {
     /// Whole blocks.
     Block,
+    /// Very many lines or sentences of a block.
+    Group,
     /// Rows or lines of a block.
     Line,
     /// Sentences of a block.
@@ -54,22 +61,43 @@ pub(super) enum Grain {
     Word,
 }
 
-/// Where the lines stand that every piece of a table or a fence repeats; empty ranges if there are none.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Wrap {
+/// The lines that every piece of a table or a fence repeats, if there are any. All its pieces share them.
+#[derive(Clone, Default)]
+pub(super) struct Wrap(Option<Rc<Repeated>>);
+
+/// Lines that are repeated before a piece, and after it, and their sizes.
+struct Repeated {
     before: Range<usize>,
     after: Range<usize>,
+    sizes: [usize; 2],
 }
 
 impl Wrap {
-    /// What a piece that starts at `start` repeats before its text.
-    pub(super) fn opening(&self, start: usize) -> Range<usize> {
-        if start >= self.before.end { self.before.clone() } else { 0..0 }
+    /// What a piece that starts at `start` repeats before its text, and its size.
+    pub(super) fn opening(&self, start: usize) -> (Range<usize>, usize) {
+        let here = self.0.as_ref().filter(|lines| start >= lines.before.end);
+        here.map_or((0..0, 0), |lines| (lines.before.clone(), lines.sizes[0]))
     }
 
-    /// What a piece that ends at `end` repeats after its text.
-    pub(super) fn closing(&self, end: usize) -> Range<usize> {
-        if end <= self.after.start { self.after.clone() } else { 0..0 }
+    /// What a piece that ends at `end` repeats after its text, and its size.
+    pub(super) fn closing(&self, end: usize) -> (Range<usize>, usize) {
+        let here = self.0.as_ref().filter(|lines| end <= lines.after.start);
+        here.map_or((0..0, 0), |lines| (lines.after.clone(), lines.sizes[1]))
+    }
+
+    /// Size of all that a piece can repeat.
+    fn size(&self) -> usize {
+        self.0.as_ref().map_or(0, |lines| lines.sizes.iter().sum())
+    }
+
+    /// Where the text ends that is repeated before a piece.
+    fn start(&self) -> usize {
+        self.0.as_ref().map_or(0, |lines| lines.before.end)
+    }
+
+    /// Where the text starts that is repeated after a piece, if there is any.
+    fn end(&self) -> Option<usize> {
+        self.0.as_ref().filter(|lines| !lines.after.is_empty()).map(|lines| lines.after.start)
     }
 }
 
@@ -142,10 +170,12 @@ impl Packer<'_> {
     /// it be.
     pub(super) fn finer(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let cuts = self.spec.is_on(Switch::CutOversized);
-        if unit.grain != Grain::Block {
+        if !matches!(unit.grain, Grain::Block | Grain::Group) {
             return if cuts { self.words(unit, limit) } else { Ok(Vec::new()) };
         }
-        if let Some(body) = self.under_headings(unit)? {
+        if unit.grain == Grain::Block
+            && let Some(body) = self.under_headings(unit)?
+        {
             let above = self.ruler.size(unit.range.start..body.range.start)?;
             let below = self.ruler.size(body.range.end..unit.range.end)?;
             let mut units = self.finer(&body, limit.saturating_sub(above + below))?;
@@ -155,7 +185,7 @@ impl Packer<'_> {
             return if units.is_empty() && cuts { self.words(unit, limit) } else { Ok(units) };
         }
         let inner = self.innermost(unit);
-        let mut units = self.blocks_inside(unit, inner)?;
+        let mut units = if unit.grain == Grain::Block { self.blocks_inside(unit, inner)? } else { Vec::new() };
         if units.is_empty() {
             units = match self.document.blocks[..unit.blocks.end].get(inner).map(|block| block.kind) {
                 Some(BlockKind::Paragraph) if cuts || self.spec.strategy() == Strategy::Section => self.sentences(unit),
@@ -249,7 +279,12 @@ impl Packer<'_> {
     /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
     /// none and that none ends inside a link; nothing if it is one sentence.
     fn sentences(&self, unit: &Unit) -> Vec<Unit> {
-        let text = &self.document.text[unit.range.clone()];
+        units_from(unit, &self.sentence_starts(unit.range.clone()), Grain::Sentence, Boundary::Sentence)
+    }
+
+    /// Where the [`sentences`](Self::sentences) of a range start.
+    fn sentence_starts(&self, range: Range<usize>) -> Vec<usize> {
+        let text = &self.document.text[range.clone()];
         if text.is_ascii() && !text.contains(['.', '!', '?']) {
             // What follows is slow, and would find no end.
             return Vec::new();
@@ -260,8 +295,8 @@ impl Packer<'_> {
             let before = links.partition_point(|link| link.range.start < at);
             before > 0 && at < links[before - 1].range.end
         };
-        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| unit.range.start + at);
-        self.inside(unit, Grain::Sentence, Boundary::Sentence, starts.filter(|&at| !inside_link(at)))
+        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| range.start + at);
+        self.far_apart(starts.filter(|&at| !inside_link(at)))
     }
 
     /// Where the last sentences start that may be repeated after a range: whole ones, of its last
@@ -283,10 +318,10 @@ impl Packer<'_> {
             if !matches!(block.kind, BlockKind::Paragraph | BlockKind::ListItem) {
                 break;
             }
-            let unit = Unit::block(block.range.start.max(range.start)..start, 0..0, Boundary::Block);
-            let mut starts: Vec<usize> = self.sentences(&unit).iter().map(|unit| unit.range.start).collect();
+            let text = block.range.start.max(range.start)..start;
+            let mut starts = self.sentence_starts(text.clone());
             if starts.is_empty() {
-                starts.push(unit.range.start);
+                starts.push(text.start);
             }
             for at in starts.iter().rev() {
                 if self.ruler.size(*at..range.end)? > limit {
@@ -303,38 +338,40 @@ impl Packer<'_> {
         let text = &self.document.text;
         let range = trim(text, unit.range.clone());
         let wrap = match kind {
-            Some(BlockKind::Table) => table_wrap(text, &range),
-            Some(BlockKind::Code) => fence_wrap(text, &range),
-            _ => None,
+            _ if unit.grain == Grain::Group => unit.wrap.clone(),
+            Some(BlockKind::Table) => self.wrap(table_wrap(text, &range))?,
+            Some(BlockKind::Code) => self.wrap(fence_wrap(text, &range))?,
+            _ => Wrap::default(),
         };
-        let mut wrap = wrap.unwrap_or_default();
-        if self.repeated(&wrap)? * MOST_REPEATED > self.spec.max() {
-            wrap = Wrap::default();
-        }
         let feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
-        let starts = feeds.map(|feed| range.start + feed + 1).filter(|&at| at > wrap.before.end);
-        let last = if wrap.after.is_empty() { range.end } else { wrap.after.start };
+        let starts = feeds.map(|feed| range.start + feed + 1).filter(|&at| at > wrap.start());
+        let last = wrap.end().unwrap_or(range.end).min(range.end);
         let starts = std::iter::once(unit.range.start).chain(starts.take_while(|&at| at < last));
-        let mut units = self.inside(unit, Grain::Line, Boundary::Line, starts);
-        for line in &mut units {
-            line.wrap = wrap.clone();
-        }
-        Ok(units)
+        let starts = self.far_apart(starts);
+        Ok(units_from(&Unit { wrap, ..unit.clone() }, &starts, Grain::Line, Boundary::Line))
     }
 
-    /// Units of a block that start at `starts`, each of at least the finest size.
-    fn inside(&self, unit: &Unit, grain: Grain, boundary: Boundary, starts: impl Iterator<Item = usize>) -> Vec<Unit> {
+    /// Lines to repeat, unless they take too much of each piece.
+    fn wrap(&self, lines: Option<[Range<usize>; 2]>) -> Result<Wrap> {
+        let Some([before, after]) = lines else { return Ok(Wrap::default()) };
+        let size = |range: &Range<usize>| self.sizer.size(&self.document.text[range.clone()]);
+        let sizes = [size(&before)?, size(&after)?];
+        let few = sizes.iter().sum::<usize>() * MOST_REPEATED <= self.spec.max();
+        Ok(Wrap(few.then(|| Rc::new(Repeated { before, after, sizes }))))
+    }
+
+    /// Those of some starts of lines or sentences that are as far from each other as the finest size; nothing if that
+    /// is one.
+    fn far_apart(&self, starts: impl Iterator<Item = usize>) -> Vec<usize> {
         let finest = if self.spec.is_on(Switch::CutOversized) { self.spec.max() / FINEST } else { 0 };
-        let mut units: Vec<Unit> = Vec::new();
+        let mut far: Vec<usize> = Vec::new();
         for start in starts {
-            // No unit has more of any unit of size than it has bytes.
-            if units.last().is_none_or(|last| start - last.range.start > finest) {
-                let part = start..unit.range.end;
-                units.push(Unit { range: part, grain, boundary, ..unit.clone() });
+            // No text has more of any unit of size than it has bytes.
+            if far.last().is_none_or(|last| start - last > finest) {
+                far.push(start);
             }
         }
-        close_gaps(&mut units, unit.range.clone());
-        if units.len() < 2 { Vec::new() } else { units }
+        if far.len() < 2 { Vec::new() } else { far }
     }
 
     /// Pieces of a line or sentence, each as long as the limit lets it be beside what it repeats, cut
@@ -342,7 +379,7 @@ impl Packer<'_> {
     /// characters.
     fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let text = &self.document.text;
-        let room = limit.saturating_sub(self.repeated(&unit.wrap)?).max(1);
+        let room = limit.saturating_sub(unit.wrap.size()).max(1);
         let range = trim(text, unit.range.clone());
         let mut units: Vec<Unit> = Vec::new();
         let mut start = range.start;
@@ -354,12 +391,6 @@ impl Packer<'_> {
         }
         close_gaps(&mut units, unit.range.clone());
         Ok(if units.len() < 2 { Vec::new() } else { units })
-    }
-
-    /// Size of what a piece repeats before and after its text.
-    fn repeated(&self, wrap: &Wrap) -> Result<usize> {
-        let size = |range: &Range<usize>| self.sizer.size(&self.document.text[range.clone()]);
-        Ok(size(&wrap.before)? + size(&wrap.after)?)
     }
 
     /// A character boundary up to `end` to which the text from `start` has at most `room`, and to the next one more.
@@ -426,15 +457,15 @@ fn last_break(text: &str, start: usize, end: usize) -> usize {
     }
 }
 
-/// The lines with which every part of a table begins: its header and the line under it.
-fn table_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
+/// The lines with which every part of a table begins, its header and the line under it, and none after it.
+fn table_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let mut feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
     let head = range.start + feeds.nth(1)? + 1;
-    Some(Wrap { before: range.start..head, after: range.end..range.end })
+    Some([range.start..head, range.end..range.end])
 }
 
 /// The lines that open and close a fence; `None` if the block is indented code.
-fn fence_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
+fn fence_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let block = &text[range.clone()];
     let (opening, _) = block.split_once('\n')?;
     let (mark, len, _) = fence(inside_containers(opening))?;
@@ -442,7 +473,22 @@ fn fence_wrap(text: &str, range: &Range<usize>) -> Option<Wrap> {
     let close = fence(inside_containers(&block[last + 1..])).filter(|_| last > opening.len());
     let closes = close.is_some_and(|(with, marks, rest)| with == mark && marks >= len && is_blank(rest));
     let end = if closes { range.start + last } else { range.end };
-    Some(Wrap { before: range.start..range.start + opening.len() + 1, after: end..range.end })
+    Some([range.start..range.start + opening.len() + 1, end..range.end])
+}
+
+/// The units of a block that start at `starts`, or groups of them.
+fn units_from(unit: &Unit, starts: &[usize], grain: Grain, boundary: Boundary) -> Vec<Unit> {
+    let at_once = if starts.len() > MOST_AT_ONCE { MOST_AT_ONCE } else { 1 };
+    let groups = starts.chunks(at_once);
+    let unit_of = |group: &[usize]| Unit {
+        range: group[0]..unit.range.end,
+        grain: if group.len() > 1 { Grain::Group } else { grain },
+        boundary,
+        ..unit.clone()
+    };
+    let mut units: Vec<Unit> = groups.map(unit_of).collect();
+    close_gaps(&mut units, unit.range.clone());
+    units
 }
 
 /// Makes the units follow each other without a gap from the start of `range` to its end.

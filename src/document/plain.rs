@@ -94,16 +94,16 @@ pub(super) fn abridge(
     }
     let (blocks, links) = (Vec::new(), Vec::new());
     let feeds = positions.feeds_from(body.start);
-    let mut reader = Reader { text: bytes, feeds, at: body.start, separate: true, blocks, links };
+    let mut reader = Reader { text: bytes, feeds, at: body.start, separate: true, most, blocks, links };
     let mut runs = Vec::new();
     let mut abridged = String::new();
     let mut kept = body.start;
     while reader.at < body.end {
         let (start, first_block, first_link) = (reader.at, reader.blocks.len(), reader.links.len());
-        while reader.blocks.len() <= most && reader.plain_block().is_some() {
+        while !reader.is_full() && reader.plain_block().is_some() {
             reader.skip_blank();
         }
-        if reader.blocks.len() > most {
+        if reader.is_full() {
             return Some(Abridged { blocks: reader.blocks, ..Abridged::whole("") });
         }
         if reader.at - start < MIN_RUN {
@@ -135,6 +135,8 @@ struct Reader<'t> {
     at: usize,
     /// Whether a list that stands before, if any, cannot go on here.
     separate: bool,
+    /// More blocks than this make no difference.
+    most: usize,
     blocks: Vec<Plain>,
     links: Vec<PlainLink>,
 }
@@ -176,6 +178,10 @@ impl<'t> Reader<'t> {
         }
         self.separate |= read.is_some();
         read
+    }
+
+    fn is_full(&self) -> bool {
+        self.blocks.len() > self.most
     }
 
     fn add(&mut self, kind: BlockKind, range: Range<usize>, ends: usize) {
@@ -267,6 +273,9 @@ impl<'t> Reader<'t> {
             ends.push(self.at);
             self.skip_blank();
             self.add(BlockKind::ListItem, start..self.at, 1);
+            if self.is_full() {
+                return Some(());
+            }
         }
         // What may go on with the list, or be no block at all, is left to the parser.
         let next = self.line();
