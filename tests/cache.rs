@@ -16,7 +16,7 @@ use chunkmill::embed::{Batcher, Batching, Cache, Embedder, Encoded, Engine, Mode
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{default_model, finish, program, run, tiny_model, tree, write};
+use crate::common::{default_model, finish, program, program_with_models, run, tiny_model, tree, write};
 
 const DATABASE: &str = "embeddings-v1.sqlite";
 
@@ -582,7 +582,7 @@ fn a_killed_job_goes_on_where_it_ended() {
     let home = TempDir::new().unwrap();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
     let job = |out: &str, cache: &str| {
-        let mut command = program(home.path());
+        let mut command = program_with_models(home.path());
         command.arg("index").arg(&corpus).args(["-o", out, "--embedder", "cpu", "--precision", "f32", "--files", "1"]);
         command.args(["--json", "--embedding-cache", cache]);
         command

@@ -83,6 +83,13 @@ pub fn other_program(home: &Path, name: &str) -> Command {
     command
 }
 
+/// The program where it finds models as this process does.
+pub fn program_with_models(home: &Path) -> Command {
+    let mut command = program(home);
+    command.envs(std::env::vars_os().filter(|(name, _)| name == "HF_HOME"));
+    command
+}
+
 /// Runs the program and gives exit code, standard output, standard error.
 pub fn run(home: &Path, args: &[&str]) -> (i32, String, String) {
     finish(program(home).args(args).output().unwrap())

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::{default_model, finish, folder, json_lines, program, run};
+use crate::common::{default_model, finish, folder, json_lines, program_with_models, run};
 use crate::python::environment;
 
 /// The packages of every run, and those that only `make readers` adds.
@@ -194,10 +194,9 @@ fn the_readmes_examples_of_reading_work() {
 fn heavy_readers_run_the_readmes_examples() {
     let (Some(python), Some(_)) = (python(HEAVY), default_model()) else { return };
     let home = TempDir::new().unwrap();
-    // With the default model, as a user has it; where it lies, the caller's variables say.
-    let cache = std::env::vars().filter(|(name, _)| name.starts_with("HF_"));
+    // With the default model, as a user has it.
     let args = ["--quiet", "index", &larder(), "-o", "out"];
-    let (code, _, err) = finish(program(home.path()).envs(cache).args(args).output().unwrap());
+    let (code, _, err) = finish(program_with_models(home.path()).args(args).output().unwrap());
     assert_eq!(code, 0, "{err}");
     check_examples(&python, home.path(), &["pyarrow", "Polars", "DuckDB", "datasets", "LanceDB"], 384);
 }

@@ -11,7 +11,7 @@ use chunkmill::store::Dataset;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{default_model, json_lines, run, shared, write};
+use crate::common::{default_model, finish, json_lines, program_with_models, shared, write};
 
 /// nDCG at `k` with graded gains, as `trec_eval` computes it: gain over log2(rank + 1).
 fn ndcg(ranked: &[String], relevant: &HashMap<String, f64>, k: usize) -> f64 {
@@ -46,10 +46,9 @@ fn scifact_gives_the_published_figures() {
     let queries = json_lines(&fs::read_to_string(data.join("queries.jsonl")).unwrap());
     // bf16 is what `auto` is where the processor multiplies bf16; int8 has to be asked for, because it moves more.
     for (precision, may_differ) in [("f32", 0.0001), ("bf16", 0.001), ("auto", 0.001), ("int8", 0.005)] {
-        let (code, out, err) = run(
-            home.path(),
-            &["index", "docs", "-o", precision, "--preset", "none", "--embedder", "cpu", "--precision", precision],
-        );
+        let index =
+            ["index", "docs", "-o", precision, "--preset", "none", "--embedder", "cpu", "--precision", precision];
+        let (code, out, err) = finish(program_with_models(home.path()).args(index).output().unwrap());
         assert_eq!(code, 0, "{err}");
         eprintln!("{out}");
         let dataset = Dataset::open(home.path().join(precision)).unwrap();

@@ -279,7 +279,9 @@ fn what_does_not_fit_the_plan_is_refused() {
     refused(&shard("3/2"), 2, "no shard 3");
     refused(&shard("0"), 2, "no shard 0");
     refused(&shard("1/3"), 2, "the plan has 2 shards");
-    refused(&[&shard("1/2")[..], &["--embedder", "candle"]].concat(), 2, "is for the model fake");
+    tiny_model(&home.path().join("tiny"));
+    let other = ["--model", "tiny", "--embedder", "candle"];
+    refused(&[&shard("1/2")[..], &other].concat(), 2, "is for the model fake");
     // A document that changes between plan and run.
     receipt(home.path(), "1/2");
     receipt(home.path(), "2/2");
