@@ -22,9 +22,11 @@ use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Cache, Device, Embedder, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::index::Job;
-use crate::options::{Globs, options};
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
+use crate::settings::DefaultValue::{Is, Unsaid, Words};
+use crate::settings::{self, Setting, Table, settings};
 use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
+use crate::value::{Globs, value};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -38,7 +40,7 @@ pub const DEFAULT_FILES: usize = 8;
 
 /// One source of settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "File", into = "File")]
 pub struct Options {
     /// Which files are documents.
     pub corpus: CorpusOptions,
@@ -51,118 +53,153 @@ pub struct Options {
     /// How it is searched.
     pub search: SearchOptions,
     /// Who answers questions from it. No plan of a job repeats it.
-    #[serde(skip_serializing)]
     pub answer: AnswerOptions,
-    /// Worker threads.
-    pub threads: Option<NonZeroUsize>,
-    /// Most bytes of memory that a job may take.
-    pub memory: Option<u64>,
+    /// How a run uses the machine.
+    pub run: RunOptions,
 }
 
-options! {
+/// A settings file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<NonZeroUsize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
+    corpus: CorpusOptions,
+    chunking: Settings,
+    embedding: EmbeddingOptions,
+    output: OutputOptions,
+    search: SearchOptions,
+    #[serde(skip_serializing)]
+    answer: AnswerOptions,
+}
+
+impl From<File> for Options {
+    fn from(file: File) -> Self {
+        let File { threads, memory, corpus, chunking, embedding, output, search, answer } = file;
+        Self { corpus, chunking, embedding, output, search, answer, run: RunOptions { threads, memory } }
+    }
+}
+
+impl From<Options> for File {
+    fn from(options: Options) -> Self {
+        let Options { corpus, chunking, embedding, output, search, answer, run: RunOptions { threads, memory } } =
+            options;
+        Self { threads, memory, corpus, chunking, embedding, output, search, answer }
+    }
+}
+
+settings! {
     /// The `[corpus]` table.
-    pub struct CorpusOptions {
-        /// Globs of files that are documents.
-        pub include: Globs,
-        /// Globs of files that are not.
-        pub exclude: Globs,
-        /// Whether hidden files count.
-        pub hidden: bool,
-        /// Largest file in bytes.
-        pub max_file_size: u64,
-        /// Which signals block a document.
-        pub security: SecurityProfile,
-        /// Whether a blocked document is let in and flagged.
-        pub allow_blocked: bool,
-        /// Most bytes of memory that a document may take.
-        pub document_memory: u64,
+    pub struct CorpusOptions in "corpus" under "Corpus" {
+        /// Take only files that match one of these globs.
+        pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
+        /// Leave out files that match one of these globs.
+        pub exclude: Globs = "GLOB,…", Unsaid, Documents;
+        /// Whether hidden files and folders count.
+        pub hidden: bool = "BOOL", Is("true"), Documents;
+        /// Put files over this size into quarantine.
+        pub max_file_size: u64 = "BYTES", Is("268435456"), Documents;
+        /// Put documents with these risks into quarantine.
+        pub security: SecurityProfile = "PROFILE", Is("moderate"), Documents;
+        /// Index them all the same, flagged `document_blocked`.
+        pub allow_blocked: bool = "BOOL", Is("false"), Documents;
+        /// Put documents that would take more memory into quarantine.
+        pub document_memory: u64 = "BYTES", Words("16 bytes for each of theirs, and 50000000"), Documents;
     }
 }
 
-options! {
+settings! {
     /// The `[embedding]` table.
-    pub struct EmbeddingOptions {
-        /// Folder or hub id.
-        pub model: String,
-        /// Where the model runs.
-        pub device: Device,
-        /// What runs it.
-        pub embedder: Engine,
+    pub struct EmbeddingOptions in "embedding" under "Embedding" {
+        /// Model folder, or hub id with an optional revision.
+        pub model: String = "FOLDER|HUB_ID[@REVISION]", Words("sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own"), Vectors unless "files, if it is the same model under another name";
+        /// Where the model runs: cpu, cuda:N, metal.
+        pub device: Device = "DEVICE", Is("cpu"), Vectors;
+        /// What runs it: our own encoder (`cpu`) where it can, `candle`, or `fake` for a dry run without a model.
+        pub embedder: Engine = "NAME", Is("auto"), Vectors;
         /// What it is computed in.
-        pub precision: PrecisionSetting,
-        /// Which instructions of the CPU are used.
-        pub cpu_isa: Isa,
-        /// Most tokens in a batch.
-        pub batch_tokens: NonZeroUsize,
-        /// Whether a chunk that the model would cut is an error.
-        pub deny_truncation: bool,
-        /// Where vectors are kept for other runs.
-        #[serde(rename = "cache")]
-        pub embedding_cache: CacheFolder,
-        /// Most bytes on disk for them.
-        #[serde(rename = "cache_size")]
-        pub embedding_cache_size: u64,
+        pub precision: PrecisionSetting = "PRECISION", Words("auto; to search, the dataset's own"), Vectors;
+        /// Which instructions of the CPU are used, for comparisons.
+        pub cpu_isa: Isa = "ISA", Words("the best it has"), Vectors unless "their last bits depend on the instructions";
+        /// Most tokens in a batch of the model.
+        pub batch_tokens: NonZeroUsize = "N", Words("384 for `cpu`, 2048 for `candle`"), Nothing;
+        /// Fail if a chunk is longer than the model reads.
+        pub deny_truncation: bool = "BOOL", Is("false"), Nothing unless "the run fails if a chunk is cut";
+        /// Where vectors are kept for other runs: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
+        pub embedding_cache in files "cache": CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
+        /// Most that it may take on disk; what was not used for long goes first.
+        pub embedding_cache_size in files "cache_size": u64 = "BYTES", Is("4294967296"), Nothing;
     }
 }
 
-options! {
+settings! {
     /// The `[output]` table.
-    pub struct OutputOptions {
+    pub struct OutputOptions in "output" under "Output" {
         /// Files per table.
-        pub files: NonZeroUsize,
+        pub files: NonZeroUsize = "N", Is("8"), Files;
         /// How vectors are stored.
-        pub embedding_type: EmbeddingType,
-        /// How their values are encoded.
-        pub float_encoding: FloatEncoding,
+        pub embedding_type: EmbeddingType = "TYPE", Is("f32"), Files unless "from `f16`, which has lost digits: vectors, from the cache where it has them";
+        /// How f32 values are encoded: byte stream split (`bss`), or plain.
+        pub float_encoding: FloatEncoding = "ENCODING", Is("bss"), Files;
     }
 }
 
-options! {
+settings! {
     /// The `[search]` table.
-    pub struct SearchOptions {
+    pub struct SearchOptions in "search" under "Search" {
         /// How to search.
-        pub mode: Mode,
-        /// The constant of reciprocal rank fusion.
-        pub rrf_k: Weight,
+        pub mode: Mode = "MODE", Is("vector"), Nothing;
+        /// Constant of the rank fusion of `hybrid` and `graph`.
+        pub rrf_k: Weight = "K", Is("60"), Nothing;
         /// Weight of the vector list in it.
-        pub vector_weight: Weight,
+        pub vector_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the keyword list.
-        pub keyword_weight: Weight,
-        /// Weight of the list by modification time.
-        pub recency_weight: Weight,
-        /// Weight of the list of neighbours.
-        pub graph_weight: Weight,
-        /// How far down the vector and keyword lists are read for it.
-        pub depth: NonZeroUsize,
-        /// How many hits are asked for their neighbours.
-        pub graph_seeds: NonZeroUsize,
+        pub keyword_weight: Weight = "W", Is("1"), Nothing;
+        /// Weight of the list by modification time, newest first.
+        pub recency_weight: Weight = "W", Is("0"), Nothing;
+        /// Weight of what is linked with the best hits, in `graph`.
+        pub graph_weight: Weight = "W", Is("0.5"), Nothing;
+        /// How far down the vector and keyword lists are read.
+        pub depth: NonZeroUsize = "N", Is("100"), Nothing;
+        /// How many of the best hits are asked for their neighbours.
+        pub graph_seeds: NonZeroUsize = "N", Is("10"), Nothing;
         /// How much a keyword counts in the content.
-        pub content_weight: Weight,
-        /// In the headings above and inside.
-        pub headings_weight: Weight,
-        /// In the tags.
-        pub tags_weight: Weight,
-        /// In the aliases.
-        pub aliases_weight: Weight,
-        /// Where keyword indexes are kept for other searches.
-        pub keyword_cache: CacheFolder,
+        pub content_weight: Weight = "W", Is("1"), Nothing;
+        /// How much in the headings above and inside.
+        pub headings_weight: Weight = "W", Is("0.25"), Nothing;
+        /// How much in the tags.
+        pub tags_weight: Weight = "W", Is("1"), Nothing;
+        /// How much in the aliases.
+        pub aliases_weight: Weight = "W", Is("1"), Nothing;
+        /// Where keyword indexes are kept: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
+        pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }
 }
 
-options! {
+settings! {
     /// The `[answer]` table. A key is no setting: it is read from the environment alone.
-    pub struct AnswerOptions {
-        /// Base URL of an OpenAI-compatible service.
-        pub endpoint: Endpoint,
+    pub struct AnswerOptions in "answer" under "Answering" {
+        /// Base URL of an OpenAI-compatible service, which gets the question and the passages; its key is in the variable
+        /// `CHUNKMILL_ANSWER_API_KEY`.
+        pub endpoint: Endpoint = "URL", Words("none"), Nothing;
         /// Name of the model there.
-        #[serde(rename = "model")]
-        pub answer_model: String,
-        /// Most tokens of an answer.
-        #[serde(rename = "max_tokens")]
-        pub answer_max_tokens: NonZeroUsize,
-        /// How long to wait for one, in seconds.
-        #[serde(rename = "timeout")]
-        pub answer_timeout: NonZeroUsize,
+        pub answer_model in files "model": String = "NAME", Words("none"), Nothing;
+        /// Most tokens of the answer.
+        pub answer_max_tokens in files "max_tokens": NonZeroUsize = "N", Is("1024"), Nothing;
+        /// How long to wait for it.
+        pub answer_timeout in files "timeout": NonZeroUsize = "SECONDS", Is("120"), Nothing;
+    }
+}
+
+settings! {
+    /// What stands before the tables: how a run uses the machine.
+    pub struct RunOptions in "" under "Running" {
+        /// Worker threads.
+        pub threads: NonZeroUsize = "N", Words("one per core"), Nothing;
+        /// Take no more memory: fewer documents at once; one that needs more than half of it is put into quarantine.
+        pub memory: u64 = "BYTES", Words("no limit"), Nothing unless "documents, where it leaves one too little room";
     }
 }
 
@@ -187,6 +224,10 @@ impl CacheFolder {
             Self::Folder(folder) => Some(folder),
         }
     }
+}
+
+value! {
+    CacheFolder: {"type": "string"}
 }
 
 impl FromStr for CacheFolder {
@@ -254,6 +295,37 @@ pub struct Config {
     pub threads: Option<usize>,
 }
 
+/// Every setting with the name of its table, in order; what stands before the tables comes last.
+#[must_use]
+pub fn settings() -> Vec<(&'static str, &'static Setting)> {
+    fn of<T: Table>() -> impl Iterator<Item = (&'static str, &'static Setting)> {
+        T::SETTINGS.iter().map(|setting| (T::NAME, setting))
+    }
+    let dataset = of::<CorpusOptions>().chain(of::<Settings>()).chain(of::<EmbeddingOptions>());
+    let dataset = dataset.chain(of::<OutputOptions>());
+    dataset.chain(of::<SearchOptions>()).chain(of::<AnswerOptions>()).chain(of::<RunOptions>()).collect()
+}
+
+/// The JSON Schema of a settings file, by which an editor completes and checks it.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    let mut schema = settings::schema::<RunOptions>();
+    let tables = [
+        (CorpusOptions::NAME, settings::schema::<CorpusOptions>()),
+        (Settings::NAME, settings::schema::<Settings>()),
+        (EmbeddingOptions::NAME, settings::schema::<EmbeddingOptions>()),
+        (OutputOptions::NAME, settings::schema::<OutputOptions>()),
+        (SearchOptions::NAME, settings::schema::<SearchOptions>()),
+        (AnswerOptions::NAME, settings::schema::<AnswerOptions>()),
+    ];
+    for (name, table) in tables {
+        schema["properties"][name] = table;
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = FILE.into();
+    schema
+}
+
 impl Options {
     /// Fills what this source leaves open from one that yields to it.
     ///
@@ -269,8 +341,7 @@ impl Options {
             output: self.output.or(lower.output),
             search: self.search.or(lower.search),
             answer: self.answer.or(lower.answer),
-            threads: self.threads.or(lower.threads),
-            memory: self.memory.or(lower.memory),
+            run: self.run.or(lower.run),
         }
     }
 
@@ -300,15 +371,15 @@ impl Options {
     /// # Errors
     /// [`Error::Setting`] that names the variable, for a wrong value.
     pub fn from_env() -> Result<Self> {
-        let mut options = Self { threads: variable("THREADS")?, memory: variable("MEMORY")?, ..Self::default() };
-        let Self { corpus, chunking, embedding, output, search, answer, .. } = &mut options;
-        read_variables(CorpusOptions::KEYS, |key, value| corpus.set(key, value))?;
-        read_variables(Settings::KEYS, |key, value| chunking.set(key, value))?;
-        read_variables(EmbeddingOptions::KEYS, |key, value| embedding.set(key, value))?;
-        read_variables(OutputOptions::KEYS, |key, value| output.set(key, value))?;
-        read_variables(SearchOptions::KEYS, |key, value| search.set(key, value))?;
-        read_variables(AnswerOptions::KEYS, |key, value| answer.set(key, value))?;
-        Ok(options)
+        Ok(Self {
+            corpus: read_variables()?,
+            chunking: read_variables()?,
+            embedding: read_variables()?,
+            output: read_variables()?,
+            search: read_variables()?,
+            answer: read_variables()?,
+            run: read_variables()?,
+        })
     }
 
     /// Parses the text of a settings file that is called `name`.
@@ -394,7 +465,7 @@ impl Options {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),
                 document_memory: self.corpus.document_memory,
-                memory: self.memory,
+                memory: self.run.memory,
             },
             unused: spec.unused(&self.chunking),
             spec,
@@ -418,7 +489,7 @@ impl Options {
             ranking: self.search.ranking(),
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
-            threads: self.threads.map(NonZeroUsize::get),
+            threads: self.run.threads.map(NonZeroUsize::get),
         })
     }
 }
@@ -492,26 +563,31 @@ impl SearchOptions {
 /// [`Error::Setting`] that names the variable, for a wrong value.
 pub fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
     let mut read = None;
-    read_variables(&[name], |_, value| {
+    read_variable(&format!("CHUNKMILL_{name}"), |value| {
         read = Some(value.parse().map_err(|problem: T::Err| problem.to_string())?);
         Ok(())
     })?;
     Ok(read)
 }
 
-/// Gives the value of each variable `CHUNKMILL_<KEY>` that is there and not empty to `set`.
-fn read_variables(keys: &[&str], mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<()> {
-    for key in keys {
-        let name = format!("CHUNKMILL_{}", key.to_ascii_uppercase());
-        let Some(value) = std::env::var_os(&name).filter(|value| !value.is_empty()) else { continue };
-        let value = value.to_string_lossy();
-        set(key, &value).map_err(|problem| Error::Setting {
-            origin: format!("environment variable {name}"),
-            problem: format!("`{value}` is not understood: {problem}"),
-            help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
-        })?;
+/// What the variables of a table's settings say.
+fn read_variables<T: Table>() -> Result<T> {
+    let mut table = T::default();
+    for setting in T::SETTINGS {
+        read_variable(&setting.variable(), |value| table.set(setting.name, value))?;
     }
-    Ok(())
+    Ok(table)
+}
+
+/// Gives the value of a variable that is there and not empty to `set`.
+fn read_variable(name: &str, set: impl FnOnce(&str) -> Result<(), String>) -> Result<()> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(()) };
+    let value = value.to_string_lossy();
+    set(&value).map_err(|problem| Error::Setting {
+        origin: format!("environment variable {name}"),
+        problem: format!("`{value}` is not understood: {problem}"),
+        help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
+    })
 }
 
 /// `chunkmill.toml` in the working folder or the nearest folder above that has one.

@@ -11,8 +11,8 @@
 //! | module | question it answers |
 //! | --- | --- |
 //! | [`error`] | What can go wrong, and what does the process say then? |
-//! | [`named`] | How is an enumeration written and read by name, and which name was meant? |
-//! | [`options`] | How is a table of optional settings read, and laid over another? |
+//! | [`value`] | How is the value of a setting written, and which name was meant? |
+//! | [`settings`] | What is a setting, and what is known of it? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
@@ -58,8 +58,9 @@
 //! ```
 
 pub mod error;
-pub mod named;
-pub mod options;
+pub mod value;
+
+pub mod settings;
 
 pub mod storage;
 

@@ -1,7 +1,7 @@
 //! What is said when something was asked for that is not there: once, with what to do, and with what was meant.
 
 use chunkmill::chunk::{Preset, Spec, Strategy};
-use chunkmill::named::nearest;
+use chunkmill::value::nearest;
 
 use crate::common::{finish, folder, json_lines, program, run, write};
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use chunkmill::chunk::{Chunk, Normalizer, Settings, Spec, Strategy, Switch, chunk};
 use chunkmill::document::{BlockKind, Document, is_blank};
+use chunkmill::settings::Table as _;
 use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit};
 
 /// The sizer of a spec; `model` counts words between white space.

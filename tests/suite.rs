@@ -52,6 +52,7 @@ mod promises;
 mod properties;
 mod python;
 mod readers;
+mod reference;
 mod replay;
 mod scifact;
 mod search;

@@ -255,7 +255,7 @@ fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
         ..embedding
     };
     let search = build.variants[cell.variant].1.clone();
-    let options = Options { corpus, chunking, embedding, output, search, threads: None, ..Options::default() };
+    let options = Options { corpus, chunking, embedding, output, search, ..Options::default() };
     let text = toml::to_string(&options).unwrap_or_default();
     // A table without a line says nothing.
     let mut tables: Vec<&str> = text.split("\n\n").collect();

@@ -31,8 +31,9 @@ use std::path::Path;
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
-use chunkmill::named::choices;
 use chunkmill::search::{Mode, Ranking};
+use chunkmill::settings::{Table as _, names};
+use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -246,23 +247,26 @@ impl Grid {
 /// The keys that come first in a cell's name.
 const ORDER: [&str; 8] = ["preset", "strategy", "unit", "min", "target", "max", "overlap", "mode"];
 
+/// The tables whose settings a grid may have.
+fn tables() -> [(Scope, Vec<&'static str>); 4] {
+    [
+        (Scope::Chunking, names::<Settings>().collect()),
+        (Scope::Embedding, names::<EmbeddingOptions>().collect()),
+        (Scope::Output, names::<OutputOptions>().collect()),
+        (Scope::Search, names::<SearchOptions>().collect()),
+    ]
+}
+
 fn scope(key: &str) -> Option<Scope> {
     // The caches are not the grid's business: they change no result.
     let is_cache = key.contains("cache");
-    [
-        (Scope::Chunking, Settings::KEYS),
-        (Scope::Embedding, EmbeddingOptions::KEYS),
-        (Scope::Output, OutputOptions::KEYS),
-        (Scope::Search, SearchOptions::KEYS),
-    ]
-    .into_iter()
-    .find_map(|(scope, keys)| (keys.contains(&key) && !is_cache).then_some(scope))
+    tables().into_iter().find_map(|(scope, names)| (names.contains(&key) && !is_cache).then_some(scope))
 }
 
 /// What may stand in a grid, for who wrote something else there.
 fn known(written: &str) -> String {
-    let keys = [Settings::KEYS, EmbeddingOptions::KEYS, OutputOptions::KEYS, SearchOptions::KEYS];
-    let keys: Vec<&str> = keys.into_iter().flatten().copied().filter(|key| scope(key).is_some()).collect();
+    let names = tables().into_iter().flat_map(|(_, names)| names);
+    let keys: Vec<&str> = names.filter(|name| scope(name).is_some()).collect();
     format!("there are: name, k, {}", choices(written, &keys))
 }
 

@@ -140,7 +140,7 @@ impl Run {
                 labelled.hashes,
                 plan.timing,
                 // Threads change no result, but times.
-                (plan.timing.repeats > 0).then_some((build.options.threads, build.options.embedding.batch_tokens)),
+                (plan.timing.repeats > 0).then_some((build.options.run.threads, build.options.embedding.batch_tokens)),
             );
             let key = blake3::hash(made_from.as_bytes()).to_hex()[..32].to_owned();
             RunBuild { name: build.name.clone(), key, options: build.options.clone(), variants }

@@ -56,7 +56,7 @@ use std::str::FromStr;
 use chunkmill::corpus::{self, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
-use chunkmill::named::unknown;
+use chunkmill::value::unknown;
 
 use crate::import::Imported;
 use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};

@@ -14,6 +14,7 @@ use url::Url;
 
 use super::Settings;
 use crate::error::{Error, Result};
+use crate::value::value;
 
 /// Most bytes of a response that are read.
 const MOST_BYTES: u64 = 16 << 20;
@@ -26,6 +27,10 @@ const MOST_SHOWN: usize = 400;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Endpoint(Url);
+
+value! {
+    Endpoint: {"type": "string", "format": "uri"}
+}
 
 impl FromStr for Endpoint {
     type Err = String;

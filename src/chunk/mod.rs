@@ -40,7 +40,9 @@ mod recursive;
 mod section;
 mod segment;
 mod semantic;
+mod settings;
 mod spec;
+mod strategy;
 mod structure;
 mod unit;
 mod windows;
@@ -49,7 +51,9 @@ use std::fmt;
 use std::ops::Range;
 
 pub use normalize::Normalizer;
-pub use spec::{BaseUrl, Preset, Settings, Spec, Strategy, Switch, TokenEstimator};
+pub use settings::{BaseUrl, Settings, TokenEstimator};
+pub use spec::Spec;
+pub use strategy::{Preset, Strategy, Switch};
 
 use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;

@@ -7,81 +7,21 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::Normalizer;
+use super::settings::{BaseUrl, Settings, TokenEstimator};
+use super::strategy::{Preset, Strategy, Switch};
 use crate::error::{Error, Result};
-use crate::named::{named, unknown};
-use crate::options::options;
+use crate::settings::Table;
 use crate::tokens::{Encoding, Sizer, TokenCounter, Unit};
+use crate::value::unknown;
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
 /// change in this module tree can move a boundary or alter a chunk.
 const VERSION: u32 = 3;
 
-/// The rule that proposes where a document may be cut. The set is closed: adding a strategy is a
-/// variant here, a file beside this one, and a line in [`chunk`](super::chunk).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strategy {
-    /// Sections merged up to a minimum, and split at blank lines above a maximum.
-    Header,
-    /// Sections merged when their level allows, and packed to a target above a maximum.
-    Section,
-    /// The section tree: whole subtrees that fit, siblings merged, paragraphs packed to a target.
-    Semantic,
-    /// As `semantic`, with code and prose in chunks of their own.
-    CodeAware,
-    /// Windows of exactly the target that overlap by exactly so much.
-    Fixed,
-    /// Every heading starts a chunk; longer sections become overlapping token windows.
-    Heading,
-    /// Long documents are cut at headings of level 2 and 3, short ones not at all.
-    Lines,
-    /// The cheapest of all cuts: every place where a chunk may start has a price.
-    Structure,
-    /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
-    Recursive,
-    /// The plainest baseline: windows over the whole document.
-    Windows,
-    /// The whole document.
-    None,
-}
-
 impl Strategy {
-    /// Every strategy.
-    pub const ALL: [Self; 11] = [
-        Self::Header,
-        Self::Section,
-        Self::Semantic,
-        Self::CodeAware,
-        Self::Fixed,
-        Self::Heading,
-        Self::Lines,
-        Self::Structure,
-        Self::Recursive,
-        Self::Windows,
-        Self::None,
-    ];
-
-    /// The name used in settings and datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Header => "header",
-            Self::Section => "section",
-            Self::Semantic => "semantic",
-            Self::CodeAware => "code_aware",
-            Self::Fixed => "fixed",
-            Self::Heading => "heading",
-            Self::Lines => "lines",
-            Self::Structure => "structure",
-            Self::Recursive => "recursive",
-            Self::Windows => "windows",
-            Self::None => "none",
-        }
-    }
-
     /// The preset whose values hold when a strategy is chosen without one.
     #[must_use]
     pub fn preset(self) -> Preset {
@@ -137,65 +77,7 @@ struct Limits {
     max: bool,
 }
 
-named!(Strategy, "a strategy");
-
-/// What can be turned on and off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Switch {
-    /// Put the headings above a chunk before its text.
-    ParentHeaders,
-    /// Show the model the heading path before the content.
-    HeadingContext,
-    /// Let no chunk hold part of one section and part of another.
-    RespectBoundaries,
-    /// Keep code blocks.
-    IncludeCode,
-    /// Keep tables.
-    IncludeTables,
-    /// Cut a block over the maximum between its rows, lines, sentences or words.
-    CutOversized,
-    /// Repeat whole sentences, and at most half a chunk.
-    SentenceOverlap,
-    /// Show the model a text with its white space tidied.
-    NormalizeWhitespace,
-    /// Show the model a text in Unicode's composed form, NFC.
-    NormalizeUnicode,
-    /// Show the model URLs without their query.
-    RedactUrls,
-}
-
 impl Switch {
-    /// Every switch.
-    pub const ALL: [Self; 10] = [
-        Self::ParentHeaders,
-        Self::HeadingContext,
-        Self::RespectBoundaries,
-        Self::IncludeCode,
-        Self::IncludeTables,
-        Self::CutOversized,
-        Self::SentenceOverlap,
-        Self::NormalizeWhitespace,
-        Self::NormalizeUnicode,
-        Self::RedactUrls,
-    ];
-
-    /// The name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ParentHeaders => "parent_headers",
-            Self::HeadingContext => "heading_context",
-            Self::RespectBoundaries => "respect_boundaries",
-            Self::IncludeCode => "include_code",
-            Self::IncludeTables => "include_tables",
-            Self::CutOversized => "cut_oversized",
-            Self::SentenceOverlap => "sentence_overlap",
-            Self::NormalizeWhitespace => "normalize_whitespace",
-            Self::NormalizeUnicode => "normalize_unicode",
-            Self::RedactUrls => "redact_urls",
-        }
-    }
-
     fn of(self, settings: &Settings) -> Option<bool> {
         match self {
             Self::ParentHeaders => settings.parent_headers,
@@ -212,74 +94,7 @@ impl Switch {
     }
 }
 
-/// A named spec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Preset {
-    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the headings above.
-    Ragdocs,
-    /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
-    Sections,
-    /// Seed 3 for documentation: `semantic`, 600 estimated tokens, at least 100, at most 1,000, overlap 60.
-    Docs,
-    /// Seed 3 for code-heavy documents: `code_aware`, 400 estimated tokens, at most 800.
-    Code,
-    /// Seed 3 for large homogeneous text: `fixed`, 500 estimated tokens, at most 600, overlap 100.
-    Fixed,
-    /// Seed 3 for text from PDFs: `semantic`, 500 estimated tokens, overlap 75.
-    Pdf,
-    /// Seed 4: `heading`, 512 tokens, overlap 50.
-    HeadingTokens,
-    /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
-    LineThreshold,
-    /// Ours: `structure`, 50 to 256 tokens.
-    Structure,
-    /// Baseline: `recursive`, 400 tokens.
-    Recursive,
-    /// Baseline: `windows`, 400 tokens.
-    Windows,
-    /// The whole document as one chunk.
-    None,
-}
-
 impl Preset {
-    /// Every preset.
-    pub const ALL: [Self; 12] = [
-        Self::Ragdocs,
-        Self::Sections,
-        Self::Docs,
-        Self::Code,
-        Self::Fixed,
-        Self::Pdf,
-        Self::HeadingTokens,
-        Self::LineThreshold,
-        Self::Structure,
-        Self::Recursive,
-        Self::Windows,
-        Self::None,
-    ];
-
-    /// The preset used when nothing is said.
-    pub const DEFAULT: Self = Self::Ragdocs;
-
-    /// The name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ragdocs => "ragdocs",
-            Self::Sections => "sections",
-            Self::Docs => "docs",
-            Self::Code => "code",
-            Self::Fixed => "fixed",
-            Self::Pdf => "pdf",
-            Self::HeadingTokens => "heading-tokens",
-            Self::LineThreshold => "line-threshold",
-            Self::Structure => "structure",
-            Self::Recursive => "recursive",
-            Self::Windows => "windows",
-            Self::None => "none",
-        }
-    }
-
     /// The spec it stands for.
     #[must_use]
     pub fn spec(self) -> Spec {
@@ -331,150 +146,8 @@ impl Preset {
     }
 }
 
-named!(Preset, "a preset");
-
 /// The maximum of a strategy that has none.
 const UNLIMITED: usize = usize::MAX;
-
-/// How seed 3 counts tokens: another way to name the unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TokenEstimator {
-    /// [`Unit::Estimate`].
-    Bytes,
-    /// [`Unit::Chars`].
-    Chars,
-    /// [`Unit::Tokens`].
-    Tiktoken,
-}
-
-impl TokenEstimator {
-    /// Every estimator.
-    pub const ALL: [Self; 3] = [Self::Bytes, Self::Chars, Self::Tiktoken];
-
-    /// The name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Chars => "chars",
-            Self::Tiktoken => "tiktoken",
-        }
-    }
-
-    /// The unit that it stands for.
-    #[must_use]
-    pub fn unit(self) -> Unit {
-        match self {
-            Self::Bytes => Unit::Estimate,
-            Self::Chars => Unit::Chars,
-            Self::Tiktoken => Unit::Tokens,
-        }
-    }
-}
-
-named!(TokenEstimator, "a token estimator");
-
-options! {
-    /// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
-    pub struct Settings {
-        /// The named spec to start from.
-        pub preset: Preset,
-        /// The rule that proposes cuts.
-        pub strategy: Strategy,
-        /// What sizes are measured in.
-        pub unit: Unit,
-        /// The same in seed 3's words; a unit goes over it.
-        pub token_estimator: TokenEstimator,
-        /// Smallest size aimed at; for `lines`, the largest document that is not cut.
-        pub min: usize,
-        /// Size aimed at.
-        pub target: usize,
-        /// Largest size allowed.
-        pub max: usize,
-        /// How much of a chunk is repeated at the start of the next.
-        pub overlap: usize,
-        /// See [`Switch::ParentHeaders`].
-        pub parent_headers: bool,
-        /// See [`Switch::HeadingContext`].
-        pub heading_context: bool,
-        /// See [`Switch::RespectBoundaries`].
-        pub respect_boundaries: bool,
-        /// See [`Switch::IncludeCode`].
-        pub include_code: bool,
-        /// See [`Switch::IncludeTables`].
-        pub include_tables: bool,
-        /// See [`Switch::CutOversized`].
-        pub cut_oversized: bool,
-        /// See [`Switch::SentenceOverlap`].
-        pub sentence_overlap: bool,
-        /// See [`Switch::NormalizeWhitespace`].
-        pub normalize_whitespace: bool,
-        /// See [`Switch::NormalizeUnicode`].
-        pub normalize_unicode: bool,
-        /// See [`Switch::RedactUrls`].
-        pub redact_urls: bool,
-        /// Which tokens are counted, as a unit and in `n_tokens`.
-        pub encoding: Encoding,
-        /// The URL of the corpus root, against which relative links are made absolute for the model.
-        pub base_url: BaseUrl,
-    }
-}
-
-impl Settings {
-    /// The same without what a preset stands for: strategy, unit and sizes.
-    #[must_use]
-    pub fn switches(self) -> Self {
-        Self {
-            preset: None,
-            strategy: None,
-            unit: None,
-            token_estimator: None,
-            min: None,
-            target: None,
-            max: None,
-            overlap: None,
-            ..self
-        }
-    }
-}
-
-/// The URL of a folder, always with `/` at its end, so that relative links lead below it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct BaseUrl(Url);
-
-impl FromStr for BaseUrl {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let folder = if s.ends_with('/') { s.to_owned() } else { format!("{s}/") };
-        let url = Url::parse(&folder).map_err(|error| format!("`{s}` is not a URL: {error}"))?;
-        if url.cannot_be_a_base() || url.query().is_some() || url.fragment().is_some() {
-            return Err(format!("`{s}` is not the URL of a folder, such as https://example.org/docs/"));
-        }
-        Ok(Self(url))
-    }
-}
-
-impl TryFrom<String> for BaseUrl {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<BaseUrl> for String {
-    fn from(base: BaseUrl) -> Self {
-        base.to_string()
-    }
-}
-
-impl fmt::Display for BaseUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// The state of every switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -684,7 +357,7 @@ impl Spec {
     /// The URL of the corpus root, if links are to be made absolute.
     #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
-        self.base_url.as_ref().map(|base| &base.0)
+        self.base_url.as_ref().map(BaseUrl::url)
     }
 
     /// What cleans the text that the model sees; `None` if it sees `content` itself.

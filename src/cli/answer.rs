@@ -1,6 +1,6 @@
 //! `chunkmill answer`: an answer in words, from passages, by a language model that was configured.
 
-use super::args::AnswerArgs;
+use super::flags::AnswerFlags;
 use super::retrieval::ContextArgs;
 use super::{print, print_json};
 use crate::answer::{Answer, ApiKey, Citation, Client, answer};
@@ -12,7 +12,7 @@ pub(super) struct Args {
     #[command(flatten)]
     context: ContextArgs,
     #[command(flatten)]
-    answer: AnswerArgs,
+    answer: AnswerFlags,
     /// Print one JSON object: the answer, the passages it cites, tokens
     #[arg(long)]
     json: bool,
@@ -20,7 +20,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     // Whom to ask is settled before anything is searched.
-    let config = args.context.config().resolve(Options { answer: args.answer.options(), ..Options::default() })?;
+    let config = args.context.config().resolve(Options { answer: args.answer.0, ..Options::default() })?;
     let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
     let client = Client::new(&config.answer, key)?;
     let (question, context) = args.context.pack()?;

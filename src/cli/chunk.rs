@@ -2,7 +2,8 @@
 
 use std::sync::mpsc::SendError;
 
-use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, ModelArgs, ThreadArgs};
+use super::args::{ConfigArgs, CorpusArgs};
+use super::flags::{ChunkFlags, ModelFlags, ThreadFlags};
 use super::output::print_json_lines;
 use super::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
@@ -24,11 +25,11 @@ pub(super) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
     #[command(flatten)]
-    chunking: ChunkArgs,
+    chunking: ChunkFlags,
     #[command(flatten)]
-    model: ModelArgs,
+    model: ModelFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
+    threads: ThreadFlags,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -36,10 +37,10 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let roots = args.corpus.roots()?;
     let config = args.config.resolve(Options {
-        corpus: args.corpus.options(),
-        chunking: args.chunking.options(),
-        embedding: args.model.options(),
-        threads: args.threads.threads,
+        corpus: args.corpus.flags.0,
+        chunking: args.chunking.0,
+        embedding: args.model.0,
+        run: args.threads.0,
         ..Options::default()
     })?;
     warn_of_settings(&config);

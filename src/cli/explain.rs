@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::args::{ChunkArgs, ConfigArgs, ModelArgs};
+use super::args::ConfigArgs;
 use super::chunk::{load_counter, model_counter};
+use super::flags::{ChunkFlags, ModelFlags};
 use super::{compare, print, print_json, warn_of_settings};
 use crate::chunk::{self, Chunk};
 use crate::config::{Config, Options};
@@ -19,9 +20,9 @@ pub(super) struct Args {
     /// The file to explain
     file: std::path::PathBuf,
     #[command(flatten)]
-    chunking: ChunkArgs,
+    chunking: ChunkFlags,
     #[command(flatten)]
-    model: ModelArgs,
+    model: ModelFlags,
     /// Show side by side where these specs cut, each a preset or strategy and then key=value …;
     /// without any, where every preset does
     #[arg(
@@ -63,7 +64,7 @@ struct Explained<'a> {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let flags = Options { chunking: args.chunking.options(), embedding: args.model.options(), ..Options::default() };
+    let flags = Options { chunking: args.chunking.0, embedding: args.model.0, ..Options::default() };
     let config = args.config.resolve(flags)?;
     warn_of_settings(&config);
     let document = read(&args.file, &config)?;

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::output::{tell, visible};
 use crate::error::{Error, exit};
-use crate::named::nearest;
+use crate::value::nearest;
 
 /// Parses the command line. Help, and what is wrong with the line, end the process.
 #[must_use]

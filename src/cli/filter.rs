@@ -8,9 +8,10 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 
-use super::args::{AdmissionArgs, ChunkArgs, ConfigArgs, ThreadArgs};
+use super::args::ConfigArgs;
 use super::chunk::model_counter;
-use super::job::{EmbeddingArgs, Ready, stop_on_interrupt};
+use super::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ThreadFlags};
+use super::job::{Ready, stop_on_interrupt};
 use super::{output, use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
@@ -27,24 +28,24 @@ pub(super) struct Args {
     #[arg(long, value_name = "TYPE", help_heading = "Embedding")]
     embedding_type: Option<EmbeddingType>,
     #[command(flatten)]
-    chunking: ChunkArgs,
+    chunking: ChunkFlags,
     #[command(flatten)]
-    admission: AdmissionArgs,
+    admission: AdmissionFlags,
     #[command(flatten)]
-    embedding: EmbeddingArgs,
+    embedding: EmbeddingFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
+    threads: ThreadFlags,
     #[command(flatten)]
     config: ConfigArgs,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let config = args.config.resolve(Options {
-        corpus: args.admission.options(),
-        chunking: args.chunking.options(),
-        embedding: args.embedding.options(),
+        corpus: args.admission.0,
+        chunking: args.chunking.0,
+        embedding: args.embedding.0,
         output: OutputOptions { embedding_type: args.embedding_type, ..OutputOptions::default() },
-        threads: args.threads.threads,
+        run: args.threads.0,
         ..Options::default()
     })?;
     warn_of_settings(&config);

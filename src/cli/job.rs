@@ -1,21 +1,20 @@
 //! What the commands that make a dataset have in common: their arguments, and what they report.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use serde::Serialize;
 
-use super::args::{ChunkArgs, ConfigArgs, CorpusArgs, MemoryArgs, ModelArgs, OutputArgs, ThreadArgs};
+use super::args::{ConfigArgs, CorpusArgs};
+use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
 use super::progress::{Interval, Mode, Progress};
 use super::{print, print_json, tell, use_threads};
-use crate::config::{self, CacheFolder, Config, EmbeddingOptions, Options};
+use crate::config::{self, Config, Options};
 use crate::corpus::Root;
 use crate::embed::Embedder;
 use crate::error::exit;
 use crate::index::{Job, Report};
-use crate::options::switch;
 use crate::storage::Location;
 use crate::store::Counts;
 
@@ -28,18 +27,13 @@ pub(super) struct JobArgs {
     #[arg(short, long = "output", value_name = "OUT")]
     pub(super) out: Location,
     #[command(flatten)]
-    chunking: ChunkArgs,
+    chunking: ChunkFlags,
     #[command(flatten)]
-    embedding: EmbeddingArgs,
-    /// Fail if a chunk is longer than the model reads
-    #[arg(long, value_name = "BOOL", value_parser = switch, num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Embedding")]
-    deny_truncation: Option<bool>,
+    embedding: JobEmbeddingFlags,
     #[command(flatten)]
-    output: OutputArgs,
+    output: OutputFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
+    run: RunFlags,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -48,43 +42,13 @@ impl JobArgs {
     /// All settings, from wherever they come.
     pub(super) fn options(self) -> crate::error::Result<Options> {
         self.config.merge(Options {
-            corpus: self.corpus.options(),
-            chunking: self.chunking.options(),
-            embedding: EmbeddingOptions { deny_truncation: self.deny_truncation, ..self.embedding.options() },
-            output: self.output.options(),
-            threads: self.threads.threads,
-            memory: self.memory.memory,
+            corpus: self.corpus.flags.0,
+            chunking: self.chunking.0,
+            embedding: self.embedding.0,
+            output: self.output.0,
+            run: self.run.0,
             ..Options::default()
         })
-    }
-}
-
-/// With which model, and how it is put to work. None of it but the model changes a vector.
-#[derive(clap::Args)]
-pub struct EmbeddingArgs {
-    #[command(flatten)]
-    model: ModelArgs,
-    /// Most tokens in a batch of the model [default: what suits the embedder]
-    #[arg(long, value_name = "N", help_heading = "Embedding")]
-    batch_tokens: Option<NonZeroUsize>,
-    /// Where vectors are kept for other runs: auto (the user's cache folder), off, or a folder [default: auto]
-    #[arg(long, value_name = "auto|off|FOLDER", help_heading = "Embedding")]
-    embedding_cache: Option<CacheFolder>,
-    /// Most that it may take on disk; what was not used for long goes first [default: 4294967296]
-    #[arg(long, value_name = "BYTES", help_heading = "Embedding")]
-    embedding_cache_size: Option<u64>,
-}
-
-impl EmbeddingArgs {
-    /// As the `[embedding]` table.
-    #[must_use]
-    pub fn options(self) -> EmbeddingOptions {
-        EmbeddingOptions {
-            batch_tokens: self.batch_tokens,
-            embedding_cache: self.embedding_cache,
-            embedding_cache_size: self.embedding_cache_size,
-            ..self.model.options()
-        }
     }
 }
 

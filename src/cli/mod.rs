@@ -12,6 +12,7 @@ mod context;
 mod explain;
 mod failure;
 mod filter;
+mod flags;
 mod gc;
 mod index;
 mod job;
@@ -33,9 +34,8 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::config::Config;
 
 // The harness takes and says the same.
-pub use args::ThreadArgs;
 pub use failure::{finish, parse};
-pub use job::EmbeddingArgs;
+pub use flags::{EmbeddingFlags, ThreadFlags};
 pub use output::{print, print_json, print_json_pretty, tell, visible};
 
 /// Split a corpus into chunks, embed them, and write Parquet.

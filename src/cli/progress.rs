@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::output::{is_watched, tell};
 use crate::index::Event;
-use crate::named::named;
+use crate::value::named;
 
 /// Time between two plain or JSON lines when nothing else is said.
 const INTERVAL: Duration = Duration::from_secs(5);

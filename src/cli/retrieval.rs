@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use super::args::{ConfigArgs, ModelArgs, SearchArgs, ThreadArgs};
+use super::args::ConfigArgs;
+use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::use_threads;
 use crate::config::{Config, Options};
 use crate::embed::hub::ModelRef;
@@ -22,13 +23,13 @@ pub(super) struct RetrievalArgs {
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     min_score: Option<f64>,
     #[command(flatten)]
-    search: SearchArgs,
+    search: SearchFlags,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
-    model: ModelArgs,
+    model: ModelFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
+    threads: ThreadFlags,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -98,11 +99,11 @@ impl RetrievalArgs {
         answer: impl FnOnce(&Searcher, &Query<'_>) -> crate::error::Result<T>,
     ) -> anyhow::Result<T> {
         let dataset = Dataset::open(&self.dataset)?;
-        let named = self.model.model.is_some();
+        let named = self.model.0.model.is_some();
         let config = self.config.resolve(Options {
-            embedding: self.model.options(),
-            search: self.search.options(),
-            threads: self.threads.threads,
+            embedding: self.model.0,
+            search: self.search.0,
+            run: self.threads.0,
             ..Options::default()
         })?;
         use_threads(config.threads)?;

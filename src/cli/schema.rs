@@ -1,8 +1,9 @@
-//! `chunkmill schema`: the columns of a dataset's tables.
+//! `chunkmill schema`: the columns of a dataset's tables, and what a settings file may hold.
 
 use serde_json::json;
 
-use super::{print, print_json};
+use super::{print, print_json, print_json_pretty};
+use crate::config;
 use crate::error::exit;
 use crate::store::{EmbeddingType, FORMAT_VERSION, Table, describe};
 
@@ -17,9 +18,16 @@ pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Print the JSON Schema of a settings file instead, for editors
+    #[arg(long, conflicts_with_all = ["embedding_type", "dim", "json"])]
+    settings: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    if args.settings {
+        print_json_pretty(&config::schema())?;
+        return Ok(exit::DONE);
+    }
     let mut tables = serde_json::Map::new();
     for table in Table::ALL {
         let schema = table.schema(args.embedding_type, args.dim);

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::args::{MemoryArgs, ThreadArgs};
-use super::job::{EmbeddingArgs, JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
+use super::flags::{EmbeddingFlags, RunFlags};
+use super::job::{JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
 use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
 use crate::corpus::Root;
@@ -38,11 +38,9 @@ pub(super) struct RunArgs {
     #[arg(short, long = "output", value_name = "OUT")]
     out: Location,
     #[command(flatten)]
-    embedding: EmbeddingArgs,
+    embedding: EmbeddingFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
+    run: RunFlags,
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -155,14 +153,9 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
     // How the work is done here; what is made, the plan says.
-    let Options { embedding, threads, memory, .. } = Options::from_env()?;
-    let here = Options {
-        embedding: args.embedding.options(),
-        threads: args.threads.threads,
-        memory: args.memory.memory,
-        ..Options::default()
-    };
-    let here = here.or(Options { embedding, threads, memory, ..Options::default() });
+    let Options { embedding, run, .. } = Options::from_env()?;
+    let here = Options { embedding: args.embedding.0, run: args.run.0, ..Options::default() };
+    let here = here.or(Options { embedding, run, ..Options::default() });
     let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
     let progress = args.progress.start(quiet)?;
     let watch = |event| progress.on(event);

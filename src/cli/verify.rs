@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::args::{ConfigArgs, ThreadArgs};
+use super::args::ConfigArgs;
+use super::flags::ThreadFlags;
 use super::job::megabytes;
 use super::{print, print_json, use_threads};
 use crate::config::Options;
@@ -25,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     corpus: Vec<String>,
     #[command(flatten)]
-    threads: ThreadArgs,
+    threads: ThreadFlags,
     #[command(flatten)]
     config: ConfigArgs,
     /// Print one JSON object
@@ -49,7 +50,7 @@ struct Summary<'a> {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
-    let config = args.config.resolve(Options { threads: args.threads.threads, ..Options::default() })?;
+    let config = args.config.resolve(Options { run: args.threads.0.clone(), ..Options::default() })?;
     use_threads(config.threads)?;
     let started = Instant::now();
     let verification = verify(&args.dataset, (!roots.is_empty()).then_some(&roots))?;

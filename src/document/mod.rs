@@ -36,7 +36,7 @@ pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
 use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
-use crate::named::named;
+use crate::value::named;
 use room::Room;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a

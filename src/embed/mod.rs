@@ -20,8 +20,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::named::{named, unknown};
 use crate::tokens::TokenCounter;
+use crate::value::{Value, named, unknown, value};
 
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
@@ -152,6 +152,10 @@ impl From<Device> for String {
     }
 }
 
+value! {
+    Device: {"type": "string", "pattern": "^(cpu|metal|cuda(:[0-9]+)?)$"}
+}
+
 impl FromStr for Device {
     type Err = String;
 
@@ -211,16 +215,32 @@ pub enum PrecisionSetting {
     Fixed(Precision),
 }
 
+impl Value for PrecisionSetting {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+
+    fn schema() -> serde_json::Value {
+        serde_json::json!({"enum": Self::names()})
+    }
+}
+
+impl PrecisionSetting {
+    const AUTO: &str = "auto";
+
+    fn names() -> Vec<&'static str> {
+        [&[Self::AUTO], &Precision::ALL.map(Precision::name)[..]].concat()
+    }
+}
+
 impl FromStr for PrecisionSetting {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        const AUTO: &str = "auto";
-        if s == AUTO {
+        if s == Self::AUTO {
             return Ok(Self::Auto);
         }
-        let names = || [[AUTO].as_slice(), &Precision::ALL.map(Precision::name)].concat();
-        s.parse().map(Self::Fixed).map_err(|_: String| unknown(s, "a precision", &names()))
+        s.parse().map(Self::Fixed).map_err(|_: String| unknown(s, "a precision", &Self::names()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::value::{named, value};
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -79,6 +79,10 @@ impl From<Weight> for f64 {
     fn from(weight: Weight) -> Self {
         weight.0
     }
+}
+
+value! {
+    Weight: {"type": "number", "minimum": 0}
 }
 
 impl FromStr for Weight {

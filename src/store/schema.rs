@@ -11,7 +11,7 @@ use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type,
 use arrow::error::ArrowError;
 
 use super::rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow};
-use crate::named::named;
+use crate::value::named;
 
 /// A table of the dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use std::thread;
 
 use super::{TokenCounter, cl100k, gpt2, o200k};
-use crate::named::named;
+use crate::value::named;
 
 /// Which tokens. Special tokens are taken as ordinary text in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -24,7 +24,7 @@ pub use ruler::Ruler;
 
 use crate::document::Document;
 use crate::error::{Error, Result};
-use crate::named::named;
+use crate::value::named;
 
 /// Characters of code that seed 3 takes for a token.
 const CHARS_PER_TOKEN: usize = 4;

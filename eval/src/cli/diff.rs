@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
-use chunkmill::named::choices;
+use chunkmill::value::choices;
 
 use super::pair::PairArgs;
 use crate::analysis::figure;

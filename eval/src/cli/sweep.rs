@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
-use chunkmill::cli::{EmbeddingArgs, ThreadArgs, print, print_json, tell};
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::{Error, exit};
 use serde_json::json;
@@ -42,9 +42,9 @@ pub(super) struct Args {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    embedding: EmbeddingArgs,
+    embedding: EmbeddingFlags,
     #[command(flatten)]
-    threads: ThreadArgs,
+    threads: ThreadFlags,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
@@ -61,10 +61,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             embedding_cache_size,
             ..EmbeddingOptions::default()
         },
-        threads: environment.threads,
+        run: environment.run,
         ..Options::default()
     };
-    let flags = Options { embedding: embedding.options(), threads: threads.threads, ..Options::default() };
+    let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
     let plan = grid::read(&file, flags.or(environment))?;
     if list {
         return print_plan(&plan, json);

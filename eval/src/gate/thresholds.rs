@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
-use chunkmill::named::choices;
+use chunkmill::value::choices;
 use serde::Deserialize;
 
 use crate::report::Report;

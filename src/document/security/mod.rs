@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENT_BLOCKED, Document, Parsed};
 use crate::error::Skip;
-use crate::named::named;
+use crate::value::named;
 
 /// Flag of a document with more than [`MAX_SIGNALS`] signals of one kind.
 pub const MANY_SIGNALS: &str = "many_signals";

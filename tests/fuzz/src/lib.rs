@@ -8,10 +8,10 @@
 
 #[path = "../../../src/error.rs"]
 pub mod error;
-#[path = "../../../src/named.rs"]
-pub mod named;
-#[path = "../../../src/options.rs"]
-pub mod options;
+#[path = "../../../src/value.rs"]
+pub mod value;
+#[path = "../../../src/settings.rs"]
+pub mod settings;
 
 #[path = "../../../src/storage/mod.rs"]
 pub mod storage;

@@ -21,7 +21,7 @@ mod ops;
 mod portable;
 mod simd;
 
-use crate::named::named;
+use crate::value::named;
 use buffer::Words;
 pub use buffer::{Floats, Scratch};
 pub use ops::MAX_HEAD;

@@ -1,0 +1,197 @@
+//! The strategies, the presets and the switches, by their names. What they stand for, [`Spec`](super::Spec) says.
+
+use crate::value::named;
+
+/// The rule that proposes where a document may be cut. The set is closed: adding a strategy is a
+/// variant here, a file beside this one, and a line in [`chunk`](super::chunk).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// Sections merged up to a minimum, and split at blank lines above a maximum.
+    Header,
+    /// Sections merged when their level allows, and packed to a target above a maximum.
+    Section,
+    /// The section tree: whole subtrees that fit, siblings merged, paragraphs packed to a target.
+    Semantic,
+    /// As `semantic`, with code and prose in chunks of their own.
+    CodeAware,
+    /// Windows of exactly the target that overlap by exactly so much.
+    Fixed,
+    /// Every heading starts a chunk; longer sections become overlapping token windows.
+    Heading,
+    /// Long documents are cut at headings of level 2 and 3, short ones not at all.
+    Lines,
+    /// The cheapest of all cuts: every place where a chunk may start has a price.
+    Structure,
+    /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
+    Recursive,
+    /// The plainest baseline: windows over the whole document.
+    Windows,
+    /// The whole document.
+    None,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 11] = [
+        Self::Header,
+        Self::Section,
+        Self::Semantic,
+        Self::CodeAware,
+        Self::Fixed,
+        Self::Heading,
+        Self::Lines,
+        Self::Structure,
+        Self::Recursive,
+        Self::Windows,
+        Self::None,
+    ];
+
+    /// The name used in settings and datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Header => "header",
+            Self::Section => "section",
+            Self::Semantic => "semantic",
+            Self::CodeAware => "code_aware",
+            Self::Fixed => "fixed",
+            Self::Heading => "heading",
+            Self::Lines => "lines",
+            Self::Structure => "structure",
+            Self::Recursive => "recursive",
+            Self::Windows => "windows",
+            Self::None => "none",
+        }
+    }
+}
+
+named!(Strategy, "a strategy");
+
+/// A named spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the headings above.
+    Ragdocs,
+    /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
+    Sections,
+    /// Seed 3 for documentation: `semantic`, 600 estimated tokens, at least 100, at most 1,000, overlap 60.
+    Docs,
+    /// Seed 3 for code-heavy documents: `code_aware`, 400 estimated tokens, at most 800.
+    Code,
+    /// Seed 3 for large homogeneous text: `fixed`, 500 estimated tokens, at most 600, overlap 100.
+    Fixed,
+    /// Seed 3 for text from PDFs: `semantic`, 500 estimated tokens, overlap 75.
+    Pdf,
+    /// Seed 4: `heading`, 512 tokens, overlap 50.
+    HeadingTokens,
+    /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
+    LineThreshold,
+    /// Ours: `structure`, 50 to 256 tokens.
+    Structure,
+    /// Baseline: `recursive`, 400 tokens.
+    Recursive,
+    /// Baseline: `windows`, 400 tokens.
+    Windows,
+    /// The whole document as one chunk.
+    None,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 12] = [
+        Self::Ragdocs,
+        Self::Sections,
+        Self::Docs,
+        Self::Code,
+        Self::Fixed,
+        Self::Pdf,
+        Self::HeadingTokens,
+        Self::LineThreshold,
+        Self::Structure,
+        Self::Recursive,
+        Self::Windows,
+        Self::None,
+    ];
+
+    /// The preset used when nothing is said.
+    pub const DEFAULT: Self = Self::Ragdocs;
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ragdocs => "ragdocs",
+            Self::Sections => "sections",
+            Self::Docs => "docs",
+            Self::Code => "code",
+            Self::Fixed => "fixed",
+            Self::Pdf => "pdf",
+            Self::HeadingTokens => "heading-tokens",
+            Self::LineThreshold => "line-threshold",
+            Self::Structure => "structure",
+            Self::Recursive => "recursive",
+            Self::Windows => "windows",
+            Self::None => "none",
+        }
+    }
+}
+
+named!(Preset, "a preset");
+
+/// What can be turned on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Switch {
+    /// Put the headings above a chunk before its text.
+    ParentHeaders,
+    /// Show the model the heading path before the content.
+    HeadingContext,
+    /// Let no chunk hold part of one section and part of another.
+    RespectBoundaries,
+    /// Keep code blocks.
+    IncludeCode,
+    /// Keep tables.
+    IncludeTables,
+    /// Cut a block over the maximum between its rows, lines, sentences or words.
+    CutOversized,
+    /// Repeat whole sentences, and at most half a chunk.
+    SentenceOverlap,
+    /// Show the model a text with its white space tidied.
+    NormalizeWhitespace,
+    /// Show the model a text in Unicode's composed form, NFC.
+    NormalizeUnicode,
+    /// Show the model URLs without their query.
+    RedactUrls,
+}
+
+impl Switch {
+    /// Every switch.
+    pub const ALL: [Self; 10] = [
+        Self::ParentHeaders,
+        Self::HeadingContext,
+        Self::RespectBoundaries,
+        Self::IncludeCode,
+        Self::IncludeTables,
+        Self::CutOversized,
+        Self::SentenceOverlap,
+        Self::NormalizeWhitespace,
+        Self::NormalizeUnicode,
+        Self::RedactUrls,
+    ];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ParentHeaders => "parent_headers",
+            Self::HeadingContext => "heading_context",
+            Self::RespectBoundaries => "respect_boundaries",
+            Self::IncludeCode => "include_code",
+            Self::IncludeTables => "include_tables",
+            Self::CutOversized => "cut_oversized",
+            Self::SentenceOverlap => "sentence_overlap",
+            Self::NormalizeWhitespace => "normalize_whitespace",
+            Self::NormalizeUnicode => "normalize_unicode",
+            Self::RedactUrls => "redact_urls",
+        }
+    }
+}

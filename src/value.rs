@@ -1,0 +1,180 @@
+//! What people write as the value of a setting, in flags, variables, settings files, specs and manifests: names, numbers,
+//! switches, globs; and which name somebody meant.
+
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// How the value of a setting is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As text.
+    Text,
+    /// As true or false; a flag alone is true.
+    Switch,
+    /// With commas between several; a flag may be repeated.
+    List,
+}
+
+/// A type that a setting can have.
+pub trait Value: Sized {
+    /// How its values are written.
+    const FORM: Form = Form::Text;
+
+    /// Reads one from text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn read(text: &str) -> Result<Self, String>;
+
+    /// What a value looks like in JSON.
+    fn schema() -> Json;
+}
+
+/// Says of types that read themselves from text what they look like in JSON.
+macro_rules! value {
+    ($($type:ty: $schema:tt)*) => {
+        $(impl crate::value::Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse::<$type>().map_err(|error| error.to_string())
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!($schema)
+            }
+        })*
+    };
+}
+
+pub(crate) use value;
+
+value! {
+    usize: {"type": "integer", "minimum": 0}
+    u64: {"type": "integer", "minimum": 0}
+    NonZeroUsize: {"type": "integer", "minimum": 1}
+    String: {"type": "string"}
+}
+
+impl Value for bool {
+    const FORM: Form = Form::Switch;
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" => Ok(false),
+            _ => Err("write true or false".to_owned()),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+/// Gives a fieldless enum with `ALL` and `fn name(self) -> &'static str` its one text form:
+/// `Display` and `FromStr` by name, and the same in serde. `$what` is what an error calls it.
+macro_rules! named {
+    ($type:ty, $what:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(s: &str) -> Result<Self, String> {
+                let found = Self::ALL.into_iter().find(|value| value.name() == s);
+                found.ok_or_else(|| crate::value::unknown(s, $what, &Self::ALL.map(Self::name)))
+            }
+        }
+
+        impl crate::value::Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse()
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!({"enum": Self::ALL.map(Self::name)})
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = <String as serde::Deserialize>::deserialize(deserializer)?;
+                name.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use named;
+
+/// Says that something has none of the names there are, and which one is nearest.
+#[must_use]
+pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
+    format!("`{written}` is not {what}; one of: {}", choices(written, names))
+}
+
+/// The names there are, and which one is nearest.
+#[must_use]
+pub fn choices(written: &str, names: &[&str]) -> String {
+    let meant = nearest(written, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+    names.join(", ") + &meant.unwrap_or_default()
+}
+
+/// The name that somebody will have meant: the one with the fewest wrong, missing, additional and exchanged letters, one
+/// in three at most, or that begins with what was written. The first of equals.
+pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let written = written.to_lowercase();
+    let most = (written.chars().count() / 3).max(1);
+    let distance = |name: &str| {
+        let is_start = written.len() > 1 && name.starts_with(&written);
+        if is_start { 1 } else { strsim::osa_distance(&written, name) }
+    };
+    let near = names.into_iter().map(|name| (distance(name), name)).filter(|(distance, _)| *distance <= most);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Globs, in text with commas between them; commas inside `{…}` and `[…]` are part of a glob.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Globs(pub Vec<String>);
+
+impl FromStr for Globs {
+    type Err = std::convert::Infallible;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let mut depth = 0_usize;
+        let between = |c: char| {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        };
+        Ok(Self(s.split(between).map(str::to_owned).collect()))
+    }
+}
+
+impl Value for Globs {
+    const FORM: Form = Form::List;
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|never: std::convert::Infallible| never.to_string())
+    }
+
+    fn schema() -> Json {
+        json!({"type": "array", "items": {"type": "string"}})
+    }
+}
