@@ -26,11 +26,11 @@ mod inputs;
 mod lifecycle;
 mod memory;
 mod ordered;
+mod parts;
 mod publish;
 mod reuse;
 mod shards;
 mod table;
-mod work;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,8 +47,8 @@ use crate::storage::Location;
 use crate::store::{ChunkRow, Counts, Dataset, DocumentRow, Manifest, Output, Part, QuarantineRow, Staging};
 use crate::tokens::Sizer;
 use build::Builder;
+use parts::PartWork;
 use reuse::Earlier;
-use work::PartWork;
 
 pub(crate) use ordered::{Results, in_order};
 
@@ -307,8 +307,8 @@ pub fn run(
     let mut staging = Staging::open(out)?;
     // Starting over mends a dataset that is damaged.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
-    let mut parts = work::find(job, out, &work::promotions(earlier.as_ref()))?;
-    watch(work::discovered(parts.iter()));
+    let mut parts = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
+    watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
     // What is there already, and still right.
@@ -319,12 +319,12 @@ pub fn run(
     let earlier = earlier.filter(|_| !job.fresh);
     let in_place = |(index, work): (usize, &PartWork)| {
         let part = earlier.as_ref()?.manifest().part(index)?;
-        (work::is_usable(job, work, &part) && staging.is_in_place(&part)).then_some(part)
+        (parts::is_usable(job, work, &part) && staging.is_in_place(&part)).then_some(part)
     };
     let mut finished: Vec<Option<Part>> = parts.iter().enumerate().map(in_place).collect();
     staging.keep(|index, part| {
         let is_open = finished.get(index).is_some_and(Option::is_none);
-        !job.fresh && is_open && work::is_usable(job, &parts[index], part)
+        !job.fresh && is_open && parts::is_usable(job, &parts[index], part)
     })?;
     for (&index, part) in staging.finished() {
         finished[index] = Some(part.clone());

@@ -1,9 +1,11 @@
 //! The map in `src/lib.rs` is the truth: it lists every module in the order of the data, and a
 //! module uses only modules above it. Every file says at its top why it exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::common::{folder, write};
 
 fn source(krate: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(krate).join("src")
@@ -73,6 +75,166 @@ fn the_map_of_the_library_is_true() {
 #[test]
 fn the_map_of_the_harness_is_true() {
     check("eval");
+}
+
+/// A module, a type or a function by the names that lead to it.
+type Named = Vec<String>;
+
+/// The place of a file in the tree of modules.
+fn path_of(file: &Path, root: &Path) -> Named {
+    let inside = file.strip_prefix(root).unwrap().with_extension("");
+    let mut path: Named = inside.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+    path.pop_if(|name| matches!(name.as_str(), "mod" | "lib"));
+    path
+}
+
+/// The names that `use a::{b, c::d}` stands for, each as the path to it; a new name after `as` comes last, alone.
+fn expand(tree: &str, before: &[String], found: &mut Vec<(Named, String)>) {
+    let names = |text: &str| -> Vec<String> {
+        text.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    };
+    let Some(open) = tree.find('{') else {
+        let (path, alias) = tree.split_once(" as ").unwrap_or((tree, ""));
+        let mut path = [before, &names(path)].concat();
+        path.pop_if(|name| name == "self");
+        let Some(last) = path.last() else { return };
+        let name = if alias.is_empty() { last.clone() } else { alias.trim().to_owned() };
+        return found.push((path, name));
+    };
+    let before = [before, &names(&tree[..open])].concat();
+    let inside = &tree[open + 1..tree.rfind('}').unwrap()];
+    let mut depth = 0;
+    let split = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    };
+    inside.split(split).filter(|part| !part.trim().is_empty()).for_each(|part| expand(part, &before, found));
+}
+
+/// What a file names: by `use`, each with the name that it gives it, and by paths in the text.
+fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let (mut uses, mut rest, mut open) = (Vec::new(), String::new(), String::new());
+    for line in lines {
+        let before = line.split_once("use ").map(|(before, _)| before.trim());
+        let declares = before.is_some_and(|before| matches!(before, "" | "pub") || before.starts_with("pub("));
+        if open.is_empty() && !declares {
+            rest += line;
+            rest.push('\n');
+            continue;
+        }
+        open += line;
+        if line.trim_end().ends_with(';') {
+            let tree = open.split_once("use ").unwrap().1.trim_end().trim_end_matches(';');
+            expand(tree, &[], &mut uses);
+            open.clear();
+        }
+    }
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let paths = rest.split(|c| !is_name(c)).filter(|word| ["crate::", "super::"].iter().any(|at| word.starts_with(at)));
+    let paths = paths.map(|word| word.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect());
+    (uses, paths.collect())
+}
+
+/// The files of a crate, and which others each names. A module and those inside it are one here: the language lets neither
+/// do without the other.
+fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
+    let is_module = |file: &PathBuf| !file.ends_with("main.rs");
+    let texts: BTreeMap<Named, String> = files(root)
+        .into_iter()
+        .filter(is_module)
+        .map(|file| (path_of(&file, root), fs::read_to_string(&file).unwrap()))
+        .collect();
+    let absolute = |module: &[String], path: &[String]| -> Option<Named> {
+        let ups = path.iter().take_while(|name| *name == "super").count();
+        match path.first()?.as_str() {
+            "crate" => Some(path[1..].to_vec()),
+            "self" => Some([module, &path[1..]].concat()),
+            "super" => Some([&module[..module.len() - ups.min(module.len())], &path[ups..]].concat()),
+            name => {
+                let child = [module, &[name.to_owned()]].concat();
+                texts.contains_key(&child).then(|| [module, path].concat())
+            }
+        }
+    };
+    let mut names = BTreeMap::new();
+    let mut paths = BTreeMap::new();
+    for (module, text) in &texts {
+        let (uses, others) = named_in(text);
+        let of_module: &mut Vec<Named> = paths.entry(module.clone()).or_default();
+        for (path, name) in uses {
+            let Some(path) = absolute(module, &path) else { continue };
+            of_module.push(path.clone());
+            names.insert((module.clone(), name), path);
+        }
+        of_module.extend(others.iter().filter_map(|path| absolute(module, path)));
+    }
+    // The file that something is in: where it is used under another name, where that leads.
+    let home = |path: &[String]| {
+        let mut path = path.to_vec();
+        let mut seen = BTreeSet::new();
+        loop {
+            let depth = (0..=path.len()).rev().find(|&depth| texts.contains_key(&path[..depth])).unwrap_or_default();
+            let module = path[..depth].to_vec();
+            let leads = path.get(depth).and_then(|name| names.get(&(module.clone(), name.clone())));
+            match leads {
+                Some(other) if seen.insert(path.clone()) => path = [other, &path[depth + 1..]].concat(),
+                _ => return module,
+            }
+        }
+    };
+    let of = |(module, paths): (&Named, &Vec<Named>)| {
+        let others = paths.iter().map(|path| home(path));
+        let apart = others.filter(|other| !other.starts_with(module) && !module.starts_with(other));
+        (module.clone(), apart.collect())
+    };
+    paths.iter().map(of).collect()
+}
+
+/// A way along the graph that comes back to where it was.
+fn circle(graph: &BTreeMap<Named, BTreeSet<Named>>) -> Option<Named> {
+    fn walk<'g>(
+        at: &'g Named,
+        graph: &'g BTreeMap<Named, BTreeSet<Named>>,
+        way: &mut Vec<&'g Named>,
+        done: &mut BTreeSet<&'g Named>,
+    ) -> Option<Named> {
+        if let Some(first) = way.iter().position(|before| *before == at) {
+            return Some(way[first..].iter().chain([&at]).map(|module| module.join("/")).collect());
+        }
+        if !done.insert(at) {
+            return None;
+        }
+        way.push(at);
+        let found = graph[at].iter().find_map(|other| walk(other, graph, way, done));
+        way.pop();
+        found
+    }
+    let mut done = BTreeSet::new();
+    graph.keys().find_map(|module| walk(module, graph, &mut Vec::new(), &mut done))
+}
+
+#[test]
+fn no_files_need_each_other() {
+    for krate in [".", "eval"] {
+        let graph = graph(&source(krate));
+        assert!(graph.values().filter(|others| !others.is_empty()).count() > 50, "the files of {krate} were not read");
+        assert_eq!(circle(&graph), None, "in {krate}/src");
+    }
+}
+
+#[test]
+fn a_circle_is_seen() {
+    let home = folder(&[
+        ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
+        ("a/mod.rs", "mod inner;\npub use inner::Thing;\nuse crate::c::Other;\n"),
+        ("a/inner.rs", "pub struct Thing;\n"),
+        ("b.rs", "use super::a::{\n    Thing,\n};\npub struct Middle;\n"),
+        ("c.rs", "pub struct Other;\nfn f() -> crate::b::Middle {}\n"),
+    ]);
+    assert_eq!(circle(&graph(home.path())), None, "a file inside a module is another one");
+    write(home.path(), "a/inner.rs", b"use crate::c::Other;\npub struct Thing;\n");
+    assert_eq!(circle(&graph(home.path())).unwrap().join(" "), "c b a/inner c");
 }
 
 #[test]

@@ -204,6 +204,23 @@ fn completions_are_printed_for_each_shell() {
 }
 
 #[test]
+fn every_command_has_a_manual_page() {
+    let home = folder(&[]);
+    for (command, holds) in
+        [("", "chunkmill\\-explain(1)"), ("index", "\\-\\-max\\-file\\-size"), ("model pull", "\\-\\-from")]
+    {
+        let words = std::iter::once("man").chain(command.split_whitespace()).collect::<Vec<_>>();
+        let (code, out, _) = run(home.path(), &words);
+        assert!(code == 0 && out.contains(".SH OPTIONS") && out.contains(holds), "{command}: {code}: {out}");
+    }
+    let (code, _, err) = run(home.path(), &["man", "serch"]);
+    assert!(
+        code != 0 && err.contains("there is no command `serch`") && err.contains("did you mean `search`?"),
+        "{err}"
+    );
+}
+
+#[test]
 fn progress_is_plain_or_json_or_nothing_off_a_terminal() {
     let home = folder(&[("docs/a.md", PAGE)]);
     for mode in ["auto", "plain", "json", "never"] {

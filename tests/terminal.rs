@@ -139,6 +139,9 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         stage.run(&["completions", shell], NEITHER);
     }
+    stage.run(&["man"], NEITHER);
+    stage.run(&["man", HOSTILE], WORDS);
+    stage.run(&["schema", "--settings"], NEITHER);
     stage.run(&["model", "check", model], WORDS);
     stage.run(&["model", "pull", model], WORDS);
     stage.run(&["model", "pull", "--from", model], NEITHER);

@@ -12,6 +12,7 @@
 //! in 5 % (`tests/analysis.rs`). So the list of cells that cannot be told apart may be too short at its far
 //! end; the cells close to the best, among which one chooses, are not touched.
 
+mod figures;
 mod front;
 mod hybrid;
 mod verdict;
@@ -23,7 +24,7 @@ use rayon::prelude::*;
 use crate::report::{Cell, Comparison, Report, Scoring, Summary};
 use crate::stats::{Bootstrap, Interval, bootstrap, deviation, holm, mean, randomisation};
 
-pub use verdict::figure;
+pub use figures::figure;
 
 /// Fills what follows from the values: [`Cell::metrics`], [`Cell::comparison`], [`Cell::pareto`] and
 /// [`Report::verdict`]. What was there before is replaced. The verdict is `None` if no cell has a value of the

@@ -15,7 +15,7 @@ use chunkmill::cli::{finish, parse};
 use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
-use crate::work;
+use crate::worker;
 
 /// Measure which chunk settings retrieve best, and at what cost.
 #[derive(Parser)]
@@ -63,7 +63,7 @@ pub fn main() -> u8 {
         Command::Sweep(args) => sweep::run(args),
         Command::Report(args) => report::run(&args),
         Command::Schema => report::schema(),
-        Command::Work => work::serve().map(|()| exit::DONE),
+        Command::Work => worker::serve().map(|()| exit::DONE),
         Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),

@@ -16,7 +16,7 @@
 //! | [`record`] | What was measured of one dataset? → a file of the run |
 //! | [`score`] | What is each answer of a setting worth? |
 //! | [`grid`] | Which settings are tried? → `Plan` |
-//! | [`work`] | How is a step measured in a process of its own? |
+//! | [`worker`] | How is a step measured in a process of its own? |
 //! | [`sweep`] | How is a plan run, stopped and continued? → records |
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
@@ -54,7 +54,7 @@ pub mod record;
 pub mod score;
 
 pub mod grid;
-pub mod work;
+pub mod worker;
 
 pub mod sweep;
 

@@ -30,7 +30,7 @@ use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
 use crate::record::{self, FORMAT_VERSION, Record, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::ScoringOptions;
-use crate::work::{Asked, Chunked, Indexed, Request, delegate};
+use crate::worker::{Asked, Chunked, Indexed, Request, delegate};
 
 /// What is run, in a run's folder.
 const FILE: &str = "run.json";

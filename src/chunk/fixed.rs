@@ -4,7 +4,8 @@
 //! together while they fit a chunk; without, only where footnotes or what is left out interrupt the
 //! text.
 
-use super::pack::{Group, Packer};
+use super::pack::Group;
+use super::packer::Packer;
 use super::part::{Part, adopt_bare, join_prose, parts};
 use super::semantic::treatment;
 use super::{Kind, Switch};

@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Piece};
+use super::packer::Packer;
 use super::part::is_bare;
 use super::{Boundary, Switch};
 use crate::document::{Document, is_blank, trim};

@@ -8,7 +8,8 @@
 //! its end until it is not.
 
 use super::Boundary;
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Piece};
+use super::packer::Packer;
 use crate::document::trim;
 use crate::error::Result;
 

@@ -11,7 +11,7 @@
 //! stays a chunk of its own, whole and under its own path.
 
 use super::Kind;
-use super::pack::Packer;
+use super::packer::Packer;
 use super::part::{Part, Treatment, parts};
 use crate::document::{BlockKind, Section};
 use crate::error::Result;

@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Piece};
+use super::packer::Packer;
 use super::{Boundary, Kind};
 use crate::document::{BlockKind, Document, is_blank, trim};
 use crate::error::Result;

@@ -35,6 +35,7 @@ mod lines;
 mod none;
 mod normalize;
 mod pack;
+mod packer;
 mod part;
 mod recursive;
 mod section;
@@ -59,7 +60,8 @@ use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, Signal};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
-use pack::{Group, Packer, Piece};
+use pack::{Group, Piece};
+use packer::Packer;
 
 /// What a chunk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

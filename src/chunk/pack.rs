@@ -1,4 +1,4 @@
-//! The one place where sizes and overlap are enforced.
+//! Packing: the one place where sizes and overlap are enforced.
 //!
 //! A strategy says which range to pack and what it starts with. [`Packer::fill`] packs whole
 //! blocks and never cuts one that fits; [`Packer::windows`] cuts exactly at the limit. Sizes count
@@ -6,18 +6,14 @@
 
 use std::ops::Range;
 
+use super::packer::{Packer, furthest};
 use super::unit::{Grain, Unit};
-use super::{Boundary, Kind, Spec, Strategy, Switch};
-use crate::document::{Block, BlockKind, Document, is_blank, trim};
+use super::{Boundary, Kind, Strategy, Switch};
+use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
-use crate::tokens::{Ruler, Sizer};
 
 /// Stands between overlap and text.
 const SEPARATOR: &str = "\n\n";
-
-/// Sizes of a prefix and of a range add up to the size of both to within this many units. Where
-/// that could decide, the joined text is measured.
-pub(super) const JOIN_SLACK: usize = 8;
 
 /// The chunks of one section, or of several that were merged.
 pub(super) struct Group {
@@ -69,32 +65,7 @@ impl Piece {
     }
 }
 
-/// Packs ranges of one document.
-pub(super) struct Packer<'a> {
-    pub(super) document: &'a Document,
-    pub(super) spec: &'a Spec,
-    pub(super) sizer: Sizer<'a>,
-    pub(super) ruler: &'a Ruler<'a>,
-}
-
 impl Packer<'_> {
-    /// Whether prefix and range together are within the maximum.
-    pub(super) fn fits(&self, prefix: &str, range: Range<usize>) -> Result<bool> {
-        self.within(self.spec.max(), prefix, range, "")
-    }
-
-    pub(super) fn within(&self, limit: usize, prefix: &str, range: Range<usize>, suffix: &str) -> Result<bool> {
-        let own = self.ruler.size(range.clone())?;
-        if prefix.is_empty() && suffix.is_empty() {
-            return Ok(own <= limit);
-        }
-        let sum = own + self.sizer.size(prefix)? + self.sizer.size(suffix)?;
-        if sum.abs_diff(limit) > JOIN_SLACK {
-            return Ok(sum <= limit);
-        }
-        Ok(self.ruler.size_between(prefix, range, suffix)? <= limit)
-    }
-
     /// A range as one chunk if it fits, else packed by [`fill`](Self::fill).
     pub(super) fn whole_or_filled(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
         if self.fits("", range.clone())? {
@@ -364,25 +335,4 @@ fn flag(piece: &mut Piece, flag: &'static str) {
     if !piece.flags.contains(&flag) {
         piece.flags.push(flag);
     }
-}
-
-/// The largest number of `least..=most` that passes, for a test that the smaller pass if the larger
-/// do; `least` if none does. It is looked for from above, because it is mostly there.
-pub(super) fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -> Result<usize> {
-    let (mut bad, mut step) = (most, 1);
-    if most <= least || passes(most)? {
-        return Ok(most.max(least));
-    }
-    let mut good = loop {
-        let next = bad.saturating_sub(step).max(least);
-        if next == least || passes(next)? {
-            break next;
-        }
-        (bad, step) = (next, step * 2);
-    };
-    while bad - good > 1 {
-        let middle = usize::midpoint(good, bad);
-        if passes(middle)? { good = middle } else { bad = middle }
-    }
-    Ok(good)
 }

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::pack::{Group, Packer};
+use super::pack::Group;
+use super::packer::Packer;
 use super::{Boundary, Kind};
 use crate::document::{Block, Document, is_blank, trim};
 use crate::error::Result;

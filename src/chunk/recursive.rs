@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::Boundary;
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Piece};
+use super::packer::Packer;
 use crate::error::Result;
 use crate::tokens::Unit;
 

@@ -10,7 +10,8 @@
 //! of source code merge by rules of their own, see [`items`].
 
 use super::items;
-use super::pack::{Group, Packer};
+use super::pack::Group;
+use super::packer::Packer;
 use super::part::{Part, Treatment, parts};
 use crate::document::Format;
 use crate::error::Result;

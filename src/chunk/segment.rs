@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Boundary;
-use super::pack::{JOIN_SLACK, Packer, furthest};
+use super::packer::{JOIN_SLACK, Packer, furthest};
 use super::unit::{Grain, Unit, Wrap, blank_line_before, close_gaps};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;

@@ -11,7 +11,8 @@
 //! different topics. Footnotes are chunks of their own; with `code_aware`, code blocks are too. With
 //! `respect_boundaries` off, sections count for nothing and paragraphs are packed to the target.
 
-use super::pack::{Group, Packer};
+use super::pack::Group;
+use super::packer::Packer;
 use super::part::{Part, Treatment, adopt_bare, join_prose, parts};
 use super::{Kind, Spec, Strategy, Switch};
 use crate::document::{Block, BlockKind, Document};

@@ -15,7 +15,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::pack::{Group, Packer, Piece};
+use super::pack::{Group, Piece};
+use super::packer::Packer;
 use super::segment::{Bond, Segments};
 use crate::error::Result;
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use super::pack::Packer;
+use super::packer::Packer;
 use super::{Boundary, Strategy, Switch};
 use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, trim};
 use crate::error::Result;

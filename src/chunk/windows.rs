@@ -1,7 +1,8 @@
 //! The plainest baseline: windows of exactly the maximum over the whole document, blind to structure.
 
 use super::Boundary;
-use super::pack::{Group, Packer};
+use super::pack::Group;
+use super::packer::Packer;
 use crate::document::trim;
 use crate::error::Result;
 

@@ -17,6 +17,7 @@ mod gc;
 mod index;
 mod job;
 mod lifecycle;
+mod man;
 mod model;
 mod output;
 mod progress;
@@ -94,6 +95,8 @@ enum Command {
     Model(model::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
+    /// Print the manual page of a command
+    Man(man::Args),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
@@ -125,6 +128,7 @@ pub fn main() -> u8 {
         Command::Schema(args) => schema::run(&args),
         Command::Model(args) => model::run(args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     finish(result)
 }

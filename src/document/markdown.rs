@@ -1,4 +1,4 @@
-//! Markdown: one pass over pulldown-cmark's events with offsets, of what [`plain`] does not read without it.
+//! Markdown: one pass over pulldown-cmark's events with offsets, of what [`plain_markdown`] does not read without it.
 //!
 //! The parser reports no event for link reference definitions, so whatever stands between two
 //! reported top-level blocks becomes a block of its own: no byte is lost.
@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
-use super::mask::Regions;
-use super::plain::{self, Abridged, Plain, PlainLink};
+use super::plain_markdown::{self, Abridged, Plain, PlainLink};
+use super::regions::Regions;
 use super::room::{self, Room};
 use super::{
     Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
@@ -62,7 +62,7 @@ pub(super) fn parse(
         }
         state.read(source)
     };
-    let parsed = plain::abridge(&masked, &body, positions, most).and_then(|source| read(&source));
+    let parsed = plain_markdown::abridge(&masked, &body, positions, most).and_then(|source| read(&source));
     parsed.or_else(|| read(&Abridged::whole(&masked[body.clone()]))).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Models through candle, on any device: with [`network`] all that knows the tensor library.
+//! Models through candle, on any device: with [`network`] and [`tensors`] all that knows the tensor library.
 //!
 //! A batch of texts of equal length is computed without padding and without a mask; [`batch`]
 //! makes only such batches, so that a vector does not depend on what else was in its batch.
@@ -6,12 +6,12 @@
 //! [`batch`]: super::batch
 
 mod network;
-
-use std::collections::HashMap;
+mod tensors;
 
 use candle_core::{DType, Tensor};
 
 use network::{Family, Network, SUPPORTED};
+pub(super) use tensors::Tensors;
 
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
@@ -50,7 +50,7 @@ impl Candle {
             gemm::set_threading_threshold(usize::MAX);
         }
         let device = open(device)?;
-        let Tensors(tensors) = Tensors::read(&mut folder, &device)?;
+        let tensors = Tensors::read(&mut folder, &device)?.into_map();
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         let network = family.build(tensors, &device).map_err(damaged)?;
         // Its products choose instructions by the processor, which ours names well enough.
@@ -103,33 +103,6 @@ impl Embedder for Candle {
     fn batching(&self) -> Batching {
         // Small batches are fastest on a CPU, because what they touch stays in the cache.
         Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu() }
-    }
-}
-
-/// A model's weights by name.
-pub(super) struct Tensors(HashMap<String, Tensor>);
-
-impl Tensors {
-    /// Reads and checks them.
-    fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<Self> {
-        let mut tensors = HashMap::new();
-        for bytes in folder.weights()? {
-            let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
-            tensors.extend(candle_core::safetensors::load_buffer(&bytes, device).map_err(damaged)?);
-        }
-        Ok(Self(tensors))
-    }
-
-    /// Reads and checks them, for another engine.
-    pub(super) fn on_cpu(folder: &mut Folder) -> Result<Self> {
-        Self::read(folder, &candle_core::Device::Cpu)
-    }
-
-    /// The shape of a tensor and its values as f32, row by row.
-    pub(super) fn floats(&self, name: &str) -> Option<(Vec<usize>, Vec<f32>)> {
-        let tensor = self.0.get(name)?;
-        let values = tensor.to_dtype(DType::F32).and_then(|tensor| tensor.flatten_all()?.to_vec1());
-        Some((tensor.dims().to_vec(), values.ok()?))
     }
 }
 

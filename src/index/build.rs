@@ -15,8 +15,8 @@ use rayon::prelude::*;
 
 use super::inputs;
 use super::memory::{Budget, Share};
+use super::parts::PartWork;
 use super::reuse::{Earlier, Kept};
-use super::work::PartWork;
 use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text};
 use crate::corpus::{self, Fetched};
 use crate::embed::{Batcher, Embedder, Role};

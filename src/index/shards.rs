@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::build::Builder;
+use super::parts::{self, PartWork};
 use super::reuse::Earlier;
-use super::work::{self, PartWork};
 use super::{Event, Job, Recipe, Report, Watcher, inputs, publish};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
@@ -213,7 +213,7 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
-    let mut parts = work::find(job, out, &work::promotions(dataset.as_ref()))?;
+    let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());
     let mut known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
@@ -226,7 +226,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         }
         let contents = part.look(&recipe)?;
         let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
-        let is_there = there.is_some_and(|there| work::is_usable(job, part, &there));
+        let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
         part.passed_over.iter().for_each(|row| drop(known.remove(&row.doc_id)));
         for (source, content) in part.sources.iter().zip(contents) {
@@ -440,7 +440,7 @@ fn make_shard(
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());
-    let mut all = work::find(job, out, &plan.promotions())?;
+    let mut all = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
         return Err(wrong("is for another number of files", "make a new plan"));
     }
@@ -454,7 +454,7 @@ fn make_shard(
         work.push((index, part));
     }
     drop(all);
-    watch(work::discovered(work.iter().map(|(_, part)| part)));
+    watch(parts::discovered(work.iter().map(|(_, part)| part)));
 
     // What an attempt before this one has finished.
     let mut finished: BTreeMap<usize, Part> = store::attempted(out, &id)?

@@ -14,7 +14,6 @@ use std::time::{Duration, SystemTime};
 
 use tantivy::directory::{Directory, RamDirectory};
 
-use super::keyword::VERSION;
 use crate::storage::{FileSystem, Storage};
 
 /// How a file begins, before the hash of what follows.
@@ -34,15 +33,15 @@ const PREFIX: &str = "keywords-";
 const SUFFIX: &str = ".index";
 const UNFINISHED: &str = ".new";
 
-fn path(folder: &Path, snapshot: &str) -> PathBuf {
+fn path(folder: &Path, version: u32, snapshot: &str) -> PathBuf {
     // The tool's version stands for the libraries that write the index.
-    let key = blake3::hash(format!("{VERSION} {} {snapshot}", env!("CARGO_PKG_VERSION")).as_bytes()).to_hex();
+    let key = blake3::hash(format!("{version} {} {snapshot}", env!("CARGO_PKG_VERSION")).as_bytes()).to_hex();
     folder.join(format!("{PREFIX}{}{SUFFIX}", &key[..32]))
 }
 
 /// The index of a snapshot, if it is here and as it was written.
-pub(super) fn read(folder: &Path, snapshot: &str) -> Option<RamDirectory> {
-    let bytes = fs::read(path(folder, snapshot)).ok()?;
+pub(super) fn read(folder: &Path, version: u32, snapshot: &str) -> Option<RamDirectory> {
+    let bytes = fs::read(path(folder, version, snapshot)).ok()?;
     let (hash, mut rest) = bytes.strip_prefix(MAGIC)?.split_at_checked(HASH)?;
     if blake3::hash(rest).as_bytes() != hash {
         return None;
@@ -57,8 +56,8 @@ pub(super) fn read(folder: &Path, snapshot: &str) -> Option<RamDirectory> {
 }
 
 /// Leaves the index of a snapshot in the folder.
-pub(super) fn write(folder: &Path, snapshot: &str, directory: &RamDirectory) {
-    let to = path(folder, snapshot);
+pub(super) fn write(folder: &Path, version: u32, snapshot: &str, directory: &RamDirectory) {
+    let to = path(folder, version, snapshot);
     if let Err(error) = try_write(folder, &to, directory) {
         tracing::warn!("the keyword index is not kept for other searches: cannot write {}: {error}", to.display());
     }

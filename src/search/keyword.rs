@@ -34,7 +34,7 @@ use crate::store::{Dataset, Table};
 const FIELDS: [&str; 4] = ["content", "headings", "tags", "aliases"];
 
 /// Raise it when the same dataset gives another index: other words, other fields.
-pub(super) const VERSION: u32 = 2;
+const VERSION: u32 = 2;
 
 /// Longer words are not searched for: they are encoded data.
 const LONGEST_WORD: usize = 128;
@@ -60,13 +60,13 @@ impl std::fmt::Debug for Keywords {
 impl Keywords {
     /// The index from the cache in `folder`, or built from the dataset and left there.
     pub(super) fn load(dataset: &Dataset, rows: &Rows, folder: Option<&Path>) -> Result<Self> {
-        let cached = folder.and_then(|folder| cache::read(folder, &dataset.id()));
+        let cached = folder.and_then(|folder| cache::read(folder, VERSION, &dataset.id()));
         if let Some(index) = cached.and_then(|directory| Self::open(directory, rows).ok()) {
             return Ok(index);
         }
         let directory = build(dataset)?;
         if let Some(folder) = folder {
-            cache::write(folder, &dataset.id(), &directory);
+            cache::write(folder, VERSION, &dataset.id(), &directory);
         }
         Self::open(directory, rows).map_err(|problem| failed(dataset, &problem))
     }

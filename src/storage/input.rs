@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
-use super::objects::{again, refused, wait};
+use super::requests::{again, refused, wait};
 
 /// Bytes that are fetched at once.
 const BLOCK: u64 = 4 << 20;

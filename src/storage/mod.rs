@@ -16,6 +16,7 @@ mod file_system;
 mod input;
 mod location;
 mod objects;
+mod requests;
 mod services;
 
 use std::fmt::Debug;

@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::future::TryFutureExt;
@@ -21,9 +20,9 @@ use object_store::{
     GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
     UpdateVersion,
 };
-use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
+use super::requests::{again, refused, wait};
 use super::{Entry, Input, Output, Storage, Version};
 
 /// Bytes of a part of a file that is sent in parts; services take 10,000 parts at most, of 5 MiB at least.
@@ -32,10 +31,6 @@ const MOST_PARTS: u64 = 9_000;
 
 /// Parts that are in memory at once, on their way.
 const SENDING: usize = 4;
-
-/// How long is waited before something is tried again: twice as long each time, up to the last.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Files that are fetched at once.
 const FETCHING: usize = 32;
@@ -315,53 +310,4 @@ impl Output for Unsent {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The system's error for what an object store says.
-pub(super) fn refused(error: object_store::Error) -> io::Error {
-    use io::ErrorKind;
-    let kind = match &error {
-        object_store::Error::NotFound { .. } => ErrorKind::NotFound,
-        object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
-            ErrorKind::AlreadyExists
-        }
-        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-            ErrorKind::PermissionDenied
-        }
-        _ => ErrorKind::Other,
-    };
-    // Where a machine of a service asks for its own; elsewhere there is nobody.
-    if error.to_string().contains("169.254.169.254") {
-        let problem =
-            format!("no credentials in the environment (AWS_…, GOOGLE_…, AZURE_…), and none from the machine: {error}");
-        return io::Error::new(ErrorKind::PermissionDenied, problem);
-    }
-    io::Error::new(kind, error)
-}
-
-/// Does what may be done more than once until it succeeds, fails for a reason that stays, or has failed too often.
-pub(super) async fn again<T, F: Future<Output = io::Result<T>>>(operation: impl Fn() -> F) -> io::Result<T> {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        match operation().await {
-            Err(error) if error.kind() == io::ErrorKind::Other && pause <= LAST_PAUSE => {
-                tracing::debug!("an object store, tried again in {} ms: {error}", pause.as_millis());
-                tokio::time::sleep(pause).await;
-                pause *= 2;
-            }
-            done => return done,
-        }
-    }
-}
-
-/// Waits for what goes on in the threads that talk to object stores.
-pub(super) fn wait<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    let runtime = if let Some(runtime) = RUNTIME.get() {
-        runtime
-    } else {
-        let started = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        RUNTIME.get_or_init(|| started)
-    };
-    runtime.block_on(future)
 }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
-use super::workspace::{Receipt, Workspace, is_data_file, receipts};
+use super::workspace::{Present, Receipt, Workspace, is_data_file, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
 use crate::storage::{Entry, Location, Storage, Version};
@@ -125,7 +125,7 @@ impl Staging {
                 self.storage().remove_file(&path).map_err(Error::io("remove", &path))?;
             }
         }
-        self.present.0.retain(|path, _| !path.starts_with(workspace.folder()) || kept.contains(path));
+        self.present.retain(|path| !path.starts_with(workspace.folder()) || kept.contains(path));
         workspace.make_folders()
     }
 
@@ -180,7 +180,7 @@ impl Staging {
     pub fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
             // The one that would be taken.
-            let found = self.elsewhere(file).find(|path| self.present.0.contains_key(path));
+            let found = self.elsewhere(file).find(|path| self.present.holds(path));
             self.present.has(&found.unwrap_or_else(|| self.root.join(&file.path)), file)
         };
         part.files.iter().all(is_whole)
@@ -332,25 +332,6 @@ impl Staging {
             }
         }
         Ok(())
-    }
-}
-
-/// Data files with their sizes, as they were found.
-#[derive(Debug, Default)]
-pub(super) struct Present(BTreeMap<PathBuf, u64>);
-
-impl Present {
-    /// Adds what is in the folders of tables below a folder.
-    fn look(&mut self, root: &Location, folder: &Path) -> Result<()> {
-        for folder in manifest::FOLDERS.iter().map(|name| folder.join(name)) {
-            let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;
-            self.0.extend(found.into_iter().map(|entry| (entry.path, entry.bytes)));
-        }
-        Ok(())
-    }
-
-    pub(super) fn has(&self, path: &Path, file: &FileEntry) -> bool {
-        self.0.get(path) == Some(&file.bytes)
     }
 }
 

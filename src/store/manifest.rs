@@ -16,7 +16,6 @@ use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use serde::{Deserialize, Serialize};
 
-use super::outline::OutlineRow;
 use super::rows::EdgeRow;
 use super::schema::{EmbeddingType, FloatEncoding};
 use crate::chunk::{Settings, Spec};
@@ -250,11 +249,10 @@ impl Counts {
         self.bytes += sum(rows, "bytes");
     }
 
-    /// Adds a document that is not indexed; others are counted by their rows.
-    pub(super) fn add_outline(&mut self, row: &OutlineRow) {
-        let quarantined = u64::from(matches!(row, OutlineRow::Quarantined(_)));
-        self.discovered += quarantined;
-        self.quarantined += quarantined;
+    /// Adds a document that is not indexed.
+    pub(super) fn add_quarantined(&mut self) {
+        self.discovered += 1;
+        self.quarantined += 1;
     }
 
     /// Adds an edge.

@@ -20,7 +20,7 @@
 mod card;
 mod commit;
 mod gc;
-mod lines;
+mod json_lines;
 mod lock;
 mod manifest;
 mod outline;
@@ -34,7 +34,7 @@ mod writer;
 
 pub use commit::{Staging, attempt, attempted, forget_attempts};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
-pub use lines::ChunkLines;
+pub use json_lines::ChunkLines;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
     SpecRecord, Texts,

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::Manifest;
-use super::commit::Present;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use crate::embed::model::plain;
@@ -141,6 +140,36 @@ impl Workspace {
         staged.flush().map_err(Error::io("write", &staged.path))?;
         let receipt = self.receipt(index);
         self.storage().rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
+    }
+}
+
+/// Data files with their sizes, as they were found.
+#[derive(Debug, Default)]
+pub(super) struct Present(BTreeMap<PathBuf, u64>);
+
+impl Present {
+    /// Adds what is in the folders of tables below a folder.
+    pub(super) fn look(&mut self, root: &Location, folder: &Path) -> Result<()> {
+        for folder in manifest::FOLDERS.iter().map(|name| folder.join(name)) {
+            let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;
+            self.0.extend(found.into_iter().map(|entry| (entry.path, entry.bytes)));
+        }
+        Ok(())
+    }
+
+    /// Forgets those that do not pass.
+    pub(super) fn retain(&mut self, passes: impl Fn(&Path) -> bool) {
+        self.0.retain(|path, _| passes(path));
+    }
+
+    /// Whether a file is there, of whatever size.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Whether a file is there, with its size.
+    pub(super) fn has(&self, path: &Path, file: &FileEntry) -> bool {
+        self.0.get(path) == Some(&file.bytes)
     }
 }
 

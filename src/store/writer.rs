@@ -131,7 +131,10 @@ impl<'a> PartWriter<'a> {
     /// # Errors
     /// [`Error::Io`]
     pub fn push_outline(&mut self, row: &OutlineRow) -> Result<()> {
-        self.counts.add_outline(row);
+        // Those that are indexed are counted by their rows.
+        if matches!(row, OutlineRow::Quarantined(_)) {
+            self.counts.add_quarantined();
+        }
         self.outlines.push(row)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::verdict::{figure, signed};
+use super::figures::{figure, signed};
 use super::{compare, direction, paired};
 use crate::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
 use crate::stats::mean;

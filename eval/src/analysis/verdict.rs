@@ -1,5 +1,6 @@
 //! The verdict in words that a stranger understands: which settings, how good, how sure, and what else would do.
 
+use super::figures::figure;
 use super::{direction, hybrid};
 use crate::report::{Cell, Report, Summary, Verdict};
 use crate::stats::{deviation, minimum_detectable_effect};
@@ -12,25 +13,6 @@ const FEW: usize = 50;
 
 /// How many cells are named before the rest is counted.
 const NAMED: usize = 3;
-
-/// A number with as many digits as matter: three after the point below 10, none from 1,000 on.
-#[must_use]
-pub fn figure(value: f64) -> String {
-    let digits = match value.abs() {
-        size if size < 10.0 => 3,
-        size if size < 1_000.0 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.digits$}");
-    // "-0.000" is no number for people.
-    if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) { text.replace('-', "") } else { text }
-}
-
-/// The same with its sign.
-pub(super) fn signed(value: f64) -> String {
-    let text = figure(value);
-    if text.starts_with('-') || text.chars().all(|c| matches!(c, '0' | '.')) { text } else { format!("+{text}") }
-}
 
 /// The verdict over cells that were ranked and compared; `differences` are those of all but the first.
 pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) -> Verdict {

@@ -16,7 +16,7 @@ use crate::labels::CORPUS;
 use crate::record::{ChunkPlace, Record};
 use crate::score::{Chunks, Judge};
 use crate::sweep::{Event, Labelled, Run, Settings, sweep};
-use crate::work::{Chunked, Request, delegate};
+use crate::worker::{Chunked, Request, delegate};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -3,10 +3,9 @@
 use std::ops::{Range, RangeInclusive};
 
 use chunkmill::document::Document;
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::texts::{Text, Texts};
-use super::words::{folded, has_letter, trimmed, words};
+use super::words::{folded, has_letter, sentences, trimmed, words};
 use super::{Candidate, Kind, SIZE};
 
 /// Words of a sentence that is asked with. A shorter one is often none at all, a longer one a list.
@@ -77,24 +76,6 @@ fn shortened(texts: &Texts, document: &Document, sentence: &Range<usize>) -> Opt
     let says = |word: &&str| 4.0 * bits(&[*word]) >= texts.enough();
     let (first, last) = (row.iter().position(says)?, row.iter().rposition(says)?);
     (most >= MARGIN * texts.enough()).then(|| (most, row[first..=last].join(" ")))
-}
-
-/// The sentences of a paragraph (Unicode, annex 29), but where no white space follows an ASCII mark,
-/// as after the one in `!=`, none ends. A line feed ends none either.
-pub(super) fn sentences(document: &Document, paragraph: &Range<usize>) -> Vec<Range<usize>> {
-    // Characters of one byte for others of one byte: every offset stays as it is.
-    let line = document.text[paragraph.clone()].replace(['\r', '\n'], " ");
-    let mut sentences = Vec::new();
-    let mut start = paragraph.start;
-    for (at, text) in line.split_sentence_bound_indices() {
-        let end = paragraph.start + at + text.len();
-        if end == paragraph.end || text.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
-            sentences.push(trimmed(&document.text, start..end));
-            start = end;
-        }
-    }
-    sentences.retain(|range| !range.is_empty());
-    sentences
 }
 
 fn is_end(c: char) -> bool {

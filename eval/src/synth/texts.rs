@@ -6,8 +6,7 @@ use std::ops::Range;
 
 use chunkmill::document::{Block, BlockKind, Document};
 
-use super::sentence::sentences;
-use super::words::{folded, words};
+use super::words::{folded, sentences, words};
 
 /// Most characters of a unit of prose.
 const LONGEST: usize = 800;

@@ -1,9 +1,10 @@
-//! What is written in a stretch of a document, word by word, without what a page does not show:
+//! What is written in a stretch of a document, sentence by sentence and word by word, without what a page does not show:
 //! targets of links, images, HTML tags.
 
 use std::ops::Range;
 
 use chunkmill::document::{Document, Link, LinkKind};
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Bytes of the words in a range. A word is a run of letters and digits; `_`, `-`, `.` and an
 /// apostrophe between two of them belong to it, so that `storage.staging_max` is one. In a script
@@ -20,6 +21,24 @@ pub(super) fn words(document: &Document, range: &Range<usize>) -> Vec<Range<usiz
     }
     split(&document.text, at..range.end, &mut words);
     words
+}
+
+/// The sentences of a paragraph (Unicode, annex 29), but where no white space follows an ASCII mark,
+/// as after the one in `!=`, none ends. A line feed ends none either.
+pub(super) fn sentences(document: &Document, paragraph: &Range<usize>) -> Vec<Range<usize>> {
+    // Characters of one byte for others of one byte: every offset stays as it is.
+    let line = document.text[paragraph.clone()].replace(['\r', '\n'], " ");
+    let mut sentences = Vec::new();
+    let mut start = paragraph.start;
+    for (at, text) in line.split_sentence_bound_indices() {
+        let end = paragraph.start + at + text.len();
+        if end == paragraph.end || text.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
+            sentences.push(trimmed(&document.text, start..end));
+            start = end;
+        }
+    }
+    sentences.retain(|range| !range.is_empty());
+    sentences
 }
 
 /// The words of a text that is no document, as they are counted, in order.

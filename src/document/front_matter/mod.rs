@@ -4,7 +4,7 @@
 //! It is found here rather than by the markdown parser, because that parser also takes metadata
 //! blocks in mid-document.
 
-mod plain;
+mod simple;
 
 use std::ops::Range;
 
@@ -84,7 +84,7 @@ pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
     } else if block.toml {
         toml_map(inner)?
     } else {
-        plain::map(inner).or_else(|| yaml_map(inner))?
+        simple::map(inner).or_else(|| yaml_map(inner))?
     };
     let title = take(&mut map, "title");
     let mut names = |keys: [&str; 2]| -> Vec<String> {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
 
-use super::sieve::Sieve;
+use super::words::Finder;
 
 /// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those behind `*`,
 /// of at least three letters, are looked for; then their neighbours are read, those on the left by their
@@ -71,7 +71,7 @@ struct Neighbours {
 
 /// The words that are looked for, and what makes each a clue, by its place among them.
 struct Clues {
-    words: Sieve,
+    words: Finder,
     neighbours: Vec<Vec<Neighbours>>,
 }
 
@@ -88,7 +88,7 @@ static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
         }
     }
     let (words, neighbours) = words.into_iter().unzip();
-    Some(Clues { words: Sieve::new(words)?, neighbours })
+    Some(Clues { words: Finder::new(words)?, neighbours })
 });
 
 /// Whether a text without ignored characters may hold a phrase; `false` is certain.

@@ -10,8 +10,8 @@ mod clues;
 mod html;
 mod invisible;
 mod phrases;
-mod sieve;
 mod target;
+mod words;
 
 use std::ops::Range;
 

@@ -17,8 +17,8 @@ const BLOCK: usize = 8;
 /// The letters of a pair; `None` stands for any byte.
 type Letters = [Option<u8>; 2];
 
-/// Words of at least three letters.
-pub(super) struct Sieve {
+/// Finder of at least three letters.
+pub(super) struct Finder {
     words: Vec<&'static [u8]>,
     /// For every pair, in its lower half one bit for each set that it may begin, in its upper half one for
     /// each that it may go on with.
@@ -36,7 +36,7 @@ struct Beginning {
     back: usize,
 }
 
-impl Sieve {
+impl Finder {
     /// `None` if a word has less than three letters, or too many have less than five.
     pub(super) fn new(words: Vec<&'static [u8]>) -> Option<Self> {
         let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, word)| beginnings(at, word)).collect();
