@@ -12,10 +12,11 @@ use std::sync::atomic::AtomicBool;
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discover, read};
 use chunkmill::document::{Admission, Document};
+use chunkmill::embed::EmbeddingType;
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, Engine, Role, load};
 use chunkmill::index::{Job, Recipe, run};
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, EmbeddingType, FloatEncoding, Output};
+use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

@@ -22,11 +22,12 @@ use std::time::{Duration, Instant};
 use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::document::Admission;
+use chunkmill::embed::EmbeddingType;
 use chunkmill::embed::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::error::Result;
 use chunkmill::index::{Job, run};
 use chunkmill::search::{Mode, Query, Searcher};
-use chunkmill::store::{Dataset, EmbeddingType, FloatEncoding, Output};
+use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
 

@@ -19,13 +19,13 @@ use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
-use crate::embed::{self, Backend, Cache, Device, Embedder, Engine, Isa, PrecisionSetting, cache};
+use crate::embed::{self, Backend, Cache, Device, Embedder, EmbeddingType, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::index::Job;
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{self, Setting, Table, settings};
-use crate::store::{EmbeddingType, FloatEncoding, MAX_FILES, Output};
+use crate::store::{FloatEncoding, MAX_FILES, Output};
 use crate::value::{Globs, value};
 
 /// Name of the project's settings file, looked for in the working folder and above it.

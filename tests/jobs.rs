@@ -12,12 +12,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::document::Admission;
+use chunkmill::embed::EmbeddingType;
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Embedder, Engine, load};
 use chunkmill::error::Result;
 use chunkmill::index::{self, Job, Report};
 use chunkmill::storage::{self, FileSystem, Location, Storage};
-use chunkmill::store::{Dataset, EmbeddingType, FloatEncoding, Manifest, Output, Table, read_outlines};
+use chunkmill::store::{Dataset, FloatEncoding, Manifest, Output, Table, read_outlines};
 use tempfile::TempDir;
 
 use crate::common::{tree, write};
@@ -176,7 +177,7 @@ pub fn whole(out: &Path) -> Result<Manifest, String> {
             [Table::Chunks, Table::Documents, Table::Edges].into_iter().find(|table| table.name() == file.table);
         let rows = match table {
             Some(table) => {
-                let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
+                let schema = table.schema(&manifest.representations());
                 let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
                 let batches = dataset.read(file, &columns, None).map_err(|error| error.to_string())?;
                 let rows = batches.map(|batch| batch.map(|batch| batch.num_rows()));

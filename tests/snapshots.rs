@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use arrow::array::AsArray;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter};
+use chunkmill::embed::EmbeddingType;
 use chunkmill::error::Error;
 use chunkmill::index::{self, Job};
-use chunkmill::store::{Dataset, EmbeddingType, Table};
+use chunkmill::store::{Dataset, Table};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
-use chunkmill::store::{Dataset, EmbeddingType, FORMAT_VERSION, Table, describe, file_of};
+use chunkmill::embed::{EmbeddingType, Representation};
+use chunkmill::store::{Dataset, FORMAT_VERSION, Table, describe, file_of};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
@@ -291,7 +292,7 @@ fn the_card_names_the_tables_and_describes_every_column() {
     assert!(card.contains("- config_name: documents\n  data_files: data/documents/*.parquet\n"));
     assert!(card.contains("- config_name: edges\n  data_files: data/edges/*.parquet\n"));
     for table in Table::ALL {
-        let schema = table.schema(EmbeddingType::F32, 64);
+        let schema = table.schema(&Representation::all(64, EmbeddingType::F32));
         for field in schema.fields() {
             let words = describe(table, field.name()).unwrap_or_else(|| panic!("{} is not described", field.name()));
             assert!(card.contains(&format!("| `{}` |", field.name())) && card.contains(words));

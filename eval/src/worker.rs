@@ -22,7 +22,7 @@ use chunkmill::corpus::{self, Root};
 use chunkmill::embed::{self, Role};
 use chunkmill::index::{self, Recipe};
 use chunkmill::search::{Found, Mode, Query, Ranking, Searcher};
-use chunkmill::store::{ChunkRow, Dataset, EmbeddingType, Manifest, Table};
+use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -237,7 +237,8 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
             tokens: counts.tokens,
             truncated: counts.truncated,
             bytes: files.iter().map(|file| file.bytes).sum(),
-            vector_bytes: counts.chunks * model.dim as u64 * value_bytes(job.output.embedding_type),
+            vector_bytes: counts.chunks
+                * report.manifest.representations().map(|of| of.bytes() as u64).iter().sum::<u64>(),
             texts: (report.texts_embedded + report.texts_cached) as u64,
             texts_reused: report.texts_cached as u64,
         },
@@ -245,13 +246,6 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
         stages: report.stages.map(|stage| stage.as_secs_f64()),
         peak_rss: index::peak_memory(),
     })
-}
-
-fn value_bytes(kind: EmbeddingType) -> u64 {
-    match kind {
-        EmbeddingType::F16 => 2,
-        EmbeddingType::F32 | EmbeddingType::List => 4,
-    }
 }
 
 /// Asks a dataset every question in every way.

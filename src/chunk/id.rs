@@ -29,10 +29,7 @@ impl<'a> Ids<'a> {
                 [&numbered("_chunk_", section), "_sub_", &sub.to_string()].concat()
             }
             (Strategy::Header | Strategy::Section | Strategy::None, None) => numbered("_chunk_", section),
-            (
-                Strategy::Semantic | Strategy::CodeAware | Strategy::Fixed | Strategy::Recursive | Strategy::Windows,
-                _,
-            ) => numbered("_chunk_", index),
+            _ => numbered("_chunk_", index),
         }
     }
 

@@ -15,9 +15,9 @@ use super::job::{Ready, stop_on_interrupt};
 use super::{output, use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
+use crate::embed::EmbeddingType;
 use crate::error::{Error, exit};
 use crate::index::{Recipe, TableFilter};
-use crate::store::EmbeddingType;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

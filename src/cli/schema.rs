@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::{print, print_json, print_json_pretty};
 use crate::config;
+use crate::embed::{EmbeddingType, Representation};
 use crate::error::exit;
-use crate::store::{EmbeddingType, FORMAT_VERSION, Table, describe};
+use crate::store::{FORMAT_VERSION, Table, describe};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -30,7 +31,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let mut tables = serde_json::Map::new();
     for table in Table::ALL {
-        let schema = table.schema(args.embedding_type, args.dim);
+        let schema = table.schema(&Representation::all(args.dim, args.embedding_type));
         let words = |column: &str| describe(table, column).unwrap_or_default();
         if args.json {
             let columns: Vec<_> = schema

@@ -12,6 +12,7 @@ pub mod cpu;
 mod fake;
 pub mod hub;
 pub mod model;
+mod representation;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +27,7 @@ use crate::value::{Value, named, unknown, value};
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
+pub use representation::{EmbeddingType, Representation};
 
 /// What a text is to the model: some read queries and documents with different prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

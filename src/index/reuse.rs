@@ -11,7 +11,7 @@ use arrow::datatypes::{Float32Type, Int64Type};
 use blake3::Hash;
 
 use crate::error::{Error, Result};
-use crate::store::{ChunkRow, Dataset, DocumentRow, EmbeddingType, FileEntry, Manifest, Table, vectors};
+use crate::store::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table, vectors};
 
 /// What a chunk keeps.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ impl Earlier {
     fn read(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
         // What was rounded cannot be had back; what was not can be stored in any way.
-        let [stored, wanted] = [manifest, next].map(|manifest| manifest.output.embedding_type);
-        let exact = stored == wanted || stored != EmbeddingType::F16;
+        let mut pairs = manifest.representations().into_iter().zip(next.representations());
+        let exact = pairs.all(|(stored, wanted)| stored.stored.serves(wanted.stored));
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
@@ -124,18 +124,17 @@ impl Earlier {
         chunks: &[ChunkRow],
         kept: &mut [Option<Kept>],
     ) -> Result<()> {
-        let dim = self.dataset.manifest().model.dim;
+        let [of] = self.dataset.manifest().representations();
+        let dim = of.dim;
         let Some(file) = self.dataset.files(Table::Chunks).nth(file) else { return Ok(()) };
         let damaged = || damaged(&self.dataset, file);
-        for batch in
-            self.dataset.read(file, &["chunk_id", "content_hash", "n_model_tokens", "embedding"], Some(rows))?
-        {
+        for batch in self.dataset.read(file, &["chunk_id", "content_hash", "n_model_tokens", of.column], Some(rows))? {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
             let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
             let rows = text("chunk_id")?.iter().zip(text("content_hash")?);
             let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
-            let values = vectors(column("embedding")?, dim).ok_or_else(damaged)?;
+            let values = vectors(column(of.column)?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
             for (row, ((id, hash), tokens)) in rows.zip(tokens).enumerate() {
                 let place = places.next().ok_or_else(damaged)?;

@@ -15,9 +15,9 @@ use rayon::prelude::*;
 
 use super::{Prepared, Recipe};
 use crate::corpus::{self, DEFAULT_COLLECTION, DEFAULT_MAX_BYTES, Source};
-use crate::embed::{Batcher, Embedded, Role};
+use crate::embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
 use crate::error::{Error, Result, Skip};
-use crate::store::{ChunkRow, EmbeddingType, chunks_batch, chunks_schema};
+use crate::store::{ChunkRow, chunks_batch, chunks_schema};
 
 /// Bytes of texts that are chunked together and become one batch.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -29,7 +29,8 @@ const ERROR: &str = "error";
 pub struct TableFilter<'a> {
     recipe: Recipe<'a>,
     batcher: Option<Batcher<'a>>,
-    vectors: EmbeddingType,
+    /// The vector that chunks get, if there is a batcher.
+    vectors: Option<Representation>,
     input: Input,
     schema: SchemaRef,
 }
@@ -59,16 +60,18 @@ impl<'a> TableFilter<'a> {
     pub fn new(
         recipe: Recipe<'a>,
         batcher: Option<Batcher<'a>>,
-        vectors: EmbeddingType,
+        stored: EmbeddingType,
         table: &Schema,
     ) -> Result<Self> {
         let input = Input::of(table)?;
-        // Lists may be empty.
-        let vectors = if batcher.is_some() { vectors } else { EmbeddingType::List };
-        let columns = chunks_schema(vectors, batcher.as_ref().map_or(0, |batcher| batcher.info().dim));
-        let columns = columns.fields().iter().filter(|field| batcher.is_some() || field.name() != "embedding");
+        let vectors = batcher.as_ref().map(|batcher| {
+            let [of] = Representation::all(batcher.info().dim, stored);
+            of
+        });
+        let columns = chunks_schema(vectors.as_slice());
         // All of them are null in a row that says what is wrong.
-        let mut fields: Vec<Field> = columns.map(|field| field.as_ref().clone().with_nullable(true)).collect();
+        let mut fields: Vec<Field> =
+            columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
         for &other in &input.others {
             let other = table.field(other);
             if other.name() == ERROR || fields.iter().any(|field| field.name() == other.name()) {
@@ -166,12 +169,13 @@ impl<'a> TableFilter<'a> {
             Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
             None => Embedded::default(),
         };
-        let (dim, max_tokens) = self.batcher.as_ref().map_or((0, 0), |b| (b.info().dim, b.info().max_tokens));
+        let max_tokens = self.batcher.as_ref().map_or(0, |batcher| batcher.info().max_tokens);
         for (row, n_tokens) in chunks.iter_mut().zip(n_tokens) {
             row.set_model_tokens(i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
         }
         let make = || {
-            let chunks = chunks_batch(&chunks, &vectors, self.vectors, dim)?;
+            let vectors = self.vectors.map(|of| (of, vectors.as_slice()));
+            let chunks = chunks_batch(&chunks, vectors.as_slice())?;
             let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
             let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
             let places: UInt32Array =

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::rows::{Rows, damaged};
 use super::top::{Scored, Top};
+use crate::embed::Representation;
 use crate::error::{Error, Result};
 use crate::store::{Dataset, FileEntry, Table, vectors};
 
@@ -30,7 +31,8 @@ pub(super) struct Vectors {
 impl Vectors {
     /// Reads all vectors, in parallel over files.
     pub(super) fn load(dataset: &Dataset, rows: &Rows) -> Result<Self> {
-        let dim = dataset.manifest().model.dim;
+        let [of] = dataset.manifest().representations();
+        let dim = of.dim;
         let mut values = vec![0.0; rows.len() * dim];
         let mut rest = values.as_mut_slice();
         let mut parts = Vec::new();
@@ -39,7 +41,7 @@ impl Vectors {
             parts.push((file, part));
             rest = behind;
         }
-        parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, dim))?;
+        parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
         Ok(Self { dim, values })
     }
 
@@ -90,10 +92,10 @@ impl Vectors {
     }
 }
 
-fn fill(dataset: &Dataset, file: &FileEntry, mut part: &mut [f32], dim: usize) -> Result<()> {
-    for batch in dataset.read(file, &["embedding"], None)? {
+fn fill(dataset: &Dataset, file: &FileEntry, mut part: &mut [f32], of: &Representation) -> Result<()> {
+    for batch in dataset.read(file, &[of.column], None)? {
         let batch = batch?;
-        let vectors = vectors(batch.column(0), dim)
+        let vectors = vectors(batch.column(0), of.dim)
             .ok_or_else(|| damaged(dataset, file, "its embedding column has an unknown type"))?;
         let values = vectors.as_primitive::<Float32Type>().values();
         let Some((here, behind)) = part.split_at_mut_checked(values.len()) else {

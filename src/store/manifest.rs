@@ -17,11 +17,11 @@ use arrow::datatypes::Int64Type;
 use serde::{Deserialize, Serialize};
 
 use super::rows::EdgeRow;
-use super::schema::{EmbeddingType, FloatEncoding};
+use super::schema::FloatEncoding;
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
 use crate::embed::model::plain;
-use crate::embed::{Engine, ModelInfo, Precision};
+use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, Representation};
 use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::tokens::Encoding;
@@ -277,6 +277,12 @@ fn sum(rows: &RecordBatch, column: &str) -> u64 {
 }
 
 impl Manifest {
+    /// The vectors that its chunks have.
+    #[must_use]
+    pub fn representations(&self) -> [Representation; 1] {
+        Representation::all(self.model.dim, self.output.embedding_type)
+    }
+
     /// A manifest without files.
     #[must_use]
     pub fn new(spec: &Spec, admission: Admission, model: &ModelInfo, output: Output) -> Self {

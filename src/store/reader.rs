@@ -115,7 +115,7 @@ impl Dataset {
     /// The columns that the file has if it is of this version.
     fn schema_of(&self, file: &FileEntry) -> SchemaRef {
         let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
-        let schema = table.map(|table| table.schema(self.manifest.output.embedding_type, self.manifest.model.dim));
+        let schema = table.map(|table| table.schema(&self.manifest.representations()));
         schema.unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 

@@ -11,6 +11,7 @@ use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type,
 use arrow::error::ArrowError;
 
 use super::rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow};
+use crate::embed::{EmbeddingType, Representation};
 use crate::value::named;
 
 /// A table of the dataset.
@@ -38,45 +39,16 @@ impl Table {
         }
     }
 
-    /// Its columns; vectors are of this type and have `dim` values.
+    /// Its columns, with those of the vectors.
     #[must_use]
-    pub fn schema(self, kind: EmbeddingType, dim: usize) -> SchemaRef {
+    pub fn schema(self, vectors: &[Representation]) -> SchemaRef {
         match self {
-            Self::Chunks => chunks_schema(kind, dim),
+            Self::Chunks => chunks_schema(vectors),
             Self::Documents => documents_schema(),
             Self::Edges => edges_schema(),
         }
     }
 }
-
-/// How vectors are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EmbeddingType {
-    /// `FixedSizeList<Float32>`.
-    #[default]
-    F32,
-    /// `FixedSizeList<Float16>`: half the size, about three decimal digits.
-    F16,
-    /// `List<Float32>`, for readers that know no fixed-size lists.
-    List,
-}
-
-impl EmbeddingType {
-    /// Every type.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::List];
-
-    /// The name used in settings and manifests.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::List => "list",
-        }
-    }
-}
-
-named!(EmbeddingType, "a type of embedding");
 
 /// How `f32` vectors are encoded inside Parquet. `f16` is always plain, because readers lag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,21 +108,22 @@ fn image_fields() -> Fields {
     vec![text("target"), text("url").with_nullable(true), text("alt")].into()
 }
 
-/// The type of the `embedding` column.
-fn embedding_type(kind: EmbeddingType, dim: usize) -> DataType {
+/// A column of vectors.
+fn vector(of: &Representation) -> Field {
     let element = |float| Arc::new(Field::new("element", float, false));
-    let size = i32::try_from(dim).unwrap_or(i32::MAX);
-    match kind {
+    let size = i32::try_from(of.dim).unwrap_or(i32::MAX);
+    let values = match of.stored {
         EmbeddingType::F32 => DataType::FixedSizeList(element(DataType::Float32), size),
         EmbeddingType::F16 => DataType::FixedSizeList(element(DataType::Float16), size),
         EmbeddingType::List => DataType::List(element(DataType::Float32)),
-    }
+    };
+    Field::new(of.column, values, false)
 }
 
-/// The columns of `chunks`; vectors have `dim` values.
+/// The columns of `chunks`, those of the vectors last.
 #[must_use]
-pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
-    Arc::new(Schema::new(vec![
+pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
+    let mut fields = vec![
         text("chunk_id"),
         text("doc_id"),
         text("collection"),
@@ -187,8 +160,9 @@ pub fn chunks_schema(kind: EmbeddingType, dim: usize) -> SchemaRef {
         text("promotion_level").with_nullable(true),
         text("content_hash"),
         time("modified_time"),
-        Field::new("embedding", embedding_type(kind, dim), false),
-    ]))
+    ];
+    fields.extend(vectors.iter().map(vector));
+    Arc::new(Schema::new(fields))
 }
 
 /// The columns of `documents`.
@@ -281,7 +255,6 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
             "images that start in the range: target as written, absolute URL if the spec has a base, alternative text"
         }
         (Table::Chunks, "content_hash") => "BLAKE3 of content",
-        (Table::Chunks, "embedding") => "the vector",
         (Table::Documents, "title") => "from the front matter, else the first heading of level 1",
         (Table::Documents, "bytes") => "size of the file",
         (Table::Documents, "lines") => "number of lines",
@@ -299,17 +272,13 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Edges, "kind") => "link, wikilink or image",
         (Table::Edges, "target") => "where it leads, as written",
         (Table::Edges, "resolved") => "whether the document is in the corpus and has what the link names",
+        (Table::Chunks, column) => return Representation::describe(column),
         _ => return None,
     })
 }
 
-/// Rows of `chunks` with their vectors (row-major) as a batch.
-pub(crate) fn chunks_batch(
-    rows: &[ChunkRow],
-    vectors: &[f32],
-    kind: EmbeddingType,
-    dim: usize,
-) -> Result<RecordBatch, ArrowError> {
+/// Rows of `chunks` with their vectors, row-major, as a batch.
+pub(crate) fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
     fn string(rows: &[ChunkRow], get: impl Fn(&ChunkRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
     }
@@ -320,7 +289,7 @@ pub(crate) fn chunks_batch(
         structs(link_fields(), rows.iter().map(|row| row.links.iter().map(LinkRow::cells).collect::<Vec<_>>()))?;
     let images =
         structs(image_fields(), rows.iter().map(|row| row.images.iter().map(ImageRow::cells).collect::<Vec<_>>()))?;
-    let columns: Vec<ArrayRef> = vec![
+    let mut columns: Vec<ArrayRef> = vec![
         string(rows, |row| &row.chunk_id),
         string(rows, |row| &row.doc_id),
         string(rows, |row| &row.collection),
@@ -357,9 +326,12 @@ pub(crate) fn chunks_batch(
         Arc::new(rows.iter().map(|row| row.promotion_level.as_deref()).collect::<StringArray>()),
         string(rows, |row| &row.content_hash),
         times(rows.iter().map(|row| row.modified_time)),
-        embeddings(rows.len(), vectors, kind, dim)?,
     ];
-    RecordBatch::try_new(chunks_schema(kind, dim), columns)
+    for (of, values) in vectors {
+        columns.push(embeddings(rows.len(), of, values)?);
+    }
+    let all: Vec<Representation> = vectors.iter().map(|(of, _)| *of).collect();
+    RecordBatch::try_new(chunks_schema(&all), columns)
 }
 
 /// Rows of `documents` as a batch.
@@ -450,15 +422,16 @@ fn times(micros: impl Iterator<Item = Option<i64>>) -> ArrayRef {
     Arc::new(micros.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))
 }
 
-fn embeddings(rows: usize, vectors: &[f32], kind: EmbeddingType, dim: usize) -> Result<ArrayRef, ArrowError> {
-    let values: ArrayRef = match kind {
+fn embeddings(rows: usize, of: &Representation, vectors: &[f32]) -> Result<ArrayRef, ArrowError> {
+    let Representation { dim, stored, .. } = *of;
+    let values: ArrayRef = match stored {
         EmbeddingType::F16 => {
             let half = vectors.iter().map(|&x| <Float16Type as ArrowPrimitiveType>::Native::from_f32(x));
             Arc::new(Float16Array::from_iter_values(half))
         }
         EmbeddingType::F32 | EmbeddingType::List => Arc::new(Float32Array::from(vectors.to_vec())),
     };
-    if kind == EmbeddingType::List {
+    if stored == EmbeddingType::List {
         return lists(DataType::Float32, vec![dim; rows], values);
     }
     let field = Arc::new(Field::new("element", values.data_type().clone(), false));

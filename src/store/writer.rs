@@ -36,9 +36,10 @@ use parquet::schema::types::ColumnPath;
 
 use super::outline::OutlineRow;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
-use super::schema::{self, EmbeddingType, FloatEncoding, Table};
+use super::schema::{self, FloatEncoding, Table};
 use super::workspace::{StagedFile, Workspace};
 use super::{Counts, FileEntry, Manifest};
+use crate::embed::{EmbeddingType, Representation};
 use crate::error::{Error, Result};
 
 /// Bytes of rows in a row group. Row groups stay far below the 64 MB that readers like.
@@ -88,7 +89,7 @@ impl<'a> PartWriter<'a> {
         documents: &[DocumentRow],
         outlines: &[OutlineRow],
     ) -> Result<()> {
-        let (kind, dim) = (self.manifest.output.embedding_type, self.manifest.model.dim);
+        let [of] = self.manifest.representations();
         let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
         let (mut chunks, mut vectors) = (chunks, vectors);
         while !chunks.is_empty() {
@@ -99,9 +100,9 @@ impl<'a> PartWriter<'a> {
                 bytes <= PUSHED_BYTES
             };
             let now = chunks.iter().take_while(fits).count().max(1);
-            let batch = schema::chunks_batch(&chunks[..now], &vectors[..now * dim], kind, dim);
+            let batch = schema::chunks_batch(&chunks[..now], &[(of, &vectors[..now * of.dim])]);
             self.push_chunks(&batch.map_err(|error| failed(&self.chunks.path, error))?)?;
-            (chunks, vectors) = (&chunks[now..], &vectors[now * dim..]);
+            (chunks, vectors) = (&chunks[now..], &vectors[now * of.dim..]);
         }
         let batch = schema::documents_batch(documents);
         self.push_documents(&batch.map_err(|error| failed(&self.documents.path, error))?)?;
@@ -184,7 +185,7 @@ struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     fn new(workspace: &'a Workspace, manifest: &Manifest, table: Table, index: usize) -> Result<Self> {
-        let schema = table.schema(manifest.output.embedding_type, manifest.model.dim);
+        let schema = table.schema(&manifest.representations());
         let file = workspace.create()?;
         let path = file.path().to_owned();
         let file = Lent(Some(file));
@@ -342,7 +343,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         .set_max_row_group_row_count(None)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_key_value_metadata(Some(key_values(manifest)));
-    let columns = table.schema(manifest.output.embedding_type, manifest.model.dim);
+    let columns = table.schema(&manifest.representations());
     let sorting = |name: &str| -> Option<SortingColumn> {
         // Leaf columns before lists and structs are numbered as the fields are.
         let column_idx = i32::try_from(columns.index_of(name).ok()?).ok()?;
@@ -370,7 +371,8 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     };
     builder = looked_up.iter().fold(builder, |builder, column| bloom(builder, column));
     if table == Table::Chunks {
-        builder = embedding(builder, manifest);
+        let encoding = manifest.output.float_encoding;
+        builder = manifest.representations().iter().fold(builder, |builder, of| vectors(builder, of, encoding));
     }
     builder.build()
 }
@@ -379,10 +381,9 @@ fn bloom(builder: WriterPropertiesBuilder, column: &str) -> WriterPropertiesBuil
     builder.set_column_bloom_filter_enabled(ColumnPath::from(column), true)
 }
 
-fn embedding(builder: WriterPropertiesBuilder, manifest: &Manifest) -> WriterPropertiesBuilder {
-    let path = || ColumnPath::new(["embedding", "list", "element"].map(str::to_owned).to_vec());
-    let split =
-        manifest.output.float_encoding == FloatEncoding::Bss && manifest.output.embedding_type != EmbeddingType::F16;
+fn vectors(builder: WriterPropertiesBuilder, of: &Representation, encoding: FloatEncoding) -> WriterPropertiesBuilder {
+    let path = || ColumnPath::new([of.column, "list", "element"].map(str::to_owned).to_vec());
+    let split = encoding == FloatEncoding::Bss && of.stored != EmbeddingType::F16;
     let encoding = if split { Encoding::BYTE_STREAM_SPLIT } else { Encoding::PLAIN };
     builder
         .set_column_dictionary_enabled(path(), false)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use arrow::array::{Array, AsArray, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Float32Type, Int64Type};
 
-use super::super::{EmbeddingType, FileEntry, Manifest, file_of, vectors};
+use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, DEFAULT_COLLECTION, Source};
 
@@ -382,12 +382,9 @@ impl Chunks<'_> {
 
     /// Whether vectors are finite and, if the model says so, of length 1.
     fn vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
-        let (dim, normalized) = (self.place.manifest.model.dim, self.place.manifest.model.normalize);
-        let tolerance = match self.place.manifest.output.embedding_type {
-            EmbeddingType::F32 | EmbeddingType::List => 1e-4,
-            EmbeddingType::F16 => 1e-3,
-        };
-        let column = batch.column_by_name("embedding")?;
+        let ([of], normalized) = (self.place.manifest.representations(), self.place.manifest.model.normalize);
+        let (dim, tolerance) = (of.dim, of.stored.tolerance());
+        let column = batch.column_by_name(of.column)?;
         let uneven = matches!(column.data_type(), DataType::List(_))
             && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(dim));
         let values = if uneven { None } else { vectors(column, dim) };
