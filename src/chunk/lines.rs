@@ -1,4 +1,4 @@
-//! Seed 5: a document over the threshold is cut at its headings of level 2 and 3, any other is one
+//! Strategy `lines`, after seed 5: a document over the threshold is cut at its headings of level 2 and 3, any other is one
 //! chunk.
 //!
 //! The threshold is the spec's minimum, the limit of a section its maximum. Deeper headings stay

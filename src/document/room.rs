@@ -1,4 +1,4 @@
-//! How much memory a document takes, known before it is taken: a file of a few megabytes of nothing but `[` would
+//! The room that a document takes in memory, known before it is taken: a file of a few megabytes of nothing but `[` would
 //! take hundreds of times its size, and end the job with all its other documents.
 //!
 //! Our own parsers take [`Room`] for what they find, and stop where there is no more. The markdown parser cannot be

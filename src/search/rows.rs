@@ -1,5 +1,5 @@
-//! What is known of every chunk without its text: where it stands, under which headings, in which
-//! document.
+//! The rows that a search ranks: what is known of every chunk without its text, where it stands, under which headings, in
+//! which document.
 //!
 //! It is read once and kept: some 50 bytes for a chunk, and once for a document what its chunks
 //! share. Texts stay on disk; [`Rows::fetch`] reads those of the rows that are asked for.

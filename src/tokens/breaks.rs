@@ -1,4 +1,4 @@
-//! Where every tokenization must break, so that what stands on one side does not matter to the other.
+//! Breaks: where every tokenization must break, so that what stands on one side does not matter to the other.
 //!
 //! Four places, the first three next to white space; which of them hold is said by [`Breaks`]. That `cl100k_base`
 //! breaks there follows from its pattern,

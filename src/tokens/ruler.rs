@@ -1,4 +1,4 @@
-//! Sizes of the ranges of one document, from what was stored when it was counted once.
+//! A ruler laid along one document: the size of any range of it, from what was stored when it was counted once.
 
 use std::ops::Range;
 
