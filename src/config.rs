@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::index::Job;
 use crate::search::{FieldWeights, Mode, Ranking, Weight};
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
-use crate::settings::{self, Setting, Table, settings};
+use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Output};
 use crate::value::{Globs, value};
 
@@ -309,17 +309,17 @@ pub fn settings() -> Vec<(&'static str, &'static Setting)> {
 /// The JSON Schema of a settings file, by which an editor completes and checks it.
 #[must_use]
 pub fn schema() -> serde_json::Value {
-    let mut schema = settings::schema::<RunOptions>();
-    let tables = [
-        (CorpusOptions::NAME, settings::schema::<CorpusOptions>()),
-        (Settings::NAME, settings::schema::<Settings>()),
-        (EmbeddingOptions::NAME, settings::schema::<EmbeddingOptions>()),
-        (OutputOptions::NAME, settings::schema::<OutputOptions>()),
-        (SearchOptions::NAME, settings::schema::<SearchOptions>()),
-        (AnswerOptions::NAME, settings::schema::<AnswerOptions>()),
-    ];
-    for (name, table) in tables {
-        schema["properties"][name] = table;
+    let table = || serde_json::json!({"type": "object", "additionalProperties": false, "properties": {}});
+    let mut schema = table();
+    for (name, setting) in settings() {
+        let mut properties = &mut schema["properties"];
+        if !name.is_empty() {
+            if properties[name].is_null() {
+                properties[name] = table();
+            }
+            properties = &mut properties[name]["properties"];
+        }
+        properties[setting.key] = setting.described();
     }
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = FILE.into();

@@ -2,7 +2,7 @@
 //! a change of it makes again. From that definition come the flag with its help, the variable, the key in a settings file, the
 //! JSON Schema of such a file, and the tables of the README.
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::value::Form;
 
@@ -94,6 +94,14 @@ impl Setting {
         }
     }
 
+    /// What a value looks like in JSON, and what it does.
+    #[must_use]
+    pub fn described(&self) -> Json {
+        let mut schema = (self.schema)();
+        schema["description"] = self.help().into();
+        schema
+    }
+
     /// Whether a flag needs no value: it has two, and is not on anyway.
     #[must_use]
     pub fn is_switch(&self) -> bool {
@@ -124,22 +132,8 @@ pub trait Table: Default + Clone + Send + Sync + 'static {
 }
 
 /// The names of a table's settings.
-pub fn names<T: Table>() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names<T: Table>() -> impl Iterator<Item = &'static str> {
     T::SETTINGS.iter().map(|setting| setting.name)
-}
-
-/// The JSON Schema of a table, without the titles that a whole schema has.
-#[must_use]
-pub fn schema<T: Table>() -> Json {
-    let of = |setting: &Setting| {
-        let mut schema = (setting.schema)();
-        if let Json::Object(schema) = &mut schema {
-            schema.insert("description".to_owned(), setting.help().into());
-        }
-        (setting.key.to_owned(), schema)
-    };
-    let properties: serde_json::Map<String, Json> = T::SETTINGS.iter().map(of).collect();
-    json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
 /// Declares a table. Of each setting: documentation, which is its help too; its name, and its key in files where that is

@@ -33,9 +33,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The module of the map that a file belongs to; `None` for `lib.rs` and `main.rs`.
 fn module_of(file: &Path, root: &Path) -> Option<String> {
-    let first = file.strip_prefix(root).unwrap().iter().next().unwrap().to_str().unwrap();
-    let name = first.trim_end_matches(".rs");
-    (!matches!(name, "lib" | "main")).then(|| name.to_owned())
+    path_of(file, root).into_iter().next().filter(|name| name != "main")
 }
 
 /// Names that follow `crate::` in a file.

@@ -32,7 +32,7 @@ use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Mode, Ranking};
-use chunkmill::settings::{Table as _, names};
+use chunkmill::settings::Table as _;
 use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -247,26 +247,26 @@ impl Grid {
 /// The keys that come first in a cell's name.
 const ORDER: [&str; 8] = ["preset", "strategy", "unit", "min", "target", "max", "overlap", "mode"];
 
-/// The tables whose settings a grid may have.
-fn tables() -> [(Scope, Vec<&'static str>); 4] {
-    [
-        (Scope::Chunking, names::<Settings>().collect()),
-        (Scope::Embedding, names::<EmbeddingOptions>().collect()),
-        (Scope::Output, names::<OutputOptions>().collect()),
-        (Scope::Search, names::<SearchOptions>().collect()),
-    ]
+/// The settings that a grid may have. The caches are not its business: they change no result.
+fn usable() -> impl Iterator<Item = (Scope, &'static str)> {
+    let tables = [
+        (Scope::Chunking, Settings::SETTINGS),
+        (Scope::Embedding, EmbeddingOptions::SETTINGS),
+        (Scope::Output, OutputOptions::SETTINGS),
+        (Scope::Search, SearchOptions::SETTINGS),
+    ];
+    let all =
+        tables.into_iter().flat_map(|(scope, settings)| settings.iter().map(move |setting| (scope, setting.name)));
+    all.filter(|(_, name)| !name.contains("cache"))
 }
 
 fn scope(key: &str) -> Option<Scope> {
-    // The caches are not the grid's business: they change no result.
-    let is_cache = key.contains("cache");
-    tables().into_iter().find_map(|(scope, names)| (names.contains(&key) && !is_cache).then_some(scope))
+    usable().find_map(|(scope, name)| (name == key).then_some(scope))
 }
 
 /// What may stand in a grid, for who wrote something else there.
 fn known(written: &str) -> String {
-    let names = tables().into_iter().flat_map(|(_, names)| names);
-    let keys: Vec<&str> = names.filter(|name| scope(name).is_some()).collect();
+    let keys: Vec<&str> = usable().map(|(_, name)| name).collect();
     format!("there are: name, k, {}", choices(written, &keys))
 }
 

@@ -238,7 +238,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
             truncated: counts.truncated,
             bytes: files.iter().map(|file| file.bytes).sum(),
             vector_bytes: counts.chunks
-                * report.manifest.representations().map(|of| of.bytes() as u64).iter().sum::<u64>(),
+                * report.manifest.representations().iter().map(|of| of.bytes() as u64).sum::<u64>(),
             texts: (report.texts_embedded + report.texts_cached) as u64,
             texts_reused: report.texts_cached as u64,
         },

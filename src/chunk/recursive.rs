@@ -21,7 +21,7 @@ const SEPARATORS: [&str; 7] = ["\n\n", "\n", ".", "?", "!", " ", ""];
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let body = packer.document.body.clone();
-    let mut splitter = Splitter { packer, pieces: Vec::new(), done: body.start, of_byte: [None; 128] };
+    let mut splitter = Splitter { packer, pieces: Vec::new(), done: body.start };
     splitter.split(&body, &SEPARATORS)?;
     Ok(Group::document(splitter.pieces))
 }
@@ -31,8 +31,6 @@ struct Splitter<'a> {
     pieces: Vec<Piece>,
     /// End of the last chunk's source.
     done: usize,
-    /// Sizes of pieces of one byte. There can be one for each byte of the document.
-    of_byte: [Option<usize>; 128],
 }
 
 /// Pieces that are being joined, each with its size.
@@ -58,7 +56,7 @@ impl Splitter<'_> {
         for end in cuts {
             if end > start {
                 let piece = start..end;
-                let size = self.size(&piece)?;
+                let size = self.packer.ruler.size(piece.clone())?;
                 if size < self.packer.spec.max() {
                     self.join(&mut open, piece, size)?;
                 } else {
@@ -73,18 +71,6 @@ impl Splitter<'_> {
             start = end;
         }
         self.close(&mut open)
-    }
-
-    fn size(&mut self, piece: &Range<usize>) -> Result<usize> {
-        let size = || self.packer.ruler.size(piece.clone());
-        let known = match self.packer.document.text.as_bytes()[piece.clone()] {
-            [byte] if self.sums() => &mut self.of_byte[usize::from(byte)],
-            _ => return size(),
-        };
-        Ok(match *known {
-            Some(size) => size,
-            None => *known.insert(size()?),
-        })
     }
 
     fn join(&mut self, open: &mut Open, piece: Range<usize>, size: usize) -> Result<()> {

@@ -17,7 +17,7 @@ const BLOCK: usize = 8;
 /// The letters of a pair; `None` stands for any byte.
 type Letters = [Option<u8>; 2];
 
-/// Finder of at least three letters.
+/// Words of at least three letters, and how they are found.
 pub(super) struct Finder {
     words: Vec<&'static [u8]>,
     /// For every pair, in its lower half one bit for each set that it may begin, in its upper half one for
