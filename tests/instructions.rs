@@ -275,12 +275,6 @@ mod counting {
         ### Options\n\nA line that is long enough to be broken by most editors, because it goes on and on about very\n\
         little; and a second one.  \nIt ends here.\n\n[^1]: Unless there is one.\n\n[1]: https://example.org/guide\n";
 
-    /// What most of documentation is, none of which needs the parser.
-    const PLAIN_PAGE: &str = "# Add an item\n\nTo add an item, call [`add`](../reference/add.md#options) with its *name* and\n\
-        **count**, or read how others do it.\n\n## Before you begin\n\n- Install the client, version 2.1 or later.\n\
-        - Read [the guide](../guide.md) and\n  sign in.\n\n```sh\nshop login --user me\n# then\nshop add tea 3\n```\n\n\
-        ### What it_does\n\nOne item at a time is added. The order of items does not matter, as they are sorted by name.\n";
-
     #[test]
     fn parsing_takes_the_instructions_it_took() {
         if !is_alone("parsing_takes_the_instructions_it_took") {
@@ -295,7 +289,6 @@ mod counting {
         };
         guard(&mut [
             ("parse markdown", &mut page("guide.md", PAGE)),
-            ("parse plain markdown", &mut page("guide.md", PLAIN_PAGE)),
             ("parse text", &mut page("guide.txt", PAGE)),
         ]);
     }

@@ -10,6 +10,7 @@
 
 mod answer;
 mod architecture;
+mod blocks;
 mod cache;
 mod chunking;
 mod cli;
@@ -45,7 +46,6 @@ mod messages;
 mod models;
 mod normalize;
 mod objects;
-mod plain;
 mod powershell;
 mod presets;
 mod promises;

@@ -1,4 +1,4 @@
-//! Markdown: one pass over pulldown-cmark's events with offsets, of what [`plain_markdown`] does not read without it.
+//! Markdown: one pass over pulldown-cmark's events with offsets.
 //!
 //! The parser reports no event for link reference definitions, so whatever stands between two
 //! reported top-level blocks becomes a block of its own: no byte is lost.
@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
-use super::plain_markdown::{self, Abridged, Plain, PlainLink};
 use super::regions::Regions;
 use super::room::{self, Room};
 use super::{
@@ -20,9 +19,6 @@ const MAX_NESTED_TEXT: usize = 8;
 /// Fewer bytes than blocks have on average in most documents, and most blocks that room is made for.
 const BLOCK: usize = 64;
 const MAX_RESERVED: usize = 1024;
-
-/// Bytes of memory for a block that needs no parser, which is a heading now and then.
-const PLAIN: usize = room::BLOCK + room::HEADING / 2;
 
 /// How deep parentheses nest in the destination of a link: as deep as the parser lets them.
 const MAX_PARENTHESES: usize = 32;
@@ -50,20 +46,15 @@ pub(super) fn parse(
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = regions.apply(text);
-    let most = usize::try_from(room.left()).unwrap_or(usize::MAX) / PLAIN;
-    let mut read = |source: &Abridged<'_>| {
-        let plain = source.blocks.len() * PLAIN + source.links.len() * room::LINK;
-        if !(room.take(plain) && room::take_parser(room, &source.text)) {
-            return Some(Parsed::default());
-        }
-        let mut state = State::new(text, body.clone(), &regions);
-        if let Some(range) = kept.cloned() {
-            state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
-        }
-        state.read(source)
-    };
-    let parsed = plain_markdown::abridge(&masked, &body, positions, most).and_then(|source| read(&source));
-    parsed.or_else(|| read(&Abridged::whole(&masked[body.clone()]))).unwrap_or_default()
+    let masked = &masked[body.clone()];
+    if !room::take_parser(room, masked) {
+        return Parsed::default();
+    }
+    let mut state = State::new(text, body, &regions);
+    if let Some(range) = kept.cloned() {
+        state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
+    }
+    state.read(masked)
 }
 
 struct State<'t> {
@@ -132,56 +123,26 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Reads a text and what was taken out of it; nothing if a run of plain blocks stands elsewhere than
-    /// between blocks of the top level.
-    fn read(mut self, source: &Abridged<'_>) -> Option<Parsed> {
-        let mut runs = source.runs.iter().peekable();
-        // From the parser's text to the original.
-        let mut shift = self.body.start;
-        let mut events = Parser::new_ext(&source.text, options()).into_offset_iter();
+    /// Reads the body as the parser gets to see it.
+    fn read(mut self, masked: &str) -> Parsed {
+        let start = self.body.start;
+        let mut events = Parser::new_ext(masked, options()).into_offset_iter();
         while let Some((mut event, range)) = events.next() {
-            if let Event::End(_) = event {
-                // The parser gives the whole element, which is known from its start.
-                self.event(&mut event, self.run.end..self.run.end);
-                continue;
-            }
-            if let Some(run) = runs.next_if(|run| run.mark.start < range.end) {
-                let heading = matches!(event, Event::Start(Tag::Heading { .. }));
-                if range != run.mark || !heading || !self.open.is_empty() {
-                    return None;
-                }
-                source.blocks[run.blocks.clone()].iter().for_each(|block| self.plain(block));
-                source.links[run.links.clone()].iter().for_each(|link| self.plain_link(link));
-                shift = run.end - run.mark.end;
-                events.next();
-                continue;
-            }
+            // Of an end the parser gives the whole element, which is known from its start.
+            let range = match event {
+                Event::End(_) => self.run.end..self.run.end,
+                _ => range.start + start..range.end + start,
+            };
             if let Event::Start(Tag::Link { .. } | Tag::Image { .. }) = event {
                 by_definition(&mut event, events.reference_definitions());
             }
-            self.event(&mut event, range.start + shift..range.end + shift);
+            self.event(&mut event, range);
         }
         self.end_run();
         self.cover(self.body.end);
         // A link that contains an image ends after it; order is by where they start.
         self.parsed.links.sort_by_key(|link| link.range.start);
-        runs.next().is_none().then_some(self.parsed)
-    }
-
-    /// Records a block that the parser does not get to see.
-    fn plain(&mut self, Plain { kind, range, ends }: &Plain) {
-        if let BlockKind::Heading(level) = kind {
-            let title = self.text[range.start + usize::from(*level)..range.end].trim();
-            self.heading(*level, title.to_owned(), None, range.start);
-        }
-        self.open(*kind, range.clone());
-        (0..*ends).for_each(|_| self.close());
-    }
-
-    fn plain_link(&mut self, PlainLink { kind, range, text, target }: &PlainLink) {
-        let target = self.text[target.clone()].to_owned();
-        let text = self.text[text.clone()].replace('`', "").replace('\n', " ").trim().to_owned();
-        self.parsed.links.push(Link { kind: *kind, named: false, target, text, range: range.clone() });
+        self.parsed
     }
 
     fn event(&mut self, event: &mut Event<'_>, range: Range<usize>) {

@@ -10,7 +10,6 @@ mod code;
 mod format;
 mod front_matter;
 mod markdown;
-mod plain_markdown;
 mod position;
 mod regions;
 mod room;

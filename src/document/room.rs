@@ -20,9 +20,6 @@ pub(super) const BLOCK: usize = 250;
 /// Bytes for a heading beside its block: title, anchor, section.
 pub(super) const HEADING: usize = 250;
 
-/// Bytes for a link: text, target.
-pub(super) const LINK: usize = 300;
-
 /// Bytes for a place where source code is cut, or for a comment that may belong to what follows.
 pub(super) const CUT: usize = 130;
 

@@ -1,4 +1,4 @@
-//! Blocks that are read without the parser are those that the parser reports.
+//! A document's blocks and titles are those that the parser reports, with the bytes that it gives.
 
 use std::ops::Range;
 use std::path::Path;
@@ -88,29 +88,6 @@ fn outline(document: &Document) -> Outline {
     (blocks.map(|block| (shown(block.kind), block.range.clone())).collect(), titles.collect())
 }
 
-/// What the parser alone makes of a text: a carriage return that ends no line for us makes that no block
-/// counts as plain, and behind a blank line it changes none before it.
-fn unabridged(text: &str) -> Document {
-    Document::from_text("doc.md", format!("{text}\n\n\r"))
-}
-
-/// Everything of a document that reading it could get wrong, up to where its text ends.
-fn everything(document: &Document, end: usize) -> impl PartialEq + std::fmt::Debug + use<> {
-    let blocks = document.blocks.iter().map(|block| {
-        // A block that nothing ends goes on to the end.
-        let range = block.range.start..if block.range.end >= end { end } else { block.range.end };
-        (block.kind, range, block.next)
-    });
-    let sections: Vec<_> = document
-        .sections
-        .iter()
-        .map(|s| (s.level, s.title.clone(), s.range.start, s.parent, s.anchor.clone()))
-        .collect();
-    let signals = document.signals.iter().map(|s| (s.kind, s.range.start, s.range.end.min(end)));
-    let rest = (document.tags.clone(), document.links.clone(), document.anchors.clone(), document.footnotes.clone());
-    (blocks.collect::<Vec<_>>(), sections, rest, signals.collect::<Vec<_>>())
-}
-
 fn same(text: &str) {
     // Regions of template languages are no markdown for us, and front matter is none either.
     if !["$$", "{%", "{{", ":::"].iter().any(|mark| text.contains(mark)) {
@@ -119,68 +96,6 @@ fn same(text: &str) {
             assert_eq!(outline(&document), reported(text, document.body.clone()), "{text:?}");
         }
     }
-    // With two line feeds at its end, in both.
-    let text = format!("{text}\n\n");
-    let (document, whole) = (Document::from_text("doc.md", text.as_str()), unabridged(&text));
-    assert_eq!(everything(&document, text.len()), everything(&whole, text.len()), "{text:?}");
-}
-
-#[test]
-fn what_looks_plain_where_it_is_not_is_left_to_the_parser() {
-    let long = "Plain words, and more of them until it is worth while to read them without a parser.";
-    let code = format!("```sh\n# {long}\n\n{long}\n```");
-    for text in [
-        format!("<!-- a comment\n\n{long}\n\n# {long}\n\n{code}\n-->\n\n{long}\n"),
-        format!("text <!-- a comment\n\n{long}\n-->\n\n{long}\n"),
-        format!("<pre>\n\n{long}\n\n</pre>\n\n{long}\n"),
-        format!("<?php\n\n{long}\n\n?>\n\n{long}\n"),
-        format!("<script>\n\n# {long}\n"),
-        format!("```\n{long}\n\n{long}\n"),
-        format!("text\n```\n{long}\n\n{long}\n```\n{long}\n"),
-        format!("- item\n\n  ```\n  {long}\n\n{long}\n  ```\n{long}\n"),
-        format!("[link]\n\n~~~\n{code}\n~~~\n\n{code}\n\n[link]: target\n"),
-        format!("{long}\n===\n\n{long}\n---\n\n{long}\n- item\n\n{long}\n> quote\n{long}\n"),
-        format!(
-            "{long}\n|a|b|\n|-|-|\n|c|d|\n{long}\n\n{long}\na|b\n-|-\n\n{long}\n\n{long} | b\n- | -\nc | d\n\n{long}\n"
-        ),
-        format!("- item\n\n{long}\n\n    indented\n\n1. item\n\n{long}\n    continued\n\n- item\n# {long}\n- item\n"),
-        format!("# {long} #\n## {long} {{#id}}\n### `{long}`\n#### a_b {long} _c_\n#\n#{long}\n####### {long}\n"),
-        format!("{long} [link]\n\n{long} <https://example.org>\n\n{long} $a$ #tag\n\n[link]: /target\n"),
-        format!("[^1]\n\n[^1]: {long}\n{long}\n\n    {long}\n\n{long}\n"),
-        format!("> {long}\n{long}\n\n{long}\n\n> ```\n> {long}\n\n{long}\n"),
-        format!("{long}\r\n\r\n# {long}\r\n{long}\r\n```\r\n{long}\r\n``` \r\n\r\n- item\r\n\r\n{long}"),
-        format!("{long}\n\u{a0}\n{long}\n\x0c\n{long}\n\x0b\n{long}\n \t\n{long}\n"),
-        format!("{code}{long}\n``` \t\n{code}\n{code}\n   ````\n{long}\n"),
-        format!(
-            "**{long}**\n\n***\n\n_{long}_\n\n___\n\n*{long}\n\n* {long}\n\n`{long}`\n\n``` {long} ```\n\n{long}\n"
-        ),
-        format!("1) {long}\n\n1984 {long}\n\n1984. {long}\n\n{long}\n2) {long}\n1) {long}\n"),
-        format!(
-            "- {long}\n- b\n  c\nd\n\n{long}\n* e\n\n\n* f\n\n\n{long}\n\n- g\n* h\n+ i\n\n1. j\n\n{long}\n- k\n-\n"
-        ),
-        format!(
-            "{long}\n- a\n\n[b]: c\n\n{long}\n- a\n\n[b]: c\n[d]: e\n\n{long}\n- d\n\n    e\n\n{long}\n- f\n  - g\n- h\n\n    i\n- j\n# k\n- l\n```\n```\n"
-        ),
-        format!(
-            "{long}\n- a\n\n---\n\n- b\n---\n- c\n\n***\n\n- d\n\n> e\n\n- f\n\n<b>\n\n- g\n\n|h|\n|-|\n- i\n\n  {long}\n"
-        ),
-        format!("{long}\n- [x] a\n- **b**\n- ***\n- 1. c\n- \n- d  \n\n- e\n \n \n- f\n\t\n\n{long}\n"),
-        format!("a\n\n# b\n\n[{long}][x]\n\nc\n\n# d\n\n[x]: y\n\n{long}\n"),
-    ] {
-        same(&text);
-        same(&text.replace('\n', "\r\n"));
-        same(&format!("\u{feff}{text}"));
-        same(&format!("{text}\n{text}"));
-    }
-}
-
-#[test]
-fn as_many_references_expand_as_the_parser_would_let_in_the_whole_text() {
-    let plain = "Plain words, and more of them until it is worth while to read them without a parser.\n\n".repeat(2000);
-    let text = format!("{plain}{}\n\n[a]: https://example.org/{}\n", "[a]\n\n".repeat(200), "b".repeat(1000));
-    let links = Document::from_text("doc.md", text.as_str()).links.len();
-    assert!((100..200).contains(&links), "{links} of 200 references, more than a short text may have");
-    same(&text);
 }
 
 /// What a line may begin with.
@@ -192,7 +107,7 @@ const STARTS: &[&str] = &[
     "$$", "$$\n", "{{/* ", "*/}}", "{% highlight %}\n", "{% endhighlight %}\n", "\u{a0}", "é", "\\",
 ];
 
-/// What may stand in a line: read as it is, or reason enough to leave the line to the parser.
+/// What may stand in a line.
 #[rustfmt::skip]
 const INLINES: &[&str] = &[
     " [a](b) ", " ![a b](c#d) ", " [`a b`](c) ", " [a\nb](c) ", " [a \nb](c) ", " [a\n  b](c) ", " [a\r\nb](c) ",
@@ -208,36 +123,6 @@ const INLINES: &[&str] = &[
     " [a\u{a0}](b) ", " [a](b\u{a0}) ", " [x](y 'z') ", " [a](b*c) [d](e*f) ", " [a](mailto:b@c.d) ", " ^[a](b) ",
     " :a: ", " \u{0}[a](b) ", " [a](b)(c) ", " [a](\\b) ",
 ];
-
-#[test]
-fn inlines_of_all_kinds_are_read_as_the_parser_reads_them() {
-    let long = "plain words, and more of them until it is worth while to read them without a parser";
-    for inline in INLINES {
-        for line in [format!("{inline}{long}"), format!("{long}{inline}"), format!("{long}{inline}{long}")] {
-            same(&format!("{line}\n\n[b]: c\n\n[^1]: d\n"));
-            same(&format!("- {line}\n- {long}\n\n{line}\n\n[d]\n\n{line}\n"));
-            same(&format!("## {line}\n{long}\n\n- {long}\n  {line}\n\n```\n{line}\n```\n"));
-        }
-    }
-}
-
-#[test]
-fn every_two_lines_are_read_as_the_parser_reads_them() {
-    let long = "plain words, and more of them until it is worth while to read them without a parser";
-    let others = [
-        "", "a", "- a", "- a | b", "- - a", "a | b", "  a", "   - a", "# a", "> a", "1. a", "- [ ] a", "[b]", "[a](b)",
-    ];
-    let lines: Vec<&str> = STARTS.iter().chain(&others).copied().collect();
-    for one in &lines {
-        for two in &lines {
-            same(&format!("{long}\n{one}\n{two}\n\n{long}\n"));
-            same(&format!("{long}\n\n{one}\n{two}\n{long}\n\n{long}\n"));
-            same(&format!("{long}\n\n{one}\n\n{two}\n\n{long}\n"));
-            same(&format!("- {long}\n{one}\n{two}\n\n{long}\n"));
-            same(&format!("- {long}\n\n{one}\n{two} | {long}\n- | -\n{long}\n"));
-        }
-    }
-}
 
 #[test]
 fn our_corpus_and_a_large_one_are_read_as_the_parser_reads_them() {
