@@ -287,10 +287,7 @@ mod counting {
                 drop(std::hint::black_box(Document::parse(source.clone(), content)));
             }
         };
-        guard(&mut [
-            ("parse markdown", &mut page("guide.md", PAGE)),
-            ("parse text", &mut page("guide.txt", PAGE)),
-        ]);
+        guard(&mut [("parse markdown", &mut page("guide.md", PAGE)), ("parse text", &mut page("guide.txt", PAGE))]);
     }
 
     #[test]
