@@ -25,7 +25,7 @@ use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::error::Result;
 use chunkmill::index::{Job, run};
-use chunkmill::search::{Mode, Query, Searcher};
+use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher};
 use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -160,13 +160,14 @@ fn latency(c: &mut Criterion) {
         eprintln!("{what:<34} {:>8.1} ms", start.elapsed().as_secs_f64() * 1e3);
     };
     let cache = folder.path().join("cache");
+    let ranking = Ranking::default();
     let mut searcher = None;
     timed("open", &mut || searcher = Some(Searcher::open(dataset.clone(), Some(cache.clone())).unwrap()));
     let searcher = searcher.unwrap();
-    timed("read the vectors", &mut || searcher.prepare(Mode::Vector).unwrap());
-    timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword).unwrap());
+    timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &ranking).unwrap());
+    timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &ranking).unwrap());
     let again = Searcher::open(dataset, Some(cache)).unwrap();
-    timed("take the keyword index from the cache", &mut || again.prepare(Mode::Keyword).unwrap());
+    timed("take the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &ranking).unwrap());
     drop(again);
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
     for (mode, texts) in [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)] {
@@ -181,6 +182,21 @@ fn latency(c: &mut Criterion) {
         let what = format!("{mode}{}", if texts { " with texts" } else { "" });
         eprintln!("{chunks} chunks, {what:<19} p50 {:.1}, p95 {:.1}, p99 {:.1} ms", at(0.5), at(0.95), at(0.99));
     }
+    let mut times: Vec<Duration> = Vec::new();
+    for question in &questions {
+        let (text, vector) = (&*question.0, Some(&*question.1));
+        let found = searcher.search(&Query { text, vector, k: 50, ..Query::default() }).unwrap();
+        let start = Instant::now();
+        black_box(searcher.context(&found, 2000, Packing::Evidence).unwrap());
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e3;
+    eprintln!(
+        "a context of 2,000 tokens from 50 hits, their texts read with it: p50 {:.1}, p95 {:.1} ms",
+        at(0.5),
+        at(0.95)
+    );
     let vectors: Vec<&[f32]> = questions.iter().map(|(_, vector)| &vector[..]).collect();
     timed("500 questions by vector at once", &mut || {
         black_box(searcher.nearest(&vectors, 10, &chunkmill::search::Filter::default()).unwrap());

@@ -22,7 +22,7 @@ use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Cache, Device, Embedder, EmbeddingType, Engine, Isa, PrecisionSetting, cache};
 use crate::error::{Error, Result};
 use crate::index::Job;
-use crate::search::{FieldWeights, Mode, Ranking, Weight};
+use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Ranking, Share, Weight};
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Output};
@@ -150,18 +150,29 @@ settings! {
     /// The `[search]` table.
     pub struct SearchOptions in "search" under "Search" {
         /// How to search.
-        pub mode: Mode = "MODE", Is("vector"), Nothing;
-        /// Constant of the rank fusion of `hybrid` and `graph`.
+        pub mode: Mode = "MODE", Is("hybrid"), Nothing;
+        /// How `hybrid` and `graph` make one score of several: a sum of scores (`linear`), or of reciprocal ranks (`rrf`).
+        pub fusion: Fusion = "NAME", Is("linear"), Nothing;
+        /// Share of the vector in `linear`; the rest is the keywords'.
+        pub vector_share: Share = "A", Is("0.6"), Nothing;
+        /// Weight of a document's keyword score in those of its chunks.
+        pub document_weight: Weight = "W", Is("1"), Nothing;
+        /// Weight of the vectors of the chunks before and after, in `linear`.
+        pub neighbour_weight: Weight = "W", Is("0.2"), Nothing;
+        /// Language of documents and questions, by which words are reduced to stems: auto (each document in its own), a code
+        /// like `en`, or none.
+        pub language: LanguageSetting = "CODE", Is("auto"), Nothing;
+        /// Constant of `rrf`.
         pub rrf_k: Weight = "K", Is("60"), Nothing;
         /// Weight of the vector list in it.
         pub vector_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the keyword list.
         pub keyword_weight: Weight = "W", Is("1"), Nothing;
-        /// Weight of the list by modification time, newest first.
+        /// Weight of the modification time: the newer, the better.
         pub recency_weight: Weight = "W", Is("0"), Nothing;
         /// Weight of what is linked with the best hits, in `graph`.
         pub graph_weight: Weight = "W", Is("0.5"), Nothing;
-        /// How far down the vector and keyword lists are read.
+        /// How far down the vector and keyword lists are read in `rrf`.
         pub depth: NonZeroUsize = "N", Is("100"), Nothing;
         /// How many of the best hits are asked for their neighbours.
         pub graph_seeds: NonZeroUsize = "N", Is("10"), Nothing;
@@ -173,6 +184,13 @@ settings! {
         pub tags_weight: Weight = "W", Is("1"), Nothing;
         /// How much in the aliases.
         pub aliases_weight: Weight = "W", Is("1"), Nothing;
+        /// How much in the title of the document.
+        pub title_weight: Weight = "W", Is("0.5"), Nothing;
+        /// How much in its path.
+        pub path_weight: Weight = "W", Is("2"), Nothing;
+        /// In which order a context is filled: by expected evidence per token (`evidence`; as `rank` where scores are no sum of
+        /// `linear`), or by rank.
+        pub packing: Packing = "ORDER", Is("evidence"), Nothing;
         /// Where keyword indexes are kept: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }
@@ -287,6 +305,8 @@ pub struct Config {
     pub mode: Mode,
     /// How the lists of a search become one.
     pub ranking: Ranking,
+    /// In which order a context is filled.
+    pub packing: Packing,
     /// Folder for keyword indexes, if they are to be kept.
     pub keyword_cache: Option<PathBuf>,
     /// Who answers questions.
@@ -487,6 +507,7 @@ impl Options {
             },
             mode: self.search.mode.unwrap_or_default(),
             ranking: self.search.ranking(),
+            packing: self.search.packing.unwrap_or_default(),
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
             threads: self.run.threads.map(NonZeroUsize::get),
@@ -540,6 +561,11 @@ impl SearchOptions {
     fn ranking(&self) -> Ranking {
         let default = Ranking::default();
         Ranking {
+            fusion: self.fusion.unwrap_or(default.fusion),
+            vector_share: self.vector_share.unwrap_or(default.vector_share),
+            document: self.document_weight.unwrap_or(default.document),
+            neighbours: self.neighbour_weight.unwrap_or(default.neighbours),
+            language: self.language.unwrap_or(default.language),
             rrf_k: self.rrf_k.unwrap_or(default.rrf_k),
             vector: self.vector_weight.unwrap_or(default.vector),
             keyword: self.keyword_weight.unwrap_or(default.keyword),
@@ -552,6 +578,8 @@ impl SearchOptions {
                 headings: self.headings_weight.unwrap_or(default.fields.headings),
                 tags: self.tags_weight.unwrap_or(default.fields.tags),
                 aliases: self.aliases_weight.unwrap_or(default.fields.aliases),
+                title: self.title_weight.unwrap_or(default.fields.title),
+                path: self.path_weight.unwrap_or(default.fields.path),
             },
         }
     }

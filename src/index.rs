@@ -257,7 +257,7 @@ impl Cut<'_> {
     pub fn prepare(self) -> Prepared {
         let (document, spec, outline) = (self.row.clone(), self.spec, self.outline());
         let chunks: Vec<ChunkRow> = self.rows().collect();
-        let texts = chunks.iter().map(|row| embed_text(row, spec)).collect();
+        let texts = chunks.iter().map(|row| embed_text(row, &document, spec)).collect();
         Prepared { document, chunks, texts, outline }
     }
 
@@ -284,9 +284,9 @@ impl Cut<'_> {
 }
 
 /// What the model sees of a chunk.
-fn embed_text(row: &ChunkRow, spec: &Spec) -> String {
+fn embed_text(row: &ChunkRow, document: &DocumentRow, spec: &Spec) -> String {
     let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-    chunk::embed_text(&row.header_path, shown.clone(), spec)
+    spec.context().before(&row.header_path, shown.clone(), document.title.as_deref(), &document.path)
 }
 
 /// Runs a job and commits its dataset to `out`.

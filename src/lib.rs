@@ -22,6 +22,7 @@
 //! | [`embed`] | What vector does a text have? → `Embedder` |
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`index`] | How do these work together as one job? |
+//! | `ranking` | In which order do chunks answer a question? → `Ranker` |
 //! | [`search`] | What in a dataset answers a question, and what of it fits a budget? → `Searcher` |
 //! | [`answer`] | What does a language model say to it, from these passages alone? Asked only if configured |
 //! | [`config`] | What did the user ask for, in flags, environment and files? |
@@ -77,6 +78,8 @@ pub mod embed;
 pub mod store;
 
 pub mod index;
+
+mod ranking;
 pub mod search;
 
 pub mod answer;

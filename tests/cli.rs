@@ -93,7 +93,7 @@ fn chunk_counts_with_the_models_tokenizer() {
 #[test]
 fn explain_shows_every_boundary_with_size_reason_and_path() {
     let home = folder(&[("doc.md", PAGE)]);
-    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--min", "20", "--max", "60"]);
+    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--preset", "ragdocs", "--min", "20", "--max", "60"]);
     assert_eq!(code, 0);
     assert!(
         out.starts_with("doc.md: 11 lines, 3 sections, 2 chunks with header unit=chars min=20 max=60 overlap=30"),
@@ -101,7 +101,7 @@ fn explain_shows_every_boundary_with_size_reason_and_path() {
     );
     assert!(out.contains("lines 1-7  34 chars  Guide") && out.contains("2 sections together"), "{out}");
     assert!(out.contains("lines 9-11") && out.contains("heading 2") && out.contains("Guide > Remove"), "{out}");
-    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--json"]);
+    let (code, out, _) = run(home.path(), &["explain", "doc.md", "--preset", "ragdocs", "--json"]);
     assert_eq!(code, 0);
     let line = &json_lines(&out)[0];
     assert_eq!(line["unit"], "chars");
@@ -167,7 +167,7 @@ fn search_refuses_another_model_than_the_datasets() {
 fn truncation_is_counted_shown_and_can_be_denied() {
     let home = folder(&[("docs/a.md", &"word ".repeat(250)), ("docs/b.md", &"word ".repeat(270))]);
     let index = |extra: &[&str]| {
-        let mut args = vec!["index", "docs", "-o", "out", "--embedder", "fake"];
+        let mut args = vec!["index", "docs", "-o", "out", "--embedder", "fake", "--preset", "ragdocs"];
         args.extend(extra);
         run(home.path(), &args)
     };
@@ -260,7 +260,7 @@ fn settings_without_effect_are_told() {
 fn a_reader_that_stops_is_no_failure() {
     let small: Vec<(String, String)> = (0..200).map(|i| (format!("many/{i}.md"), PAGE.repeat(200))).collect();
     let home = folder(&small.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
-    write(home.path(), "doc.md", PAGE.repeat(20_000).as_bytes());
+    write(home.path(), "doc.md", PAGE.repeat(10_000).as_bytes());
     for (corpus, threads) in [("doc.md", "1"), ("doc.md", "2"), ("many", "1"), ("many", "4")] {
         let mut child = program(home.path())
             .args(["chunk", corpus, "--min", "1", "--max", "40", "--overlap", "0", "--threads", threads])

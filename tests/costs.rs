@@ -107,7 +107,8 @@ fn a_document_of_many_rows_is_indexed_in_pieces_and_keeps_its_vectors() {
     let home = home.path();
     with_a_large_one(home, "something");
     let job = |out: &str| {
-        let settings = ["--embedder", "fake", "--min", "1", "--max", "60", "--files", "2", "--json"];
+        let settings =
+            ["--embedder", "fake", "--preset", "ragdocs", "--min", "1", "--max", "60", "--files", "2", "--json"];
         let (code, report, err) = run(home, &[&["index", "docs", "-o", out][..], &settings].concat());
         assert_eq!(code, 0, "{err}");
         serde_json::from_str::<serde_json::Value>(&report).unwrap()

@@ -250,7 +250,7 @@ fn the_defaults_are_those_of_the_configuration_that_runs() {
     let spec = Preset::Ragdocs.spec();
     assert_eq!((spec.strategy(), spec.unit()), (Strategy::Header, Unit::Chars));
     assert_eq!((spec.min(), spec.max(), spec.overlap()), (200, 1500, 50));
-    assert_eq!(Spec::resolve(&Settings::default()).unwrap(), spec, "without configuration");
+    assert_eq!(Spec::resolve(&toml_settings("preset = \"ragdocs\"")).unwrap(), spec, "without other configuration");
 }
 
 #[test]

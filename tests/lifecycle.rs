@@ -138,7 +138,7 @@ fn what_has_no_level_cannot_be_promoted() {
     let home = home.path();
     index(home, "out", &[]);
     refused(home, &["promote", "out", "external:3.md", "important"], "`external`, which has no promotion levels");
-    refused(home, &["promote", "out", "3.md_chunk_0", "important"], "is a single chunk");
+    refused(home, &["promote", "out", "3.md#0", "important"], "is a single chunk");
     refused(home, &["promote", "out", "none.md", "important"], "has no document none.md");
     refused(home, &["promote", "out", "3.md", " "], "is no level");
     refused(home, &["promote", "out", "3.md", "two\nlines"], "is no level");
@@ -194,7 +194,7 @@ fn what_is_not_there_cannot_be_deleted() {
     index(home, "out", &[]);
     refused(home, &["delete", "out", "--doc", "none.md"], "has no document none.md");
     refused(home, &["delete", "out", "--doc", "3.md", "--doc", "none.md"], "has no document none.md");
-    refused(home, &["delete", "out", "--doc", "3.md_chunk_0"], "is a single chunk");
+    refused(home, &["delete", "out", "--doc", "3.md#0"], "is a single chunk");
     refused(home, &["delete", "out", "--collection", "none"], "no document of a collection `none`");
     let (code, _, err) = run(home, &["delete", "out"]);
     assert_eq!(code, 2, "{err}");

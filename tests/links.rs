@@ -123,7 +123,7 @@ fn wikilinks_in_tables_lose_the_backslash_before_their_bar() {
     ]);
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
     let edges = rows(&home.path().join("out"), Table::Edges, &["to_doc", "to_chunk", "resolved"]);
-    assert_eq!(edges, [["b.md", "-", "true"], ["b.md", "b.md_chunk_0", "true"]]);
+    assert_eq!(edges, [["b.md", "-", "true"], ["b.md", "b.md#0", "true"]]);
 }
 
 /// A document that the catalog is to know, cut with `spec`; anchors get the index of their chunk.

@@ -77,7 +77,7 @@ fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
     let files: Vec<(String, String)> =
         (0..40).map(|i| (format!("docs/{i}.md"), format!("{page}\nNumber {i}.\n"))).collect();
     let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
-    let outs = index_variants(home.path(), "docs", &["--min", "1"]);
+    let outs = index_variants(home.path(), "docs", &["--preset", "ragdocs", "--min", "1"]);
     let seen = ask(&python, home.path(), "check.py", &outs.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(seen.len(), VARIANTS.len());
     for ((kind, encoding), seen) in VARIANTS.into_iter().zip(seen) {
@@ -158,7 +158,7 @@ fn check_examples(python: &Path, home: &Path, names: &[&str], dim: usize) {
     fs::write(home.join("README.md"), readme.replace("FLOAT[384]", &format!("FLOAT[{dim}]"))).unwrap();
     let seen = ask(python, home, "snippets.py", &[&["README.md"], names].concat());
     assert_eq!(seen.iter().map(|seen| seen["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
-    let (_, rows, _) = run(home, &["chunk", &larder(), "--preset", "ragdocs"]);
+    let (_, rows, _) = run(home, &["chunk", &larder()]);
     let rows = json_lines(&rows);
     let ids = |doc: &str| -> Vec<&str> {
         let mut ids: Vec<&str> =

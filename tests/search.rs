@@ -11,7 +11,9 @@ use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::index::{self, Job};
-use chunkmill::search::{FieldWeights, Filter, Found, Mode, Query, Ranking, Searcher, Weight};
+use chunkmill::search::{
+    FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, Weight,
+};
 use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use proptest::prelude::*;
@@ -20,9 +22,9 @@ use tempfile::TempDir;
 use crate::common::{finish, folder, json_lines, program, run, tiny_model, tree, write};
 
 /// Vectors of few small whole numbers: sums are exact, and many are equal.
-struct Coarse(ModelInfo);
+pub(crate) struct Coarse(ModelInfo);
 
-const DIM: usize = 19;
+pub(crate) const DIM: usize = 19;
 
 impl Coarse {
     fn new() -> Self {
@@ -41,7 +43,7 @@ impl Coarse {
         })
     }
 
-    fn vector(text: &str) -> Vec<f32> {
+    pub(crate) fn vector(text: &str) -> Vec<f32> {
         let hash = blake3::hash(text.as_bytes());
         hash.as_bytes().iter().take(DIM).map(|byte| f32::from(byte % 3) - 1.0).collect()
     }
@@ -73,7 +75,7 @@ impl Embedder for Coarse {
 }
 
 /// Indexes folders of a home, named as roots are on the command line, with `Coarse`.
-fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
+pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
     let root = |root: &&str| match root.split_once('=') {
         Some((name, folder)) => format!("{name}={}", home.join(folder).display()).parse::<Root>().unwrap(),
         None => Root::new(home.join(root)),
@@ -122,6 +124,18 @@ fn searcher(dataset: Dataset) -> Searcher {
 
 fn query<'q>(mode: Mode, text: &'q str, vector: Option<&'q [f32]>, k: usize) -> Query<'q> {
     Query { mode, text, vector, k, ..Query::default() }
+}
+
+/// Words as they are written, chunks alone, ranks alone: what the designs that chunkmill started from do.
+fn as_written() -> Ranking {
+    let (fusion, language, document) = (Fusion::Rrf, LanguageSetting::None, Weight::ZERO);
+    Ranking { fusion, language, document, ..Ranking::default() }
+}
+
+/// The weights of fields, none of which counts.
+fn no_field() -> FieldWeights {
+    let zero = Weight::ZERO;
+    FieldWeights { content: zero, headings: zero, tags: zero, aliases: zero, title: zero, path: zero }
 }
 
 /// What a hit is, in a form that can be compared: score, document, position.
@@ -176,7 +190,7 @@ fn vector_search_is_exact_ties_stand_in_order_and_threads_make_no_difference() {
         }
     }
     let ranks = searcher.search(&query(Mode::Vector, "", Some(queries[0]), 3)).unwrap();
-    assert_eq!(ranks.iter().map(|found| found.parts.vector.unwrap().rank).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(ranks.iter().map(|found| found.parts.vector.unwrap().rank.unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
     let error = searcher.search(&query(Mode::Vector, "", Some(&[1.0; 3]), 3)).unwrap_err().to_string();
     assert!(error.contains("3 dimensions, those of the dataset 19"), "{error}");
     let error = searcher.search(&query(Mode::Hybrid, "apples", None, 3)).unwrap_err().to_string();
@@ -278,9 +292,7 @@ fn by_hand_rows(searcher: &Searcher, filter: &Filter) -> HashSet<u32> {
 }
 
 fn content_only() -> Ranking {
-    let fields =
-        FieldWeights { headings: Weight::ZERO, tags: Weight::ZERO, aliases: Weight::ZERO, ..FieldWeights::default() };
-    Ranking { fields, ..Ranking::default() }
+    Ranking { fields: FieldWeights { content: Weight::ONE, ..no_field() }, ..as_written() }
 }
 
 #[test]
@@ -330,8 +342,7 @@ fn every_heading_of_a_chunk_is_found_by_its_words() {
         ("docs/long.md", &format!("# Long\n\n## Omega\n\n{pages}{pages}\n")),
     ]);
     let searcher = searcher(dataset(home.path(), &["docs"], "header unit=chars min=100 max=400 overlap=0"));
-    let none = FieldWeights { content: Weight::ZERO, headings: Weight::ONE, tags: Weight::ZERO, aliases: Weight::ZERO };
-    let ranking = Ranking { fields: none, ..Ranking::default() };
+    let ranking = Ranking { fields: FieldWeights { headings: Weight::ONE, ..no_field() }, ..as_written() };
     let found = |text: &str| searcher.search(&Query { ranking, ..query(Mode::Keyword, text, None, 99) }).unwrap();
     let places = |text: &str| -> Vec<(String, String)> {
         let place = |found: &Found| searcher.place(found.row);
@@ -361,7 +372,7 @@ fn keywords_are_found_in_each_field_by_its_weight() {
     ]);
     let searcher = searcher(dataset(home.path(), &["docs"], "heading-tokens"));
     let found = |text: &str, fields: FieldWeights| -> Vec<String> {
-        let ranking = Ranking { fields, ..Ranking::default() };
+        let ranking = Ranking { fields, ..as_written() };
         let found = searcher.search(&Query { ranking, ..query(Mode::Keyword, text, None, 9) }).unwrap();
         let mut docs: Vec<String> = seen(&searcher, &found).into_iter().map(|(_, doc, _)| doc).collect();
         docs.sort();
@@ -369,8 +380,7 @@ fn keywords_are_found_in_each_field_by_its_weight() {
         docs
     };
     let all = FieldWeights::default();
-    let none =
-        FieldWeights { content: Weight::ZERO, headings: Weight::ZERO, tags: Weight::ZERO, aliases: Weight::ZERO };
+    let none = no_field();
     assert_eq!(found("zebra", all), ["alias.md", "content.md", "heading.md", "tag.md"]);
     assert_eq!(found("zebra", FieldWeights { tags: Weight::ONE, ..none }), ["tag.md"]);
     assert_eq!(found("zebra", FieldWeights { aliases: Weight::ONE, ..none }), ["alias.md"]);
@@ -382,7 +392,7 @@ fn keywords_are_found_in_each_field_by_its_weight() {
     }
     let heavy: Weight = "9".parse().unwrap();
     let first = |fields| {
-        let ranking = Ranking { fields, ..Ranking::default() };
+        let ranking = Ranking { fields, ..as_written() };
         let found = searcher.search(&Query { ranking, ..query(Mode::Keyword, "zebra", None, 1) }).unwrap();
         seen(&searcher, &found)[0].1.clone()
     };
@@ -426,7 +436,7 @@ fn no_query_is_a_syntax_error() {
     let plain = searcher.search(&query(Mode::Keyword, "apples part", None, 50)).unwrap();
     let noisy = searcher.search(&query(Mode::Keyword, "+part^~ AND:\"apples\" (Apples)", None, 50)).unwrap();
     assert!(!plain.is_empty());
-    assert_eq!(plain, noisy[..plain.len().min(noisy.len())], "`and` is a word like others, and none is special");
+    assert_eq!(plain, noisy[..plain.len().min(noisy.len())], "no word is special");
     assert!(searcher.search(&query(Mode::Keyword, "?!", None, 5)).unwrap().is_empty());
 }
 
@@ -496,7 +506,7 @@ fn processes_share_the_cache_of_indexes() {
 
 /// The list of one mode: each row's rank.
 fn ranks(searcher: &Searcher, mode: Mode, text: &str, vector: &[f32], depth: usize) -> HashMap<u32, usize> {
-    let found = searcher.search(&query(mode, text, Some(vector), depth)).unwrap();
+    let found = searcher.search(&Query { ranking: as_written(), ..query(mode, text, Some(vector), depth) }).unwrap();
     (1..).zip(found).map(|(rank, found)| (found.row, rank)).collect()
 }
 
@@ -508,7 +518,7 @@ fn hybrid_is_reciprocal_rank_fusion() {
     let (text, vector) = ("lower apples 20", Coarse::vector("question"));
     for (k, depth, v, w) in [(60.0, 100, 1.0, 1.0), (0.0, 20, 0.5, 2.0), (10.0, 30, 1.0, 0.0), (10.0, 30, 0.0, 3.0)] {
         let weight = |value: f64| Weight::try_from(value).unwrap();
-        let ranking = Ranking { rrf_k: weight(k), depth, vector: weight(v), keyword: weight(w), ..Ranking::default() };
+        let ranking = Ranking { rrf_k: weight(k), depth, vector: weight(v), keyword: weight(w), ..as_written() };
         let found = searcher.search(&Query { ranking, ..query(Mode::Hybrid, text, Some(&vector), 20) }).unwrap();
         let by_vector = ranks(&searcher, Mode::Vector, text, &vector, depth);
         let by_keyword = ranks(&searcher, Mode::Keyword, text, &vector, depth);
@@ -527,7 +537,7 @@ fn hybrid_is_reciprocal_rank_fusion() {
         expected.truncate(20);
         assert_eq!(seen(&searcher, &found), expected, "k {k}, depth {depth}, weights {v} and {w}");
         for found in found {
-            let rank = |part: Option<chunkmill::search::Part>| part.map(|part| part.rank);
+            let rank = |part: Option<chunkmill::search::Part>| part.and_then(|part| part.rank);
             assert_eq!(rank(found.parts.vector), by_vector.get(&found.row).copied().filter(|_| v > 0.0));
             assert_eq!(rank(found.parts.keyword), by_keyword.get(&found.row).copied().filter(|_| w > 0.0));
         }
@@ -546,14 +556,14 @@ fn recency_reorders_what_was_found() {
     write(home.path(), "docs/unrelated.md", b"# Other\n\npears\n");
     let searcher = searcher(dataset(home.path(), &["docs"], "heading-tokens"));
     let vector = Coarse::vector("x");
-    let ranking = Ranking { vector: Weight::ZERO, recency: "1000".parse().unwrap(), ..Ranking::default() };
+    let ranking = Ranking { vector: Weight::ZERO, recency: "1000".parse().unwrap(), ..as_written() };
     let found = searcher.search(&Query { ranking, ..query(Mode::Hybrid, "apples", Some(&vector), 99) }).unwrap();
     assert_eq!(found.len(), 10, "what is new and has nothing to do with it is not brought in");
     let order: Vec<(usize, f64, String)> = found
         .iter()
         .map(|found| {
             let recency = found.parts.recency.unwrap();
-            (recency.rank, recency.score, searcher.place(found.row).document.doc_id.clone())
+            (recency.rank.unwrap(), recency.score, searcher.place(found.row).document.doc_id.clone())
         })
         .collect();
     assert!(order.is_sorted_by_key(|(rank, ..)| *rank));
@@ -576,7 +586,7 @@ fn graph_brings_in_what_is_linked_with_the_best_hits_both_ways() {
     ]);
     let searcher = searcher(dataset(home.path(), &["docs"], "heading-tokens"));
     let vector = Coarse::vector("x");
-    let ranking = Ranking { vector: Weight::ZERO, ..Ranking::default() };
+    let ranking = Ranking { vector: Weight::ZERO, ..as_written() };
     let ask = |mode, ranking, filter| {
         let found = searcher.search(&Query { ranking, filter, ..query(mode, "xylophone", Some(&vector), 99) }).unwrap();
         let of = |found: Found| {
@@ -592,7 +602,7 @@ fn graph_brings_in_what_is_linked_with_the_best_hits_both_ways() {
     assert_eq!(names, [("hub.md", "Hub"), ("back.md", "Link"), ("far.md", "Deep"), ("whole.md", "Whole")]);
     for (rank, (.., found)) in found[1..].iter().enumerate() {
         let part = found.parts.graph.unwrap();
-        assert_eq!((part.rank, part.score), (rank + 1, 1.0 / 61.0), "the neighbour of the first hit");
+        assert_eq!((part.rank, part.score), (Some(rank + 1), 1.0 / 61.0), "the neighbour of the first hit");
         assert_eq!(found.score, 0.5 / (60.0 + (rank + 1) as f64));
     }
     let only = Filter { paths: vec!["whole.md".parse().unwrap(), "hub.md".parse().unwrap()], ..Filter::default() };
@@ -646,7 +656,7 @@ fn an_empty_dataset_has_no_hits() {
         assert!(searcher.search(&query(mode, "x", Some(&vector), 5)).unwrap().is_empty());
         assert!(searcher.documents(&query(mode, "x", Some(&vector), 5)).unwrap().is_empty());
     }
-    let context = searcher.context(&[], 100).unwrap();
+    let context = searcher.context(&[], 100, Packing::Rank).unwrap();
     assert_eq!((context.tokens, context.text.as_str(), context.passages.len()), (0, "", 0));
 }
 
@@ -689,10 +699,12 @@ fn a_context_is_never_over_its_budget_and_holds_no_byte_twice() {
         let reference = tiktoken_rs::cl100k_base().unwrap();
         let mut merged = 0;
         for budget in [0, 1, 10, 30, 60, 100, 250, 500, 1000, 3000, 100_000] {
-            for question in ["a", "b", "c"] {
+            for (question, packing) in
+                [("a", Packing::Rank), ("b", Packing::Rank), ("a", Packing::Evidence), ("c", Packing::Evidence)]
+            {
                 let vector = Coarse::vector(question);
                 let found = searcher.search(&query(Mode::Vector, "", Some(&vector), 60)).unwrap();
-                let context = searcher.context(&found, budget).unwrap();
+                let context = searcher.context(&found, budget, packing).unwrap();
                 assert!(context.tokens <= budget, "{spec}: {} of {budget}", context.tokens);
                 assert_eq!(context.tokens, reference.encode_ordinary(&context.text).len(), "{spec}");
                 let mut taken: HashMap<&str, Vec<[u64; 2]>> = HashMap::new();
@@ -722,7 +734,14 @@ fn a_context_is_never_over_its_budget_and_holds_no_byte_twice() {
                     ranges.sort_unstable();
                     assert!(ranges.windows(2).all(|pair| pair[0][1] <= pair[1][0]), "{spec}: {ranges:?}");
                 }
-                assert!(context.passages.is_sorted_by_key(|passage| passage.rank));
+                let by_document: Vec<_> = context.passages.chunk_by(|a, b| a.path == b.path).collect();
+                let best = |passages: &[Passage]| passages.iter().map(|passage| passage.rank).min();
+                assert!(
+                    by_document.is_sorted_by_key(|passages| best(passages)),
+                    "the document with the best hit first"
+                );
+                assert!(by_document.iter().all(|passages| passages.is_sorted_by_key(|passage| passage.start_line)));
+                assert_eq!(by_document.len(), taken.len(), "those of a document together");
                 merged += found.len() - context.left_out - context.passages.len();
                 if budget == 100_000 {
                     let copies = context.text.matches("the very same words").count();
@@ -742,7 +761,7 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
         .map(|row| Found { row, score: 1.0, parts: Default::default() })
         .collect();
     assert!(all.len() > 5);
-    let context = searcher.context(&all.iter().rev().copied().collect::<Vec<_>>(), 100_000).unwrap();
+    let context = searcher.context(&all.iter().rev().copied().collect::<Vec<_>>(), 100_000, Packing::Rank).unwrap();
     assert_eq!(context.passages.len(), 1);
     let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(squeeze(&context.passages[0].content), squeeze(&documents[0].1), "the whole document, once");
@@ -752,20 +771,20 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
     let (_home, searcher, _) = context_searcher("none");
     let row = (0..6).find(|&row| searcher.place(row).document.path == "lines.md").unwrap();
     let whole = [Found { row, score: 1.0, parts: Default::default() }];
-    let context = searcher.context(&whole, 100).unwrap();
+    let context = searcher.context(&whole, 100, Packing::Rank).unwrap();
     let passage = &context.passages[0];
     assert!(passage.cut && context.tokens <= 100 && context.tokens > 80, "{context:?}");
     assert!(shapes()[3].1.starts_with(&passage.content));
     assert_eq!(passage.content.matches('\n').count() as u32, passage.end_line);
-    assert!(!searcher.context(&whole, 100_000).unwrap().passages[0].cut);
-    assert_eq!(searcher.context(&whole, 3).unwrap().text, "");
+    assert!(!searcher.context(&whole, 100_000, Packing::Rank).unwrap().passages[0].cut);
+    assert_eq!(searcher.context(&whole, 3, Packing::Rank).unwrap().text, "");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn any_hits_in_any_order_make_a_context_within_its_budget(
-        seed in 0_usize..1000, step in 1_usize..7, budget in 0_usize..900,
+        seed in 0_usize..1000, step in 1_usize..7, budget in 0_usize..900, evidence: bool,
     ) {
         use std::sync::OnceLock;
         static SEARCHER: OnceLock<(TempDir, Searcher)> = OnceLock::new();
@@ -777,7 +796,8 @@ proptest! {
             .filter(|row| seen.insert(*row))
             .map(|row| Found { row: row as u32, score: 1.0, parts: Default::default() })
             .collect();
-        let context = searcher.context(&found, budget).unwrap();
+        let packing = if evidence { Packing::Evidence } else { Packing::Rank };
+        let context = searcher.context(&found, budget, packing).unwrap();
         prop_assert!(context.tokens <= budget);
         prop_assert_eq!(context.tokens, cl100k().count(&context.text).unwrap());
         let mut ranges: Vec<(&str, [u64; 2])> =
@@ -812,7 +832,22 @@ fn the_program_searches_in_every_mode_and_shows_parts_documents_and_citations() 
         assert!(hits[0].get("document").is_none());
         assert!(hits.iter().zip(1..).all(|(hit, rank)| hit["rank"] == rank));
     }
-    assert!(search(&["--mode", "graph", "--vector-weight", "0"]).iter().any(|hit| hit["scores"]["graph"]["rank"] == 1));
+    assert!(
+        search(&[
+            "--mode",
+            "graph",
+            "--fusion",
+            "rrf",
+            "--language",
+            "none",
+            "--document-weight",
+            "0",
+            "--vector-weight",
+            "0"
+        ])
+        .iter()
+        .any(|hit| hit["scores"]["graph"]["rank"] == 1)
+    );
     let both = search(&["--show", "both", "-k", "1"]);
     assert_eq!((&both[0]["document"]["title"], &both[0]["document"]["tags"][0]), (&"Fruit".into(), &"food".into()));
     assert!(both[0]["document"]["modified_time"].as_str().unwrap().ends_with('Z'));
@@ -847,7 +882,8 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
     tiny_model(&home.path().join("tiny"));
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--model", "tiny"]).0, 0);
     fs::remove_dir_all(home.path().join("tiny")).unwrap();
-    let (code, out, err) = run(home.path(), &["search", "out", "cat", "--mode", "keyword", "--json"]);
+    let (code, out, err) =
+        run(home.path(), &["search", "out", "cat", "--mode", "keyword", "--json", "--document-weight", "0"]);
     assert_eq!((code, json_lines(&out).len()), (0, 1), "{err}");
     assert_eq!(run(home.path(), &["search", "out", "cat"]).0, 5, "the other modes do");
     write(
@@ -855,7 +891,8 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
         "chunkmill.toml",
         b"[search]\nmode = \"keyword\"\ncontent_weight = 2.5\nkeyword_cache = \"kept\"\n",
     );
-    let (_, doubled, err) = run(home.path(), &["search", "out", "cat", "--json", "--headings-weight", "0"]);
+    let (_, doubled, err) =
+        run(home.path(), &["search", "out", "cat", "--json", "--headings-weight", "0", "--document-weight", "0"]);
     let score = |out: &str| json_lines(out)[0]["score"].as_f64().unwrap();
     assert!((score(&doubled) / score(&out) - 2.5).abs() < 1e-6, "{err}");
     assert!(!home.path().join("kept").exists(), "the environment says off");

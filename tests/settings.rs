@@ -1,6 +1,6 @@
 //! Settings: precedence, errors that say where, and specs that are valid by construction.
 
-use chunkmill::chunk::{Preset, Settings, Spec, Strategy, Switch};
+use chunkmill::chunk::{Context, Preset, Settings, Spec, Strategy, Switch};
 use chunkmill::config::Options;
 use chunkmill::tokens::Unit;
 
@@ -30,7 +30,9 @@ fn every_preset_stands_for_its_seed() {
         assert_eq!(Spec::resolve(&preset.spec().settings()).unwrap(), preset.spec());
         assert_eq!(spec(preset.name()).unwrap(), preset.spec());
     }
-    assert_eq!(Spec::default(), Preset::Ragdocs.spec());
+    assert_eq!(Preset::Structure.spec().to_string(), "structure unit=tokens min=32 max=128 overlap=0");
+    assert_eq!(Preset::Structure.spec().context(), Context::Full);
+    assert_eq!(Spec::default(), Preset::Structure.spec());
 }
 
 #[test]
@@ -105,7 +107,7 @@ fn any_strategy_runs_with_any_unit() {
 #[test]
 fn fingerprints_are_stable() {
     // Datasets are compared by these: a change must come with a new version of the chunker.
-    assert_eq!(Preset::Ragdocs.spec().fingerprint(), "69cf4eed1c3ea2c4");
+    assert_eq!(Preset::Ragdocs.spec().fingerprint(), "9399410a774206c9");
     assert_eq!(
         Preset::HeadingTokens.spec().fingerprint(),
         spec("heading unit=tokens max=512 overlap=50").unwrap().fingerprint()
@@ -208,8 +210,10 @@ fn a_preset_in_a_flag_is_not_mixed_with_the_environment_either() {
 
 #[test]
 fn a_switch_in_a_file_can_be_turned_off_by_a_flag() {
-    let home =
-        folder(&[("docs/a.md", &"word ".repeat(270)), ("chunkmill.toml", "[embedding]\ndeny_truncation = true\n")]);
+    let home = folder(&[
+        ("docs/a.md", &"word ".repeat(270)),
+        ("chunkmill.toml", "[chunking]\npreset = 'ragdocs'\n[embedding]\ndeny_truncation = true\n"),
+    ]);
     let index =
         |flag: &[&str]| run(home.path(), &[&["index", "docs", "-o", "out", "--embedder", "fake"], flag].concat()).0;
     assert_eq!(index(&[]), 5);

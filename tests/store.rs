@@ -60,7 +60,7 @@ fn the_manifest_names_every_file_with_its_hash_and_rows() {
     let out = home.path().join("out");
     let manifest: Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["format_version"], FORMAT_VERSION);
-    assert_eq!(manifest["spec"]["text"], "header unit=chars min=200 max=1500 overlap=50");
+    assert_eq!(manifest["spec"]["text"], "structure unit=tokens min=32 max=128 overlap=0");
     assert_eq!(manifest["model"]["id"], "fake");
     let mut rows = 0;
     for file in manifest["files"].as_array().unwrap() {

@@ -51,6 +51,7 @@ mod presets;
 mod promises;
 mod properties;
 mod python;
+mod ranking;
 mod readers;
 mod reference;
 mod replay;

@@ -172,7 +172,7 @@ fn other_columns_go_with_each_chunk_and_a_bad_row_becomes_an_error_row_in_its_pl
             ("lang", strings(&["en", "fr", "de", "it", "es"])),
         ])
     };
-    let (code, output, err) = filter(&stream(&table(ids), 2), &["--min", "1"]);
+    let (code, output, err) = filter(&stream(&table(ids), 2), &["--preset", "ragdocs", "--min", "1"]);
     assert_eq!(code, 3);
     assert!(err.contains("2 rows gave no chunks"), "{err}");
     let out = read(&output);

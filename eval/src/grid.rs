@@ -31,7 +31,7 @@ use std::path::Path;
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
-use chunkmill::search::{Mode, Ranking};
+use chunkmill::search::{Fusion, Mode, Ranking};
 use chunkmill::settings::Table as _;
 use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
@@ -257,7 +257,8 @@ fn usable() -> impl Iterator<Item = (Scope, &'static str)> {
     ];
     let all =
         tables.into_iter().flat_map(|(scope, settings)| settings.iter().map(move |setting| (scope, setting.name)));
-    all.filter(|(_, name)| !name.contains("cache"))
+    // Nor is the order in which a context is filled: what is scored is the list.
+    all.filter(|(_, name)| !name.contains("cache") && *name != "packing")
 }
 
 fn scope(key: &str) -> Option<Scope> {
@@ -357,7 +358,9 @@ impl Planner<'_> {
                 let ranking = as_read(mode, config.ranking);
                 if !variants.iter().any(|other| other.mode == mode && other.ranking == ranking) {
                     let mut name = mode.name().to_owned();
-                    for &(axis, value) in values.iter().filter(|(axis, _)| axis.is_list && reads(mode, &axis.key)) {
+                    for &(axis, value) in
+                        values.iter().filter(|(axis, _)| axis.is_list && reads(mode, ranking.fusion, &axis.key))
+                    {
                         push(&mut name, &axis.key, value, false);
                     }
                     variants.push(Variant { name, mode, ranking, options });
@@ -451,13 +454,19 @@ fn push(name: &mut String, key: &str, value: &str, bare: bool) {
 }
 
 /// Whether a mode reads a setting of searches, its own name aside: see [`as_read`].
-fn reads(mode: Mode, key: &str) -> bool {
-    let is_field = ["content_weight", "headings_weight", "tags_weight", "aliases_weight"].contains(&key);
+fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
+    let is_field = key.ends_with("_weight")
+        && ["content", "headings", "tags", "aliases", "title", "path", "document"]
+            .contains(&key.trim_end_matches("_weight"));
     let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
+    let of_other_fusion = match fusion {
+        Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "depth"].contains(&key),
+        Fusion::Rrf => ["vector_share", "neighbour_weight"].contains(&key),
+    };
     match mode {
-        _ if key == "mode" => false,
+        _ if key == "mode" || of_other_fusion => false,
         Mode::Vector => false,
-        Mode::Keyword => is_field,
+        Mode::Keyword => is_field || key == "language",
         Mode::Hybrid => !is_graph,
         Mode::Graph => true,
     }
@@ -466,9 +475,22 @@ fn reads(mode: Mode, key: &str) -> bool {
 /// What a mode reads of a ranking; the rest as by default, so that searches that find the same are equal.
 fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
     let default = Ranking::default();
+    let ranking = match ranking.fusion {
+        Fusion::Linear => Ranking {
+            rrf_k: default.rrf_k,
+            vector: default.vector,
+            keyword: default.keyword,
+            depth: default.depth,
+            ..ranking
+        },
+        Fusion::Rrf => Ranking { vector_share: default.vector_share, neighbours: default.neighbours, ..ranking },
+    };
     match mode {
         Mode::Vector => default,
-        Mode::Keyword => Ranking { fields: ranking.fields, ..default },
+        Mode::Keyword => {
+            let Ranking { fields, document, language, .. } = ranking;
+            Ranking { fields, document, language, ..default }
+        }
         Mode::Hybrid => Ranking { graph: default.graph, graph_seeds: default.graph_seeds, ..ranking },
         Mode::Graph => ranking,
     }

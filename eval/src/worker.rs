@@ -266,7 +266,7 @@ fn ask(
         .iter()
         .map(|(name, search)| {
             let way = Options { search: search.clone(), ..Options::default() }.resolve()?;
-            searcher.prepare(way.mode)?;
+            searcher.prepare(way.mode, &way.ranking)?;
             Ok((name.clone(), way.mode, way.ranking))
         })
         .collect::<chunkmill::error::Result<_>>()?;

@@ -51,7 +51,7 @@ fn vector_keyword_and_hybrid_are_tried_unless_modes_are_named() {
 
 #[test]
 fn fused_search_brings_its_halves_once() {
-    let plan = plan("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = [20, 60]\n");
+    let plan = plan("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nfusion = 'rrf'\nrrf_k = [20, 60]\n");
     assert_eq!(
         ids(&plan),
         [
@@ -61,6 +61,19 @@ fn fused_search_brings_its_halves_once() {
             "ragdocs, hybrid rrf_k=60, k=5",
         ]
     );
+}
+
+#[test]
+fn what_a_fusion_does_not_read_makes_no_cell() {
+    let plan = plan(
+        "[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nfusion = ['linear', 'rrf']\nvector_share = [0.3, 0.6]\nrrf_k = [20, 60]\n",
+    );
+    let hybrid = |what: &str| format!("ragdocs, hybrid fusion={what}, k=5");
+    let mut expected: Vec<String> = ["linear vector_share=0.3", "linear vector_share=0.6"].map(hybrid).into();
+    expected.extend(["rrf rrf_k=20", "rrf rrf_k=60"].map(hybrid));
+    let all: Vec<String> = ids(&plan).into_iter().map(str::to_owned).collect();
+    assert_eq!(all[..2], ["ragdocs, vector, k=5", "ragdocs, keyword, k=5"]);
+    assert_eq!(all[2..], expected);
 }
 
 #[test]
@@ -125,7 +138,9 @@ fn a_strategy_takes_the_sizes_of_the_defaults_and_their_mode() {
 #[test]
 fn names_do_not_depend_on_the_order_of_lists() {
     let plans = ["[20, 60]", "[60, 20]"].map(|list| {
-        let text = format!("[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nrrf_k = {list}\ncontent_weight = [1, 2]\n");
+        let text = format!(
+            "[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nfusion = 'rrf'\nrrf_k = {list}\ncontent_weight = [1, 2]\n"
+        );
         plan(&text)
     });
     let named = |plan: &Plan| -> std::collections::BTreeMap<String, String> {

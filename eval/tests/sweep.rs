@@ -404,8 +404,7 @@ fn a_wrong_baseline_is_said_first() {
 fn the_depth_of_fused_lists_is_what_is_searched() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("run");
-    let text =
-        "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\ndepth = [3, 100]\n";
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'ragdocs'\nmode = 'hybrid'\nfusion = 'rrf'\ndepth = [3, 100]\n";
     let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &[]);
     assert_eq!(code, 0, "{said}");
     let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();

@@ -26,6 +26,7 @@
 //! | `windows` | anywhere | never | windows of the maximum |
 //! | `none` | nowhere | – | – |
 
+mod context;
 mod fixed;
 mod header;
 mod heading;
@@ -51,6 +52,7 @@ mod windows;
 use std::fmt;
 use std::ops::Range;
 
+pub use context::Context;
 pub use normalize::Normalizer;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;
@@ -185,16 +187,6 @@ impl Chunk {
     }
 }
 
-/// What the model sees for a chunk with this header path and this content.
-#[must_use]
-pub fn embed_text(header_path: &str, content: String, spec: &Spec) -> String {
-    if spec.is_on(Switch::HeadingContext) && !header_path.is_empty() {
-        format!("{header_path}\n\n{content}")
-    } else {
-        content
-    }
-}
-
 /// Cuts a document. The result depends on the document, the spec and the sizer's tokenizer alone.
 /// Linear in the document's length for any fixed limit.
 ///
@@ -211,7 +203,8 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 /// Those of [`chunk`].
 pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
     let document = ruler.document();
-    let packer = Packer { document, spec, sizer: ruler.sizer(), ruler };
+    let room = if spec.strategy() == Strategy::Structure { structure::room(ruler, spec)? } else { 0 };
+    let packer = Packer { document, spec: &spec.narrowed(room), sizer: ruler.sizer(), ruler };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
         Strategy::Section => section::propose(&packer)?,

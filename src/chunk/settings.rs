@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::context::Context;
 use super::strategy::{Preset, Strategy};
 use crate::settings::DefaultValue::{self, Is, Unsaid, Words};
 use crate::settings::settings;
@@ -16,7 +17,7 @@ settings! {
     /// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
     pub struct Settings in "chunking" under "Chunking" {
         /// Named settings.
-        pub preset: Preset = "NAME", Is("ragdocs"), Chunks unless "nothing, if it stands for the same spec";
+        pub preset: Preset = "NAME", Is("structure"), Chunks unless "nothing, if it stands for the same spec";
         /// Where documents may be cut.
         pub strategy: Strategy = "NAME", PRESETS, Chunks;
         /// What sizes count.
@@ -35,8 +36,11 @@ settings! {
         pub overlap: usize = "N", PRESETS, Chunks;
         /// Put the headings above a chunk before its text (`header`).
         pub parent_headers: bool = "BOOL", PRESETS, Chunks;
-        /// Show the model the heading path before the content.
-        pub heading_context: bool = "BOOL", PRESETS, Chunks unless "the same chunks; the model sees other texts";
+        /// What the model sees before the content: none, the heading path (`headings`), the document's name (`document`), or both
+        /// (`full`).
+        pub context: Context = "WHAT", PRESETS, Chunks unless "the same chunks; the model sees other texts";
+        /// An older way to say `headings` or `none`. A context goes over it.
+        pub heading_context: bool = "BOOL", Unsaid, Chunks unless "the same chunks; the model sees other texts";
         /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`).
         pub respect_boundaries: bool = "BOOL", PRESETS, Chunks;
         /// Keep code blocks (`semantic`, `code_aware`, `fixed`).

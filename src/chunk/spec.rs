@@ -10,6 +10,7 @@ use std::str::FromStr;
 use url::Url;
 
 use super::Normalizer;
+use super::context::Context;
 use super::settings::{BaseUrl, Settings, TokenEstimator};
 use super::strategy::{Preset, Strategy, Switch};
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ use crate::value::unknown;
 
 /// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
 /// change in this module tree can move a boundary or alter a chunk.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 impl Strategy {
     /// The preset whose values hold when a strategy is chosen without one.
@@ -62,9 +63,7 @@ impl Strategy {
                 self,
                 Self::Header | Self::Section | Self::Semantic | Self::CodeAware | Self::Lines | Self::Structure
             ),
-            Switch::HeadingContext | Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => {
-                true
-            }
+            Switch::NormalizeWhitespace | Switch::NormalizeUnicode | Switch::RedactUrls => true,
         }
     }
 }
@@ -81,7 +80,6 @@ impl Switch {
     fn of(self, settings: &Settings) -> Option<bool> {
         match self {
             Self::ParentHeaders => settings.parent_headers,
-            Self::HeadingContext => settings.heading_context,
             Self::RespectBoundaries => settings.respect_boundaries,
             Self::IncludeCode => settings.include_code,
             Self::IncludeTables => settings.include_tables,
@@ -106,6 +104,7 @@ impl Preset {
             max,
             overlap,
             switches: Switches::default(),
+            context: Context::None,
             encoding: Encoding::default(),
             base_url: None,
         };
@@ -135,10 +134,13 @@ impl Preset {
             Self::Pdf => policy(Strategy::Semantic, [100, 500, 1000, 75]),
             Self::HeadingTokens => spec(Strategy::Heading, Unit::Tokens, [0, 512, 512, 50]),
             Self::LineThreshold => spec(Strategy::Lines, Unit::Lines, [500, 1000, 1000, 0]),
-            Self::Structure => with(
-                &[Switch::CutOversized, Switch::SentenceOverlap, Switch::HeadingContext],
-                spec(Strategy::Structure, Unit::Tokens, [50, 256, 256, 0]),
-            ),
+            Self::Structure => Spec {
+                context: Context::Full,
+                ..with(
+                    &[Switch::CutOversized, Switch::SentenceOverlap],
+                    spec(Strategy::Structure, Unit::Tokens, [32, 128, 128, 0]),
+                )
+            },
             Self::Recursive => spec(Strategy::Recursive, Unit::Tokens, [0, 400, 400, 0]),
             Self::Windows => spec(Strategy::Windows, Unit::Tokens, [0, 400, 400, 0]),
             Self::None => spec(Strategy::None, Unit::Chars, [0, UNLIMITED, UNLIMITED, 0]),
@@ -173,6 +175,7 @@ pub struct Spec {
     max: usize,
     overlap: usize,
     switches: Switches,
+    context: Context,
     encoding: Encoding,
     base_url: Option<BaseUrl>,
 }
@@ -200,7 +203,7 @@ impl Spec {
             // The preset gives the numbers, the strategy what only it reads.
             let own = strategy.preset().spec();
             let limits = if spec.max == UNLIMITED { own.clone() } else { spec };
-            spec = Self { strategy, switches: own.switches, ..limits };
+            spec = Self { strategy, switches: own.switches, context: own.context, ..limits };
         }
         let reads = spec.strategy.limits();
         let read = |value: Option<usize>, read: bool| value.filter(|_| read);
@@ -213,6 +216,8 @@ impl Spec {
                 spec.switches.set(switch, on);
             }
         }
+        let headings = |on: bool| if on { Context::Headings } else { Context::None };
+        spec.context = settings.context.or(settings.heading_context.map(headings)).unwrap_or(spec.context);
         spec.encoding = settings.encoding.unwrap_or(spec.encoding);
         spec.base_url = settings.base_url.clone().or(spec.base_url);
 
@@ -279,12 +284,21 @@ impl Spec {
             ("target", settings.target.is_some() && !reads.target),
             ("max", settings.max.is_some() && !reads.max),
             ("overlap", settings.overlap.is_some() && !reads.max),
+            ("heading_context", settings.heading_context.is_some() && settings.context.is_some()),
         ];
         let switches = Switch::ALL.into_iter();
         // What a switch asks for that is off by itself: these two ask for something when they are off.
         let asks = |switch| !matches!(switch, Switch::IncludeCode | Switch::IncludeTables);
         let switches = switches.map(|s| (s.name(), s.of(settings) == Some(asks(s)) && !self.strategy.reads(s)));
         limits.into_iter().chain(switches).filter_map(|(name, unused)| unused.then_some(name)).collect()
+    }
+
+    /// The same with a maximum that is smaller by some, and the other sizes within it.
+    pub(super) fn narrowed(&self, by: usize) -> Self {
+        let max = self.max.saturating_sub(by).max(1);
+        let within = |size: usize| size.min(max);
+        let overlap = self.overlap.min(max - 1);
+        Self { max, target: within(self.target), min: within(self.min), overlap, ..self.clone() }
     }
 
     /// The rule that proposes cuts.
@@ -354,6 +368,12 @@ impl Spec {
         self.switches.on(switch)
     }
 
+    /// What stands before the content in what the model sees.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        self.context
+    }
+
     /// The URL of the corpus root, if links are to be made absolute.
     #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
@@ -398,6 +418,7 @@ impl Spec {
             let on = self.switches.on(switch);
             write(on != usual.switches.on(switch), switch.name(), &on);
         }
+        write(self.context != usual.context, "context", &self.context);
         write(self.encoding != Encoding::default(), "encoding", &self.encoding);
         if let Some(base) = &self.base_url {
             write(true, "base_url", base);

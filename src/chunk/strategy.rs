@@ -114,7 +114,7 @@ impl Preset {
     ];
 
     /// The preset used when nothing is said.
-    pub const DEFAULT: Self = Self::Ragdocs;
+    pub const DEFAULT: Self = Self::Structure;
 
     /// The name used in settings.
     #[must_use]
@@ -143,8 +143,6 @@ named!(Preset, "a preset");
 pub enum Switch {
     /// Put the headings above a chunk before its text.
     ParentHeaders,
-    /// Show the model the heading path before the content.
-    HeadingContext,
     /// Let no chunk hold part of one section and part of another.
     RespectBoundaries,
     /// Keep code blocks.
@@ -165,9 +163,8 @@ pub enum Switch {
 
 impl Switch {
     /// Every switch.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::ParentHeaders,
-        Self::HeadingContext,
         Self::RespectBoundaries,
         Self::IncludeCode,
         Self::IncludeTables,
@@ -183,7 +180,6 @@ impl Switch {
     pub fn name(self) -> &'static str {
         match self {
             Self::ParentHeaders => "parent_headers",
-            Self::HeadingContext => "heading_context",
             Self::RespectBoundaries => "respect_boundaries",
             Self::IncludeCode => "include_code",
             Self::IncludeTables => "include_tables",

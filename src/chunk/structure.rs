@@ -15,10 +15,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::context::Context;
 use super::pack::{Group, Piece};
 use super::packer::Packer;
 use super::segment::{Bond, Segments};
+use super::spec::Spec;
 use crate::error::Result;
+use crate::tokens::{Ruler, Unit};
 
 /// What a chunk costs by itself.
 const CHUNK: f64 = 2.0;
@@ -50,6 +53,21 @@ fn price(bond: Bond) -> f64 {
         Bond::Comment => 30.0,
         Bond::Heading => 60.0,
     }
+}
+
+/// What the largest context of a document takes of the maximum, at most half: with sizes in the model's
+/// tokens, the maximum is of what the model sees.
+pub(super) fn room(ruler: &Ruler<'_>, spec: &Spec) -> Result<usize> {
+    if spec.unit() != Unit::Model || spec.context() == Context::None {
+        return Ok(0);
+    }
+    let document = ruler.document();
+    let before = |headings: &str| {
+        spec.context().before(headings, String::new(), document.title.as_deref(), &document.source.path)
+    };
+    let all = (0..document.sections.len()).map(|section| before(&document.heading_path(section).join(" > ")));
+    let before = all.max_by_key(String::len).unwrap_or_else(|| before(""));
+    Ok(ruler.sizer().size(&before)?.min(spec.max() / 2))
 }
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

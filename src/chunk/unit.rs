@@ -17,7 +17,7 @@ use crate::error::Result;
 
 /// Lines and sentences are joined to at least this part of the maximum before they are offered as
 /// units: a cut need not be finer.
-const FINEST: usize = 32;
+const FINEST: usize = 16;
 
 /// So many lines or sentences are offered at once; where there are more, first groups of so many: a document can
 /// have one for each few bytes.

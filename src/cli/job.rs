@@ -10,13 +10,14 @@ use super::args::{ConfigArgs, CorpusArgs};
 use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
 use super::progress::{Interval, Mode, Progress};
 use super::{print, print_json, tell, use_threads};
+use crate::chunk::Spec;
 use crate::config::{self, Config, Options};
 use crate::corpus::Root;
 use crate::embed::Embedder;
 use crate::error::exit;
 use crate::index::{Job, Report};
 use crate::storage::Location;
-use crate::store::Counts;
+use crate::store::{Counts, Manifest};
 
 /// What to index, and how.
 #[derive(clap::Args)]
@@ -160,6 +161,15 @@ impl<'a> From<&'a Report> for Summary<'a> {
     }
 }
 
+/// Why these chunk settings, if nobody asked for them.
+fn chosen(manifest: &Manifest) -> &'static str {
+    if manifest.spec.fingerprint == Spec::default().fingerprint() {
+        ", with names and headings shown to the model (the default; `chunkmill-eval sweep` finds what suits your documents)"
+    } else {
+        ""
+    }
+}
+
 fn describe(report: &Report, out: &str) -> String {
     let Summary { counts, tokens_read, seconds, seconds_preparing, seconds_embedding, seconds_writing, .. } =
         Summary::from(report);
@@ -169,7 +179,7 @@ fn describe(report: &Report, out: &str) -> String {
             "{} of {} documents indexed: {} chunks, {} tokens, in {seconds:.1} s",
             counts.documents, counts.discovered, counts.chunks, counts.tokens
         ),
-        format!("  chunked    {}", report.manifest.spec.text),
+        format!("  chunked    {}{}", report.manifest.spec.text, chosen(&report.manifest)),
         format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
     ];
     if report.chunks_kept > 0 {

@@ -57,7 +57,7 @@ impl ContextArgs {
     pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
         let budget = self.budget.get();
         self.retrieval.ask(self.k, |searcher, query| {
-            Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget)?))
+            Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget, query.packing())?))
         })
     }
 }
@@ -119,6 +119,7 @@ impl RetrievalArgs {
             filter,
             min_score: self.min_score,
             ranking: reaching(config.ranking, k),
+            packing: config.packing,
         };
         Ok(answer(&searcher, &query)?)
     }

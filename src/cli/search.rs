@@ -3,7 +3,7 @@
 use super::retrieval::RetrievalArgs;
 use super::{print, print_json};
 use crate::error::exit;
-use crate::search::{DocumentHit, Hit, Searcher, Show};
+use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -12,8 +12,8 @@ pub(super) struct Args {
     /// How many chunks, or documents, to show
     #[arg(short, value_name = "N", default_value_t = 5)]
     k: usize,
-    /// What to show: chunks, documents (each with its chunks that were found), or both (chunks with the rows of
-    /// their documents)
+    /// What to show: chunks, spans (chunks that touch or follow each other are one), documents (each with its chunks
+    /// that were found), or both (chunks with the rows of their documents)
     #[arg(long, value_name = "WHAT", default_value_t = Show::Chunks)]
     show: Show,
     /// Print one JSON object per chunk or document
@@ -27,6 +27,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         let documents = args.retrieval.ask(k, Searcher::documents)?;
         for document in &documents {
             if args.json { print_json(document) } else { print(document_in_words(document)) }?;
+        }
+        return Ok(exit::DONE);
+    }
+    if show == Show::Spans {
+        let spans = args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))?;
+        for span in &spans {
+            if args.json { print_json(span) } else { print(span_in_words(span)) }?;
         }
         return Ok(exit::DONE);
     }
@@ -49,6 +56,11 @@ fn in_words(hit: &Hit) -> String {
         document.unwrap_or_default(),
         beginning(&hit.content)
     )
+}
+
+fn span_in_words(span: &Passage) -> String {
+    let Passage { number, score, citation, header_path, content, .. } = span;
+    format!("{number:>2}. {score:.4}  {citation}  {header_path}\n    {}\n", beginning(content))
 }
 
 fn document_in_words(hit: &DocumentHit) -> String {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::job::megabytes;
 use super::{print, print_json};
+use crate::chunk::{Context, Spec};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
@@ -62,6 +63,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
          edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
+         context     {}\n\
          embedded    {}, {} dimensions [{}]\n\
          dataset     {} files, {:.1} MB, format {}, written by chunkmill {}",
         megabytes(bytes),
@@ -71,6 +73,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         manifest.spec.encoding(),
         stats.spec,
         stats.spec_fingerprint,
+        context(&manifest),
         stats.model,
         stats.dim,
         stats.model_fingerprint,
@@ -80,4 +83,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         stats.tool_version,
     ))?;
     Ok(exit::DONE)
+}
+
+/// What stood before each chunk when it was embedded.
+fn context(manifest: &Manifest) -> &'static str {
+    let spec = Spec::resolve(&manifest.spec.settings).ok();
+    match spec.filter(|spec| spec.fingerprint() == manifest.spec.fingerprint).map(|spec| spec.context()) {
+        Some(Context::Full) => "full: the model saw the document's name and the headings before each chunk",
+        Some(Context::Document) => "document: the model saw the document's name before each chunk",
+        Some(Context::Headings) => "headings: the model saw the headings before each chunk, not the document's name",
+        Some(Context::None) => "none: the model saw each chunk alone, without the document's name",
+        None => "of an older version: no chunk's vector knows the document's name; index again for that",
+    }
 }

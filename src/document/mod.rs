@@ -10,6 +10,7 @@ mod code;
 mod format;
 mod front_matter;
 mod markdown;
+mod name;
 mod position;
 mod regions;
 mod room;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 
 pub use anchor::slug;
 pub use format::{Format, Language};
+pub use name::name;
 pub use position::Positions;
 pub(crate) use position::padded;
 pub(crate) use regions::{fence, inside_containers};

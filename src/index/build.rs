@@ -236,7 +236,7 @@ impl Builder<'_> {
         for row in cut.rows() {
             self.go_on()?;
             weight += ROW_BYTES + 2 * row.content.len();
-            block.texts.push(embed_text(&row, &self.job.spec));
+            block.texts.push(embed_text(&row, &document, &self.job.spec));
             block.chunks.push(row);
             if weight >= MOST_ROW_BYTES {
                 weight = 0;

@@ -1,19 +1,24 @@
 //! Passages for a reader with a token budget, each with its place.
 //!
-//! Hits are taken in their order as long as they fit; one that does not is left out, and a later,
-//! smaller one may still find room. Hits of one document that touch or follow each other become one
-//! passage in the document's order. A chunk's prefix (repeated headings, overlap) is not part of it,
-//! so no byte of a document is there twice; neither is a text that several documents share. The
-//! headings a passage stands under are in the line above it. What is counted is the whole text that
-//! the reader gets, labels and all, in tokens of the encoding that the dataset was made with.
+//! Chunks are taken one by one, as long as they fit; one that does not is left out, and a later, smaller one may still
+//! find room. By rank, the next is the best that is left. By evidence, it is the one with the most expected evidence for
+//! each token that it costs: e^(2 s) of its score s in standard deviations, over its own tokens, and those of a label
+//! unless it joins a passage that is there.
+//!
+//! Chunks of one document that touch or follow each other become one passage in the document's order. A chunk's
+//! prefix (repeated headings, overlap) is not part of it, so no byte of a document is there twice; neither is a text
+//! that several documents share. The headings a passage stands under are in the line above it. Documents stand in the order of their
+//! best chunks, the passages of each in its own. What is counted is the whole text that the reader gets, labels and all, in tokens
+//! of the encoding that the dataset was made with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
 use super::{Found, Place, Searcher};
 use crate::error::Result;
 use crate::tokens::TokenCounter;
+use crate::value::named;
 
 /// Passages that fit a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +31,7 @@ pub struct Context {
     pub left_out: usize,
     /// All passages with their labels, as they are handed to the reader.
     pub text: String,
-    /// The passages, that with the best hit first.
+    /// The passages: documents by their best hits, those of each in its order.
     pub passages: Vec<Passage>,
 }
 
@@ -60,6 +65,36 @@ pub struct Passage {
     pub content: String,
 }
 
+/// In which order a context is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Packing {
+    /// By expected evidence per token, where scores tell it: those of a linear sum. Else by rank.
+    #[default]
+    Evidence,
+    /// By rank.
+    Rank,
+}
+
+impl Packing {
+    /// Every order.
+    pub const ALL: [Self; 2] = [Self::Evidence, Self::Rank];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Evidence => "evidence",
+            Self::Rank => "rank",
+        }
+    }
+}
+
+named!(Packing, "an order to fill a context in");
+
+/// How much more evidence is expected of a chunk with one standard deviation more, as the exponent of e. From 1.5 to 3 it makes
+/// no difference of more than .01 on the four sets of the README; 1 is worse.
+const STEEPNESS: f64 = 2.0;
+
 /// A hit with the part of its text that is the document's own.
 struct Piece<'s> {
     rank: usize,
@@ -68,33 +103,36 @@ struct Piece<'s> {
     text: String,
 }
 
+impl<'s> Piece<'s> {
+    /// Its document, and its position there.
+    fn key(&self) -> (&'s str, u32) {
+        (&self.place.document.doc_id, self.place.chunk_index)
+    }
+
+    fn label(&self) -> String {
+        format!("[0] {}  {}\n", self.place.citation(), self.place.header_path)
+    }
+}
+
 impl Searcher {
-    /// Packs what was found into at most `budget` tokens. If not even the best hit fits, its first lines are
+    /// Packs what a query found into at most `budget` tokens. If not even the best hit fits, its first lines are
     /// taken, as many as do.
     ///
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
-    pub fn context(&self, found: &[Found], budget: usize) -> Result<Context> {
-        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
-        let texts = self.rows.fetch(&self.dataset, &rows, ["content"])?;
-        let mut pieces = Vec::new();
-        let mut known = HashMap::new();
-        for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
-            let place = self.place(found.row);
-            let text = place.source(&content);
-            // A document that repeats itself is not cut to pieces; one that repeats another is left out.
-            let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
-            if !text.trim().is_empty() && **first == place.document.doc_id {
-                pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
-            }
-        }
-        let room = Room { tokens: budget, counter: self.dataset.manifest().spec.encoding().counter() };
+    pub fn context(&self, found: &[Found], budget: usize, packing: Packing) -> Result<Context> {
+        let pieces = self.pieces(found)?;
+        let room = Room { tokens: budget, counter: self.dataset().manifest().spec.encoding().counter() };
         let mut taken: Vec<&Piece<'_>> = Vec::new();
         let mut packed = Packed::default();
-        for piece in &pieces {
+        let mut left = Left::new(&pieces, packing, room)?;
+        while let Some(piece) = left.next(budget - packed.tokens) {
             taken.push(piece);
             match Packed::new(passages(&taken), room)? {
-                Some(more) => packed = more,
+                Some(more) => {
+                    packed = more;
+                    left.taken.insert(piece.key());
+                }
                 None => {
                     taken.pop();
                 }
@@ -109,6 +147,78 @@ impl Searcher {
         }
         let Packed { passages, text, tokens } = packed;
         Ok(Context { budget, tokens, left_out: found.len() - taken.len(), text, passages })
+    }
+
+    /// What was found as passages: chunks that touch or follow each other are one.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    pub fn spans(&self, found: &[Found]) -> Result<Vec<Passage>> {
+        Ok(passages(&self.pieces(found)?.iter().collect::<Vec<_>>()))
+    }
+
+    /// What was found with its texts, less what is there already.
+    fn pieces(&self, found: &[Found]) -> Result<Vec<Piece<'_>>> {
+        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
+        let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
+        let mut pieces = Vec::new();
+        let mut known = HashMap::new();
+        for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
+            let place = self.place(found.row);
+            let text = place.source(&content);
+            // A document that repeats itself is not cut to pieces; one that repeats another is left out.
+            let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
+            if !text.trim().is_empty() && **first == place.document.doc_id {
+                pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
+            }
+        }
+        Ok(pieces)
+    }
+}
+
+/// By so many tokens the parts of a text may count more than the whole.
+const SLACK: usize = 8;
+
+/// The pieces that were not tried yet.
+struct Left<'p, 's> {
+    /// Each with its expected evidence, its tokens and those of its label.
+    pieces: Vec<(&'p Piece<'s>, f64, [usize; 2])>,
+    /// Those that are in the context.
+    taken: HashSet<(&'s str, u32)>,
+    packing: Packing,
+}
+
+impl<'p, 's> Left<'p, 's> {
+    fn new(pieces: &'p [Piece<'s>], packing: Packing, room: Room) -> Result<Self> {
+        let best = pieces.first().map_or(0.0, |piece| piece.score);
+        let sized = |piece: &'p Piece<'s>| {
+            let tokens = [room.counter.count(&piece.text)?, room.counter.count(&piece.label())?];
+            Ok((piece, (STEEPNESS * (piece.score - best)).exp(), tokens))
+        };
+        Ok(Self { pieces: pieces.iter().map(sized).collect::<Result<_>>()?, taken: HashSet::new(), packing })
+    }
+
+    /// The next to be tried, which is no longer left: one that may fit.
+    fn next(&mut self, room: usize) -> Option<&'p Piece<'s>> {
+        let cost = |(piece, _, [text, label]): &(&Piece<'_>, f64, [usize; 2])| {
+            let (doc, at) = piece.key();
+            let is_taken = |at: Option<u32>| at.is_some_and(|at| self.taken.contains(&(doc, at)));
+            let joins = usize::from(is_taken(at.checked_sub(1))) + usize::from(is_taken(at.checked_add(1)));
+            // One that lies between two passages makes them one, and saves a label.
+            (text + label).saturating_sub(joins * label).max(1)
+        };
+        let fits = |cost: usize| cost <= room.saturating_add(SLACK);
+        let costs = self.pieces.iter().map(cost).enumerate().filter(|(_, cost)| fits(*cost));
+        let next = match self.packing {
+            Packing::Rank => costs.map(|(at, _)| at).next(),
+            Packing::Evidence => {
+                #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2^52")]
+                let worths = costs.map(|(at, cost)| (at, self.pieces[at].1 / cost as f64));
+                // Of equals the one with the better rank.
+                worths.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
+            }
+        }?;
+        Some(self.pieces.remove(next).0)
     }
 }
 
@@ -218,7 +328,13 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             content: piece.text.clone(),
         });
     }
-    passages.sort_by_key(|passage| passage.rank);
+    let mut best: HashMap<String, usize> = HashMap::new();
+    for passage in &passages {
+        let best = best.entry(passage.doc_id.clone()).or_insert(passage.rank);
+        *best = passage.rank.min(*best);
+    }
+    // Those of a document stand together, in its order, in which they are.
+    passages.sort_by_key(|passage| best[&passage.doc_id]);
     for (number, passage) in (1..).zip(&mut passages) {
         passage.number = number;
         passage.citation = format!("{}:{}-{}", passage.path, passage.start_line, passage.end_line);

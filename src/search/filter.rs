@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::rows::{DocumentInfo, Headings, Rows};
 use crate::error::{Error, Result};
+use crate::ranking::{DocumentInfo, Headings, Rows};
 
 /// What a hit must be. An empty list asks for nothing; the lists add up.
 #[derive(Debug, Clone, Default)]

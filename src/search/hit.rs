@@ -5,10 +5,42 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::fusion::Parts;
-use super::rows::DocumentInfo;
-use super::{Found, Query, Searcher};
+use super::{Query, Searcher};
 use crate::error::Result;
+use crate::ranking::{DocumentInfo, Found, Parts};
+use crate::value::named;
+
+/// What is shown of what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Show {
+    /// Chunks.
+    #[default]
+    Chunks,
+    /// Spans: chunks that touch or follow each other in a document are one.
+    Spans,
+    /// Chunks, each with the row of its document.
+    Both,
+    /// Documents, each once, with those of its chunks that were found.
+    Documents,
+}
+
+impl Show {
+    /// Every choice.
+    pub const ALL: [Self; 4] = [Self::Chunks, Self::Spans, Self::Both, Self::Documents];
+
+    /// The name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chunks => "chunks",
+            Self::Spans => "spans",
+            Self::Both => "both",
+            Self::Documents => "documents",
+        }
+    }
+}
+
+named!(Show, "what can be shown");
 
 /// Where a chunk stands.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +142,10 @@ impl Searcher {
     /// If the dataset has no such row.
     #[must_use]
     pub fn place(&self, row: u32) -> Place<'_> {
-        let row = self.rows.row(row);
-        let headings = self.rows.headings_of(row);
+        let row = self.rows().row(row);
+        let headings = self.rows().headings_of(row);
         Place {
-            document: self.rows.document(row.doc),
+            document: self.rows().document(row.doc),
             chunk_index: row.position,
             start_byte: row.start_byte,
             end_byte: row.end_byte,
@@ -131,7 +163,7 @@ impl Searcher {
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
     pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
-        let texts = self.rows.fetch(&self.dataset, &rows, ["chunk_id", "content"])?;
+        let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content"])?;
         let hit = |(rank, (found, [chunk_id, content])): (usize, (&Found, [String; 2]))| {
             let place = self.place(found.row);
             Hit {
@@ -158,7 +190,7 @@ impl Searcher {
     }
 
     /// The best `k` documents, by their best chunks. With a lowest score, only those with a chunk that reaches
-    /// it. A fused list is read as deep as its parts are: [`Ranking::depth`](super::Ranking::depth).
+    /// it. In `rrf` a fused list is read as deep as its parts are: [`Ranking::depth`](crate::ranking::Ranking::depth).
     ///
     /// # Errors
     /// Those of [`Searcher::search`].
@@ -167,7 +199,7 @@ impl Searcher {
         let mut order: Vec<Vec<Found>> = Vec::new();
         let mut places = HashMap::new();
         for found in self.search(&all)? {
-            let doc = self.rows.row(found.row).doc;
+            let doc = self.rows().row(found.row).doc;
             match places.get(&doc) {
                 Some(&at) if query.min_score.is_some() => Vec::push(&mut order[at], found),
                 None if order.len() < query.k => {

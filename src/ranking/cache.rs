@@ -1,12 +1,12 @@
 //! Keyword indexes that outlive the process that built them.
 //!
-//! An index is one file in a folder of the user's, named by the snapshot it was built from: another
+//! An index is one file in a folder of the user's, named by the snapshot it was built from and how: another
 //! snapshot has another name, so nothing in the folder is ever out of date. The file carries a hash of
 //! its bytes; one that is damaged or half-written is as good as absent. It is written under another
 //! name first, so two processes that build the same index do not disturb each other. What goes wrong
 //! with the folder costs a warning and the time to build the index, never a search.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,51 +28,77 @@ const KEPT: usize = 16;
 /// How old a file under its first name is before it counts as left behind.
 const ABANDONED: Duration = Duration::from_hours(1);
 
+/// Where the index has the list of its files.
+const MANAGED: &str = ".managed.json";
+
 /// How the names of our files begin and end.
 const PREFIX: &str = "keywords-";
 const SUFFIX: &str = ".index";
 const UNFINISHED: &str = ".new";
 
-fn path(folder: &Path, version: u32, snapshot: &str) -> PathBuf {
+/// What is kept under one key: named folders of files in memory.
+pub(super) type Entry = BTreeMap<String, RamDirectory>;
+
+/// The file of a folder that holds nothing but a text.
+const TEXT: &str = "text";
+
+/// A folder that holds nothing but a text.
+pub(super) fn of_text(text: &str) -> RamDirectory {
+    let directory = RamDirectory::create();
+    // Memory refuses nothing.
+    let _ = directory.atomic_write(Path::new(TEXT), text.as_bytes());
+    directory
+}
+
+/// The text of such a folder.
+pub(super) fn text_of(directory: &RamDirectory) -> Option<String> {
+    String::from_utf8(directory.atomic_read(Path::new(TEXT)).ok()?).ok()
+}
+
+fn path(folder: &Path, key: &str) -> PathBuf {
     // The tool's version stands for the libraries that write the index.
-    let key = blake3::hash(format!("{version} {} {snapshot}", env!("CARGO_PKG_VERSION")).as_bytes()).to_hex();
+    let key = blake3::hash(format!("{key} {}", env!("CARGO_PKG_VERSION")).as_bytes()).to_hex();
     folder.join(format!("{PREFIX}{}{SUFFIX}", &key[..32]))
 }
 
-/// The index of a snapshot, if it is here and as it was written.
-pub(super) fn read(folder: &Path, version: u32, snapshot: &str) -> Option<RamDirectory> {
-    let bytes = fs::read(path(folder, version, snapshot)).ok()?;
+/// What is kept under a key, if it is here and as it was written.
+pub(super) fn read(folder: &Path, key: &str) -> Option<Entry> {
+    let bytes = fs::read(path(folder, key)).ok()?;
     let (hash, mut rest) = bytes.strip_prefix(MAGIC)?.split_at_checked(HASH)?;
     if blake3::hash(rest).as_bytes() != hash {
         return None;
     }
-    let directory = RamDirectory::create();
+    let mut entry = Entry::new();
     while !rest.is_empty() {
-        let name = take(&mut rest)?;
+        let [part, name] = [take(&mut rest)?, take(&mut rest)?].map(std::str::from_utf8);
         let content = take(&mut rest)?;
-        directory.atomic_write(Path::new(std::str::from_utf8(name).ok()?), content).ok()?;
+        let directory = entry.entry(part.ok()?.to_owned()).or_insert_with(RamDirectory::create);
+        directory.atomic_write(Path::new(name.ok()?), content).ok()?;
     }
-    Some(directory)
+    Some(entry)
 }
 
-/// Leaves the index of a snapshot in the folder.
-pub(super) fn write(folder: &Path, version: u32, snapshot: &str, directory: &RamDirectory) {
-    let to = path(folder, version, snapshot);
-    if let Err(error) = try_write(folder, &to, directory) {
+/// Leaves something in the folder.
+pub(super) fn write(folder: &Path, key: &str, entry: &Entry) {
+    let to = path(folder, key);
+    if let Err(error) = try_write(folder, &to, entry) {
         tracing::warn!("the keyword index is not kept for other searches: cannot write {}: {error}", to.display());
     }
 }
 
-fn try_write(folder: &Path, to: &Path, directory: &RamDirectory) -> io::Result<()> {
+fn try_write(folder: &Path, to: &Path, entry: &Entry) -> io::Result<()> {
     let mut body = Vec::new();
-    for name in names(directory)? {
-        let content = directory.atomic_read(Path::new(&name)).map_err(io::Error::other)?;
-        put(&mut body, name.as_bytes());
-        put(&mut body, &content);
+    for (part, directory) in entry {
+        for name in names(directory)? {
+            let content = directory.atomic_read(Path::new(&name)).map_err(io::Error::other)?;
+            for bytes in [part.as_bytes(), name.as_bytes(), &content] {
+                put(&mut body, bytes);
+            }
+        }
     }
     FileSystem.create_dir_all(folder)?;
     let mut unfinished = to.as_os_str().to_owned();
-    unfinished.push(format!(".{}{UNFINISHED}", std::process::id()));
+    unfinished.push(format!(".{}-{:?}{UNFINISHED}", std::process::id(), std::thread::current().id()));
     let unfinished = PathBuf::from(unfinished);
     let written = FileSystem
         .create(&unfinished)
@@ -92,9 +118,10 @@ fn try_write(folder: &Path, to: &Path, directory: &RamDirectory) -> io::Result<(
 
 /// The files of an index, in a fixed order.
 fn names(directory: &RamDirectory) -> io::Result<BTreeSet<String>> {
-    let managed = directory.atomic_read(Path::new(".managed.json")).map_err(io::Error::other)?;
-    let mut names: BTreeSet<String> = serde_json::from_slice(&managed)?;
-    names.extend([".managed.json".to_owned(), "meta.json".to_owned()]);
+    let mut names: BTreeSet<String> = BTreeSet::from([TEXT, MANAGED, "meta.json"].map(str::to_owned));
+    if let Ok(managed) = directory.atomic_read(Path::new(MANAGED)) {
+        names.extend(serde_json::from_slice::<BTreeSet<String>>(&managed)?);
+    }
     names.retain(|name| directory.exists(Path::new(name)).unwrap_or_default());
     Ok(names)
 }

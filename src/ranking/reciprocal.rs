@@ -15,8 +15,9 @@ use super::top::Scored;
 /// What one list says of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Part {
-    /// Rank in the list, from 1.
-    pub rank: usize,
+    /// Rank in the list, from 1; `None` where ranks do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
     /// The list's own score.
     pub score: f64,
 }
@@ -81,7 +82,7 @@ pub(super) fn fuse(lists: &[(List, Weight, &[Ranked])], k: Weight) -> Vec<(Score
             #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^52")]
             let rank_value = rank as f64;
             sum.score += weight.get() / (k.get() + rank_value);
-            *parts.of_mut(list) = Some(Part { rank, score: row.score });
+            *parts.of_mut(list) = Some(Part { rank: Some(rank), score: row.score });
         }
     }
     let mut fused: Vec<(Scored, Parts)> = fused.into_values().collect();

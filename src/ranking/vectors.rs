@@ -26,6 +26,21 @@ const LANES: usize = 16;
 pub(super) struct Vectors {
     dim: usize,
     values: Vec<f32>,
+    /// By row.
+    around: Vec<Around>,
+}
+
+/// How a row's vector lies to those of the rows after it. A row of another document is as none: 0.
+#[derive(Debug, Clone, Copy, Default)]
+struct Around {
+    /// Its dot product with itself.
+    own: f32,
+    /// With the next.
+    next: f32,
+    /// With the one after that.
+    second: f32,
+    /// Whether the next is of the same document.
+    joined: bool,
 }
 
 impl Vectors {
@@ -42,7 +57,8 @@ impl Vectors {
             rest = behind;
         }
         parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
-        Ok(Self { dim, values })
+        let around = (0..rows.len()).into_par_iter().map(|row| Around::of(&values, dim, rows, row)).collect();
+        Ok(Self { dim, values, around })
     }
 
     /// The `k` best rows for each query, of those that `mask` lets through.
@@ -56,13 +72,7 @@ impl Vectors {
         k: usize,
         mask: Option<&[bool]>,
     ) -> Result<Vec<Vec<Scored>>> {
-        if let Some(other) = queries.iter().map(|query| query.len()).find(|&len| len != self.dim) {
-            return Err(Error::Setting {
-                origin: "model".to_owned(),
-                problem: format!("its vectors have {other} dimensions, those of the dataset {}", self.dim),
-                help: "search with the model of the dataset".to_owned(),
-            });
-        }
+        queries.iter().try_for_each(|query| self.check(query))?;
         let none = || queries.iter().map(|_| Top::new(k)).collect::<Vec<_>>();
         let best = self
             .values
@@ -89,6 +99,62 @@ impl Vectors {
                 all
             });
         Ok(best.into_iter().map(Top::into_best).collect())
+    }
+
+    /// The dot product with every row, each of which has `weight` times the rows before and after it in it, and the length of
+    /// its own.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the query has another dimension.
+    pub(super) fn scores(&self, query: &[f32], weight: f32) -> Result<Vec<f32>> {
+        self.check(query)?;
+        let mut scores = vec![0.0; self.values.len() / self.dim.max(1)];
+        scores.par_chunks_mut(BLOCK).zip(self.values.par_chunks(self.dim.max(1) * BLOCK)).for_each(
+            |(scores, block)| {
+                scores
+                    .iter_mut()
+                    .zip(block.chunks_exact(self.dim))
+                    .for_each(|(score, vector)| *score = dot(vector, query));
+            },
+        );
+        if weight > 0.0 {
+            self.blend(&mut scores, weight);
+        }
+        Ok(scores)
+    }
+
+    /// From the scores of vectors those of `v + w (before + after)`, whose length is known without making it.
+    fn blend(&self, scores: &mut [f32], w: f32) {
+        let (mut before, mut before_score) = (Around::default(), 0.0);
+        for row in 0..scores.len() {
+            let (here, score) = (self.around[row], scores[row]);
+            let after = if here.joined { (self.around[row + 1].own, scores[row + 1]) } else { (0.0, 0.0) };
+            let length =
+                here.own + 2.0 * w * (before.next + here.next) + w * w * (before.own + 2.0 * before.second + after.0);
+            let sum = score + w * (before_score + after.1);
+            scores[row] = if length > 0.0 { sum * (here.own / length).sqrt() } else { score };
+            (before, before_score) = if here.joined { (here, score) } else { (Around::default(), 0.0) };
+        }
+    }
+
+    fn check(&self, query: &[f32]) -> Result<()> {
+        if query.len() == self.dim {
+            return Ok(());
+        }
+        Err(Error::Setting {
+            origin: "model".to_owned(),
+            problem: format!("its vectors have {} dimensions, those of the dataset {}", query.len(), self.dim),
+            help: "search with the model of the dataset".to_owned(),
+        })
+    }
+}
+
+impl Around {
+    fn of(values: &[f32], dim: usize, rows: &Rows, row: usize) -> Self {
+        let vector = |row: usize| &values[row * dim..(row + 1) * dim];
+        let of_same = |other: usize| other < rows.len() && rows.of(other).doc == rows.of(row).doc;
+        let with = |other: usize| if of_same(other) { dot(vector(row), vector(other)) } else { 0.0 };
+        Self { own: with(row), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
     }
 }
 

@@ -49,30 +49,30 @@ pub struct DocumentInfo {
 
 /// The headings that chunks stand under.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Headings {
+pub(crate) struct Headings {
     /// As the dataset writes them in one string.
-    pub(super) header_path: String,
+    pub(crate) header_path: String,
     /// One by one, outermost first.
-    pub(super) path: Vec<String>,
+    pub(crate) path: Vec<String>,
 }
 
 /// What is known of a chunk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) start_byte: u64,
-    pub(super) end_byte: u64,
-    pub(super) doc: u32,
+pub(crate) struct Row {
+    pub(crate) start_byte: u64,
+    pub(crate) end_byte: u64,
+    pub(crate) doc: u32,
     /// Position in the document, from 0.
-    pub(super) position: u32,
-    pub(super) prefix_len: u32,
-    pub(super) start_line: u32,
-    pub(super) end_line: u32,
-    pub(super) headings: u32,
+    pub(crate) position: u32,
+    pub(crate) prefix_len: u32,
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+    pub(crate) headings: u32,
 }
 
 /// All chunks, in the order of the files, and all documents, in the order of their ids.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     all: Vec<Row>,
     /// First row of each file, and one after the last.
     starts: Vec<usize>,
@@ -81,7 +81,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn load(dataset: &Dataset) -> Result<Self> {
+    pub(crate) fn load(dataset: &Dataset) -> Result<Self> {
         let mut documents = Vec::new();
         for file in dataset.files(Table::Documents) {
             read_documents(dataset, file, &mut documents)?;
@@ -106,42 +106,46 @@ impl Rows {
         Ok(read)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    pub(super) fn row(&self, row: u32) -> &Row {
-        &self.all[row as usize]
+    pub(crate) fn row(&self, row: u32) -> &Row {
+        self.of(row as usize)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Row> {
+    pub(crate) fn of(&self, row: usize) -> &Row {
+        &self.all[row]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Row> {
         self.all.iter()
     }
 
-    pub(super) fn headings(&self) -> &[Headings] {
+    pub(crate) fn headings(&self) -> &[Headings] {
         &self.headings
     }
 
-    pub(super) fn headings_of(&self, row: &Row) -> &Headings {
+    pub(crate) fn headings_of(&self, row: &Row) -> &Headings {
         &self.headings[row.headings as usize]
     }
 
-    pub(super) fn documents(&self) -> &[Arc<DocumentInfo>] {
+    pub(crate) fn documents(&self) -> &[Arc<DocumentInfo>] {
         &self.documents
     }
 
-    pub(super) fn document(&self, doc: u32) -> &Arc<DocumentInfo> {
+    pub(crate) fn document(&self, doc: u32) -> &Arc<DocumentInfo> {
         &self.documents[doc as usize]
     }
 
     /// Number of the document with this id.
-    pub(super) fn find(&self, doc_id: &str) -> Option<u32> {
+    pub(crate) fn find(&self, doc_id: &str) -> Option<u32> {
         let found = self.documents.binary_search_by(|document| document.doc_id.as_str().cmp(doc_id)).ok()?;
         u32::try_from(found).ok()
     }
 
     /// The rows of the `index`-th file of chunks.
-    pub(super) fn of_file(&self, index: usize) -> Range<usize> {
+    pub(crate) fn of_file(&self, index: usize) -> Range<usize> {
         self.starts[index]..self.starts[index + 1]
     }
 
@@ -152,7 +156,7 @@ impl Rows {
     }
 
     /// Columns of text of some rows, in the order in which the rows are asked for.
-    pub(super) fn fetch<const N: usize>(
+    pub(crate) fn fetch<const N: usize>(
         &self,
         dataset: &Dataset,
         rows: &[u32],
@@ -313,10 +317,10 @@ fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<D
 }
 
 /// A batch of a file whose columns should have certain types.
-pub(super) struct Columns<'d> {
-    pub(super) dataset: &'d Dataset,
-    pub(super) file: &'d FileEntry,
-    pub(super) batch: RecordBatch,
+pub(crate) struct Columns<'d> {
+    pub(crate) dataset: &'d Dataset,
+    pub(crate) file: &'d FileEntry,
+    pub(crate) batch: RecordBatch,
 }
 
 impl Columns<'_> {
@@ -324,17 +328,17 @@ impl Columns<'_> {
         self.batch.column_by_name(name).ok_or_else(|| self.damaged(&format!("there is no column `{name}`")))
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<StringArray> {
+    pub(crate) fn text(&self, name: &str) -> Result<StringArray> {
         let column = self.column(name)?.as_string_opt::<i32>().cloned();
         column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of text")))
     }
 
-    fn ints(&self, name: &str) -> Result<PrimitiveArray<Int64Type>> {
+    pub(crate) fn ints(&self, name: &str) -> Result<PrimitiveArray<Int64Type>> {
         let column = self.column(name)?.as_primitive_opt::<Int64Type>().cloned();
         column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of numbers")))
     }
 
-    pub(super) fn lists(&self, name: &str) -> Result<ListArray> {
+    pub(crate) fn lists(&self, name: &str) -> Result<ListArray> {
         let column = self.column(name)?.as_list_opt::<i32>().cloned();
         column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of lists")))
     }
@@ -343,17 +347,17 @@ impl Columns<'_> {
         number.try_into().map_err(|_| self.damaged("a position is out of range"))
     }
 
-    pub(super) fn damaged(&self, problem: &str) -> Error {
+    pub(crate) fn damaged(&self, problem: &str) -> Error {
         damaged(self.dataset, self.file, problem)
     }
 }
 
 /// The elements of a list of texts.
-pub(super) fn texts_of(list: &ArrayRef) -> Option<Vec<String>> {
+pub(crate) fn texts_of(list: &ArrayRef) -> Option<Vec<String>> {
     Some(list.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect())
 }
 
-pub(super) fn damaged(dataset: &Dataset, file: &FileEntry, problem: &str) -> Error {
+pub(crate) fn damaged(dataset: &Dataset, file: &FileEntry, problem: &str) -> Error {
     Error::Dataset {
         path: dataset.root().join(&file.path),
         problem: problem.to_owned(),

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use arrow::array::{Array, AsArray, StringArray};
 
-use super::fusion::{Parts, Ranked};
+use super::reciprocal::{Ranked, ranked};
 use super::rows::{Rows, damaged};
 use super::top::Scored;
 use crate::error::Result;
@@ -60,10 +60,10 @@ impl Graph {
     /// The neighbours of some rows, best first: those of the first row, in order of document and
     /// position, then those of the next. A row is listed once, with the score of the first row it is
     /// linked with.
-    pub(super) fn neighbours(&self, rows: &Rows, of: &[(Scored, Parts)], mask: Option<&[bool]>) -> Vec<Ranked> {
+    pub(super) fn neighbours(&self, rows: &Rows, of: &[Scored], mask: Option<&[bool]>) -> Vec<Ranked> {
         let mut seen = HashSet::new();
         let mut list = Vec::new();
-        for (seed, _) in of {
+        for seed in of {
             let first = self.pairs.partition_point(|&(from, _)| from < seed.row);
             let linked = self.pairs[first..].iter().take_while(|&&(from, _)| from == seed.row).map(|&(_, to)| to);
             let let_through = linked.filter(|&to| mask.is_none_or(|mask| mask[to as usize]));
@@ -75,7 +75,7 @@ impl Graph {
                 }
             }
         }
-        super::fusion::ranked(list)
+        ranked(list)
     }
 }
 

@@ -1,0 +1,411 @@
+//! Keywords: BM25 of every chunk and of every document, in two indexes of tantivy.
+//!
+//! A question is words, not a language: whatever is no word only separates them, so no question is a syntax error. The
+//! score of a chunk, and that of a document, is the sum over fields of the field's weight times its BM25 (k1 = 1.2,
+//! b = 0.75, lengths rounded as Lucene rounds them), each word of the question counted once. A chunk has its content, the headings
+//! that it starts under and those that start in it, and the tags and aliases of its document. A document has the
+//! same, all of it, with its title and the words of its path.
+//!
+//! Each index is one segment, written by one thread, of rows and documents in the order of the dataset: scores depend on
+//! nothing but the dataset. Neither texts nor positions are in it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use arrow::array::{ArrayRef, AsArray};
+use serde_json::Value as Json;
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::directory::RamDirectory;
+use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::store::Compressor;
+use tantivy::{
+    DocId, Index, IndexSettings, ReloadPolicy, Score, SegmentOrdinal, SegmentReader, SingleSegmentIndexWriter,
+    TantivyDocument, Term,
+};
+
+use super::cache::{self, Entry};
+use super::language::{LEAST, Language, LanguageSetting, SAMPLE, Spoken};
+use super::rows::{Columns, DocumentInfo, Rows, texts_of};
+use super::settings::FieldWeights;
+use super::words::{Analyser, of_path};
+use crate::error::{Error, Result};
+use crate::store::{Dataset, Table};
+
+/// What is searched, in the order of [`FieldWeights::values`]. A chunk has the first four.
+const FIELDS: [&str; 6] = ["content", "headings", "tags", "aliases", "title", "path"];
+
+/// Raise it when the same dataset gives another index: other words, other fields.
+const VERSION: u32 = 3;
+
+/// The tokenizer of tantivy that leaves words as they are.
+const WORDS: &str = "whitespace";
+
+/// What tantivy is told about memory. It does not bound a single segment.
+const MEMORY: usize = 64 << 20;
+
+/// Names of what is kept.
+const CHUNKS: &str = "chunks";
+const DOCUMENTS: &str = "documents";
+const LANGUAGES: &str = "languages";
+
+/// The indexes of a dataset.
+pub(super) struct Keywords {
+    chunks: Open,
+    documents: Open,
+    /// The document of each entry of the index of documents, which has those with chunks, as they come.
+    order: Vec<u32>,
+    /// In which the documents are, the most frequent first. `None` stands for those that are in no language of ours.
+    languages: Vec<Option<Language>>,
+}
+
+/// An index that is open.
+struct Open {
+    searcher: tantivy::Searcher,
+    fields: [Field; FIELDS.len()],
+}
+
+impl std::fmt::Debug for Keywords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keywords").field("rows", &self.chunks.searcher.num_docs()).finish_non_exhaustive()
+    }
+}
+
+impl Keywords {
+    /// The indexes from the cache in `folder`, or built from the dataset and left there.
+    pub(super) fn load(
+        dataset: &Dataset,
+        rows: &Rows,
+        language: LanguageSetting,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let key = format!("{VERSION} {language} {}", dataset.id());
+        let cached = folder.and_then(|folder| cache::read(folder, &key));
+        if let Some(keywords) = cached.and_then(|entry| Self::open(entry, rows).ok()) {
+            return Ok(keywords);
+        }
+        let entry = build(dataset, rows, language)?;
+        if let Some(folder) = folder {
+            cache::write(folder, &key, &entry);
+        }
+        Self::open(entry, rows).map_err(|problem| failed(dataset, &problem))
+    }
+
+    fn open(mut entry: Entry, rows: &Rows) -> Result<Self, String> {
+        let mut order: Vec<u32> = rows.iter().map(|row| row.doc).collect();
+        order.dedup();
+        let mut part = |name: &str| entry.remove(name).ok_or_else(|| format!("`{name}` is missing"));
+        let chunks = Open::new(part(CHUNKS)?, rows.len())?;
+        let documents = Open::new(part(DOCUMENTS)?, order.len())?;
+        let languages = cache::text_of(&part(LANGUAGES)?).ok_or("the languages are missing")?;
+        let languages = languages.split(' ').map(Language::named).collect();
+        Ok(Self { chunks, documents, order, languages })
+    }
+
+    /// The score of every row for the words of a question: its own, and `document` times that of its document.
+    pub(super) fn scores(
+        &self,
+        dataset: &Dataset,
+        rows: &Rows,
+        text: &str,
+        weights: &FieldWeights,
+        document: f32,
+    ) -> Result<Vec<f32>> {
+        let words = Analyser::default().question(text, &self.languages);
+        let mut scores = vec![0.0; rows.len()];
+        let failed = |error: tantivy::TantivyError| failed(dataset, &error.to_string());
+        for (row, score) in self.chunks.scores(&words, &weights.values()[..4]).map_err(failed)? {
+            scores[row as usize] += score;
+        }
+        if document > 0.0 {
+            let mut of_documents = vec![0.0; rows.documents().len()];
+            for (at, score) in self.documents.scores(&words, &weights.values()).map_err(failed)? {
+                of_documents[self.order[at as usize] as usize] = document * score;
+            }
+            rows.iter().zip(&mut scores).for_each(|(row, score)| *score += of_documents[row.doc as usize]);
+        }
+        Ok(scores)
+    }
+}
+
+impl Open {
+    fn new(directory: RamDirectory, len: usize) -> Result<Self, String> {
+        let index = Index::open(directory).map_err(|error| error.to_string())?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
+        let searcher = reader.map_err(|error| error.to_string())?.searcher();
+        if searcher.num_docs() != len as u64 || searcher.segment_readers().len() > 1 {
+            return Err("the index is of another dataset".to_owned());
+        }
+        let fields: Result<Vec<Field>, _> = FIELDS.iter().map(|name| index.schema().get_field(name)).collect();
+        let fields = fields.map_err(|error| error.to_string())?.try_into();
+        Ok(Self { searcher, fields: fields.map_err(|_| "the index has other fields".to_owned())? })
+    }
+
+    /// The entries that have one of the words, with their scores.
+    fn scores(&self, words: &BTreeSet<String>, weights: &[f32]) -> tantivy::Result<Vec<(DocId, Score)>> {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        for word in words {
+            for (&field, &weight) in self.fields.iter().zip(weights) {
+                if weight > 0.0 {
+                    let term = TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs);
+                    clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(term), weight))));
+                }
+            }
+        }
+        self.searcher.search(&BooleanQuery::new(clauses), &All)
+    }
+}
+
+/// Writes the indexes of a dataset into memory.
+fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Entry> {
+    let failed = |error: tantivy::TantivyError| failed(dataset, &error.to_string());
+    let languages = languages(dataset, rows, setting)?;
+    let mut analyser = Analyser::default();
+    let (mut chunks, mut documents) = (Writer::new().map_err(failed)?, Writer::new().map_err(failed)?);
+    for file in dataset.files(Table::Chunks) {
+        // A document's chunks follow each other.
+        let mut whole: Option<Whole> = None;
+        let columns = ["doc_id", "content", "heading_path", "headings", "tags", "aliases", "prefix_len"];
+        for batch in dataset.read(file, &columns, None)? {
+            let batch = Columns { dataset, file, batch: batch? };
+            let (ids, contents, prefixes) = (batch.text("doc_id")?, batch.text("content")?, batch.ints("prefix_len")?);
+            let [above, inside, tagged, called] =
+                ["heading_path", "headings", "tags", "aliases"].map(|name| batch.lists(name));
+            let (above, inside, tagged, called) = (above?, inside?, tagged?, called?);
+            let damaged = || batch.damaged("a list is not one of texts");
+            for at in 0..batch.batch.num_rows() {
+                let doc = rows.find(ids.value(at)).ok_or_else(damaged)?;
+                let mut words = |text: &str| analyser.words(text, languages[doc as usize]).join(" ");
+                if whole.as_ref().is_none_or(|whole| whole.doc != doc) {
+                    let DocumentInfo { title, path, .. } = &**rows.document(doc);
+                    let [title, path] = [title.as_deref().unwrap_or_default(), &of_path(path)].map(&mut words);
+                    if let Some(last) = whole.replace(Whole::new(doc, title, path)) {
+                        last.write(&mut documents).map_err(failed)?;
+                    }
+                }
+                let titles = titles_of(&inside.value(at)).ok_or_else(damaged)?;
+                let mut headings = texts_of(&above.value(at)).ok_or_else(damaged)?;
+                headings.extend(titles.iter().cloned());
+                // The first heading of most chunks is the last of its path.
+                let mut seen = HashSet::new();
+                headings.retain(|title| seen.insert(title.clone()));
+                let content = contents.value(at);
+                let fields = [
+                    words(content),
+                    words(&headings.join("\n")),
+                    words(&texts_of(&tagged.value(at)).ok_or_else(damaged)?.join("\n")),
+                    words(&texts_of(&called.value(at)).ok_or_else(damaged)?.join("\n")),
+                ];
+                // A document has its text once, whatever its chunks repeat.
+                let repeated = usize::try_from(prefixes.value(at)).unwrap_or_default();
+                let own = content.get(repeated..).filter(|_| repeated > 0).map(&mut words);
+                if let Some(whole) = &mut whole {
+                    whole.add(own.as_ref().unwrap_or(&fields[0]), &words(&titles.join("\n")), &fields);
+                }
+                let [content, headings, tags, aliases] = fields.each_ref().map(String::as_str);
+                chunks.add([content, headings, tags, aliases, "", ""]).map_err(failed)?;
+            }
+        }
+        if let Some(last) = whole {
+            last.write(&mut documents).map_err(failed)?;
+        }
+    }
+    let mut counts: BTreeMap<Option<Language>, usize> = BTreeMap::new();
+    for language in languages {
+        *counts.entry(language).or_default() += 1;
+    }
+    let mut spoken: Vec<_> = counts.into_iter().collect();
+    spoken.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let spoken: Vec<&str> = spoken.into_iter().map(|(language, _)| language.map_or("none", Language::code)).collect();
+    Ok(Entry::from([
+        (CHUNKS.to_owned(), chunks.finish().map_err(failed)?),
+        (DOCUMENTS.to_owned(), documents.finish().map_err(failed)?),
+        (LANGUAGES.to_owned(), cache::of_text(&spoken.join(" "))),
+    ]))
+}
+
+/// A document, put together from its chunks.
+struct Whole {
+    doc: u32,
+    /// The words of each field.
+    fields: [String; FIELDS.len()],
+}
+
+impl Whole {
+    fn new(doc: u32, title: String, path: String) -> Self {
+        Self { doc, fields: [String::new(), String::new(), String::new(), String::new(), title, path] }
+    }
+
+    /// Adds a chunk: what of its content is its own, the titles in it, and its fields, whose tags and aliases are the
+    /// document's.
+    fn add(&mut self, own: &str, titles: &str, [.., tags, aliases]: &[String; 4]) {
+        for (field, more) in self.fields.iter_mut().zip([own, titles]) {
+            field.push(' ');
+            field.push_str(more);
+        }
+        self.fields[2].clone_from(tags);
+        self.fields[3].clone_from(aliases);
+    }
+
+    fn write(&self, to: &mut Writer) -> tantivy::Result<()> {
+        to.add(self.fields.each_ref().map(String::as_str))
+    }
+}
+
+/// The language of each document: what it says, what its words say, or what most others are in; if all are too short to
+/// tell, what they say together.
+fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Vec<Option<Language>>> {
+    let count = rows.documents().len();
+    match setting {
+        LanguageSetting::None => return Ok(vec![None; count]),
+        LanguageSetting::Fixed(language) => return Ok(vec![Some(language); count]),
+        LanguageSetting::Auto => {}
+    }
+    let mut found = vec![Spoken::Unknown; count];
+    for file in dataset.files(Table::Documents) {
+        for batch in dataset.read(file, &["doc_id", "metadata"], None)? {
+            let batch = Columns { dataset, file, batch: batch? };
+            let (ids, metadata) = (batch.text("doc_id")?, batch.text("metadata")?);
+            for (id, metadata) in ids.iter().flatten().zip(metadata.iter()) {
+                let said = metadata.and_then(said_in).and_then(|name| Language::named(&name));
+                if let (Some(doc), Some(language)) = (rows.find(id), said) {
+                    found[doc as usize] = Spoken::Known(language);
+                }
+            }
+        }
+    }
+    let mut sample = (u32::MAX, String::new());
+    let mut short = String::new();
+    let mut detect = |(doc, text): (u32, String)| {
+        if let Some(found) = found.get_mut(doc as usize).filter(|found| **found == Spoken::Unknown) {
+            if text.len() >= LEAST {
+                *found = Language::of(&text);
+            } else if short.len() < SAMPLE {
+                short += &text;
+            }
+        }
+    };
+    for file in dataset.files(Table::Chunks) {
+        for batch in dataset.read(file, &["doc_id", "content"], None)? {
+            let batch = Columns { dataset, file, batch: batch? };
+            for (id, content) in batch.text("doc_id")?.iter().flatten().zip(batch.text("content")?.iter().flatten()) {
+                let doc = rows.find(id).unwrap_or(u32::MAX);
+                if sample.0 != doc {
+                    detect(std::mem::replace(&mut sample, (doc, String::new())));
+                }
+                if sample.1.len() < SAMPLE {
+                    sample.1 += content;
+                    sample.1.push('\n');
+                }
+            }
+        }
+    }
+    detect(sample);
+    let mut counts: HashMap<Language, usize> = HashMap::new();
+    for spoken in &found {
+        if let Spoken::Known(language) = spoken {
+            *counts.entry(*language).or_default() += 1;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|&(language, count)| (count, std::cmp::Reverse(language)));
+    let most = most.map(|(language, _)| language).or(match Language::of(&short) {
+        Spoken::Known(language) => Some(language),
+        Spoken::Unknown | Spoken::Other => None,
+    });
+    let language = |spoken| match spoken {
+        Spoken::Unknown => most,
+        Spoken::Other => None,
+        Spoken::Known(language) => Some(language),
+    };
+    Ok(found.into_iter().map(language).collect())
+}
+
+/// The language that front matter names.
+fn said_in(metadata: &str) -> Option<String> {
+    let metadata: Json = serde_json::from_str(metadata).ok()?;
+    ["lang", "language", "locale"].iter().find_map(|key| Some(metadata.get(key)?.as_str()?.to_owned()))
+}
+
+/// Writes an index.
+struct Writer {
+    segment: SingleSegmentIndexWriter,
+    directory: RamDirectory,
+    fields: [Field; FIELDS.len()],
+}
+
+impl Writer {
+    fn new() -> tantivy::Result<Self> {
+        let mut schema = Schema::builder();
+        let indexing = TextFieldIndexing::default().set_tokenizer(WORDS).set_index_option(IndexRecordOption::WithFreqs);
+        let options = TextOptions::default().set_indexing_options(indexing);
+        let fields = FIELDS.map(|name| schema.add_text_field(name, options.clone()));
+        let settings = IndexSettings { docstore_compression: Compressor::None, ..IndexSettings::default() };
+        let directory = RamDirectory::create();
+        let segment = Index::builder()
+            .schema(schema.build())
+            .settings(settings)
+            .single_segment_index_writer::<TantivyDocument>(directory.clone(), MEMORY)?;
+        Ok(Self { segment, directory, fields })
+    }
+
+    /// Adds an entry by the words of its fields.
+    fn add(&mut self, words: [&str; FIELDS.len()]) -> tantivy::Result<()> {
+        let mut document = TantivyDocument::new();
+        for (field, words) in self.fields.into_iter().zip(words).filter(|(_, words)| !words.is_empty()) {
+            document.add_text(field, words);
+        }
+        self.segment.add_document(document)
+    }
+
+    fn finish(self) -> tantivy::Result<RamDirectory> {
+        self.segment.finalize()?;
+        Ok(self.directory)
+    }
+}
+
+/// The titles in a list of headings.
+fn titles_of(list: &ArrayRef) -> Option<Vec<String>> {
+    texts_of(list.as_struct_opt()?.column_by_name("title")?)
+}
+
+fn failed(dataset: &Dataset, problem: &str) -> Error {
+    Error::Dataset {
+        path: dataset.root().path().to_owned(),
+        problem: format!("no keyword index can be made of it: {problem}"),
+        help: "search it with --mode vector".to_owned(),
+    }
+}
+
+/// Collects what matches, with its score.
+struct All;
+
+impl Collector for All {
+    type Fruit = Vec<(DocId, Score)>;
+    type Child = AllOfSegment;
+
+    fn for_segment(&self, _: SegmentOrdinal, _: &SegmentReader) -> tantivy::Result<AllOfSegment> {
+        Ok(AllOfSegment(Vec::new()))
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn merge_fruits(&self, segments: Vec<Vec<(DocId, Score)>>) -> tantivy::Result<Vec<(DocId, Score)>> {
+        Ok(segments.into_iter().flatten().collect())
+    }
+}
+
+struct AllOfSegment(Vec<(DocId, Score)>);
+
+impl SegmentCollector for AllOfSegment {
+    type Fruit = Vec<(DocId, Score)>;
+
+    fn collect(&mut self, doc: DocId, score: Score) {
+        self.0.push((doc, score));
+    }
+
+    fn harvest(self) -> Vec<(DocId, Score)> {
+        self.0
+    }
+}
