@@ -455,9 +455,17 @@ fn push(name: &mut String, key: &str, value: &str, bare: bool) {
 
 /// Whether a mode reads a setting of searches, its own name aside: see [`as_read`].
 fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
-    let is_field = key.ends_with("_weight")
-        && ["content", "headings", "tags", "aliases", "title", "path", "document"]
-            .contains(&key.trim_end_matches("_weight"));
+    let is_word = [
+        "language",
+        "content_weight",
+        "headings_weight",
+        "tags_weight",
+        "aliases_weight",
+        "title_weight",
+        "path_weight",
+        "document_weight",
+    ]
+    .contains(&key);
     let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
     let of_other_fusion = match fusion {
         Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "depth"].contains(&key),
@@ -466,7 +474,7 @@ fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
     match mode {
         _ if key == "mode" || of_other_fusion => false,
         Mode::Vector => false,
-        Mode::Keyword => is_field || key == "language",
+        Mode::Keyword => is_word,
         Mode::Hybrid => !is_graph,
         Mode::Graph => true,
     }

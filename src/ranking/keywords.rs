@@ -9,7 +9,7 @@
 //! Each index is one segment, written by one thread, of rows and documents in the order of the dataset: scores depend on
 //! nothing but the dataset. Neither texts nor positions are in it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use arrow::array::{ArrayRef, AsArray};
@@ -162,19 +162,20 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
     let languages = languages(dataset, rows, setting)?;
     let mut analyser = Analyser::default();
     let (mut chunks, mut documents) = (Writer::new().map_err(failed)?, Writer::new().map_err(failed)?);
-    for file in dataset.files(Table::Chunks) {
+    for (index, file) in dataset.files(Table::Chunks).enumerate() {
+        let mut of_file = rows.of_file(index);
         // A document's chunks follow each other.
         let mut whole: Option<Whole> = None;
-        let columns = ["doc_id", "content", "heading_path", "headings", "tags", "aliases", "prefix_len"];
+        let columns = ["content", "heading_path", "headings", "tags", "aliases", "prefix_len"];
         for batch in dataset.read(file, &columns, None)? {
             let batch = Columns { dataset, file, batch: batch? };
-            let (ids, contents, prefixes) = (batch.text("doc_id")?, batch.text("content")?, batch.ints("prefix_len")?);
+            let (contents, prefixes) = (batch.text("content")?, batch.ints("prefix_len")?);
             let [above, inside, tagged, called] =
                 ["heading_path", "headings", "tags", "aliases"].map(|name| batch.lists(name));
             let (above, inside, tagged, called) = (above?, inside?, tagged?, called?);
             let damaged = || batch.damaged("a list is not one of texts");
-            for at in 0..batch.batch.num_rows() {
-                let doc = rows.find(ids.value(at)).ok_or_else(damaged)?;
+            for (at, row) in (0..batch.batch.num_rows()).zip(of_file.by_ref()) {
+                let doc = rows.of(row).doc;
                 let mut words = |text: &str| analyser.words(text, languages[doc as usize]).join(" ");
                 if whole.as_ref().is_none_or(|whole| whole.doc != doc) {
                     let DocumentInfo { title, path, .. } = &**rows.document(doc);
@@ -210,13 +211,8 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
             last.write(&mut documents).map_err(failed)?;
         }
     }
-    let mut counts: BTreeMap<Option<Language>, usize> = BTreeMap::new();
-    for language in languages {
-        *counts.entry(language).or_default() += 1;
-    }
-    let mut spoken: Vec<_> = counts.into_iter().collect();
-    spoken.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let spoken: Vec<&str> = spoken.into_iter().map(|(language, _)| language.map_or("none", Language::code)).collect();
+    let spoken = by_frequency(languages.into_iter());
+    let spoken: Vec<&str> = spoken.into_iter().map(|language| language.map_or("none", Language::code)).collect();
     Ok(Entry::from([
         (CHUNKS.to_owned(), chunks.finish().map_err(failed)?),
         (DOCUMENTS.to_owned(), documents.finish().map_err(failed)?),
@@ -285,11 +281,12 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
             }
         }
     };
-    for file in dataset.files(Table::Chunks) {
-        for batch in dataset.read(file, &["doc_id", "content"], None)? {
-            let batch = Columns { dataset, file, batch: batch? };
-            for (id, content) in batch.text("doc_id")?.iter().flatten().zip(batch.text("content")?.iter().flatten()) {
-                let doc = rows.find(id).unwrap_or(u32::MAX);
+    for (index, file) in dataset.files(Table::Chunks).enumerate() {
+        let mut of_file = rows.of_file(index);
+        for batch in dataset.read_texts(file, ["content"])? {
+            let [contents] = batch?;
+            for (content, row) in contents.iter().flatten().zip(of_file.by_ref()) {
+                let doc = rows.of(row).doc;
                 if sample.0 != doc {
                     detect(std::mem::replace(&mut sample, (doc, String::new())));
                 }
@@ -301,23 +298,26 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
         }
     }
     detect(sample);
-    let mut counts: HashMap<Language, usize> = HashMap::new();
-    for spoken in &found {
-        if let Spoken::Known(language) = spoken {
-            *counts.entry(*language).or_default() += 1;
-        }
-    }
-    let most = counts.into_iter().max_by_key(|&(language, count)| (count, std::cmp::Reverse(language)));
-    let most = most.map(|(language, _)| language).or(match Language::of(&short) {
-        Spoken::Known(language) => Some(language),
-        Spoken::Unknown | Spoken::Other => None,
-    });
+    let known = |spoken| if let Spoken::Known(language) = spoken { Some(language) } else { None };
+    let most = by_frequency(found.iter().copied().filter_map(known)).first().copied();
+    let most = most.or_else(|| known(Language::of(&short)));
     let language = |spoken| match spoken {
         Spoken::Unknown => most,
         Spoken::Other => None,
         Spoken::Known(language) => Some(language),
     };
     Ok(found.into_iter().map(language).collect())
+}
+
+/// Each of some languages once, the most frequent first.
+fn by_frequency<T: Ord + Copy>(languages: impl Iterator<Item = T>) -> Vec<T> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    for language in languages {
+        *counts.entry(language).or_default() += 1;
+    }
+    let mut languages: Vec<(T, usize)> = counts.into_iter().collect();
+    languages.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    languages.into_iter().map(|(language, _)| language).collect()
 }
 
 /// The language that front matter names.

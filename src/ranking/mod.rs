@@ -160,21 +160,14 @@ impl Ranker {
     }
 
     fn by_keyword(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Ranked>> {
-        let scores = self.keyword_scores(question)?;
-        let found = (0..).zip(&scores).filter(|(row, score)| **score > 0.0 && mask.is_none_or(|mask| mask[*row]));
-        let mut top = Top::new(k);
-        for (row, &score) in found {
-            if top.wants(f64::from(score)) {
-                top.push(self.rows.scored(row, f64::from(score)));
-            }
-        }
-        Ok(ranked(top.into_best()))
+        let scores = self.keyword_scores(&*self.keywords(question.ranking.language)?, question)?;
+        let found = scores.into_iter().map(f64::from).enumerate().filter(|(_, score)| *score > 0.0);
+        Ok(ranked(self.top(found, k, mask)))
     }
 
     /// The keyword score of every row.
-    fn keyword_scores(&self, question: Question<'_>) -> Result<Vec<f32>> {
-        let Ranking { fields, document, language, .. } = question.ranking;
-        let keywords = self.keywords(*language)?;
+    fn keyword_scores(&self, keywords: &Keywords, question: Question<'_>) -> Result<Vec<f32>> {
+        let Ranking { fields, document, .. } = question.ranking;
         keywords.scores(&self.dataset, &self.rows, question.text, fields, document.single())
     }
 
@@ -183,9 +176,9 @@ impl Ranker {
         let &Ranking { vector_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
         let vector = vector_of(question)?;
         // Read before, because loading may need all threads.
-        let (vectors, _) = (self.vectors()?, self.keywords(question.ranking.language)?);
+        let (vectors, keywords) = (self.vectors()?, self.keywords(question.ranking.language)?);
         let by_vector = || vectors.scores(vector, neighbours.single());
-        let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(question));
+        let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
         let (by_vector, by_keyword) = (by_vector?, by_keyword?);
         let times = if recency > Weight::ZERO { self.times() } else { Vec::new() };
         let terms = [
@@ -196,7 +189,7 @@ impl Ranker {
         let mut sums = linear::sum(&terms, self.rows.len(), mask);
         let mut linked = HashMap::new();
         if question.mode == Mode::Graph {
-            let seeds = self.top(&sums, graph_seeds, mask);
+            let seeds = self.top(sums.iter().copied().enumerate(), graph_seeds, mask);
             for Ranked { row: Scored { row, score, .. }, .. } in self.graph()?.neighbours(&self.rows, &seeds, mask) {
                 sums[row as usize] += graph.get() * score.max(0.0);
                 linked.insert(row, Part { rank: None, score });
@@ -215,13 +208,13 @@ impl Ranker {
             };
             Found { row, score, parts }
         };
-        Ok(self.top(&sums, k, mask).into_iter().map(found).collect())
+        Ok(self.top(sums.into_iter().enumerate(), k, mask).into_iter().map(found).collect())
     }
 
-    /// The best rows by score.
-    fn top(&self, scores: &[f64], k: usize, mask: Option<&[bool]>) -> Vec<Scored> {
+    /// The best of some rows by score.
+    fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<Scored> {
         let mut top = Top::new(k);
-        for (row, &score) in scores.iter().enumerate() {
+        for (row, score) in scores {
             if top.wants(score) && mask.is_none_or(|mask| mask[row]) {
                 top.push(self.rows.scored(row, score));
             }
