@@ -33,14 +33,15 @@ mod shards;
 mod table;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::chunk::{self, Chunk, Spec};
+use crate::chunk::{self, Chunk, Pooling, Spec};
 use crate::corpus::{Content, Fetched, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Costly, Document};
-use crate::embed::{Cache, Embedder};
+use crate::embed::{Cache, Embedder, Passage, Reading};
 use crate::error::{Error, Result, Skip};
 use crate::links::Outline;
 use crate::storage::Location;
@@ -157,6 +158,8 @@ pub struct Prepared {
     pub chunks: Vec<ChunkRow>,
     /// What the model sees for each chunk.
     pub texts: Vec<String>,
+    /// With [`Pooling::Late`] it sees this instead.
+    pub reading: Option<Reading>,
     /// What links can name in it, and its own links.
     pub outline: Outline,
 }
@@ -255,10 +258,18 @@ impl Cut<'_> {
     /// All rows, with what the model sees of each.
     #[must_use]
     pub fn prepare(self) -> Prepared {
-        let (document, spec, outline) = (self.row.clone(), self.spec, self.outline());
+        let (document, spec, outline, passage) = (self.row.clone(), self.spec, self.outline(), self.passage());
         let chunks: Vec<ChunkRow> = self.rows().collect();
         let texts = chunks.iter().map(|row| embed_text(row, &document, spec)).collect();
-        Prepared { document, chunks, texts, outline }
+        let reading = passage.map(|passage| Reading::of(passage, &chunks));
+        Prepared { document, chunks, texts, reading, outline }
+    }
+
+    /// The document as the model reads it whole, if it does.
+    fn passage(&self) -> Option<Arc<Passage>> {
+        let Document { title, source, text, .. } = &self.document;
+        let name = self.spec.context().name_of(title.as_deref(), &source.path);
+        (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, text.clone())))
     }
 
     /// What links can name in it, and its own links.
@@ -281,6 +292,24 @@ impl Cut<'_> {
         let counted = chunks.into_iter().zip(n_tokens);
         counted.map(move |(chunk, n_tokens)| ChunkRow::new(&document, chunk, spec, &row, n_tokens))
     }
+}
+
+impl Reading {
+    /// What is read of a document for some of its chunks.
+    fn of(passage: Arc<Passage>, chunks: &[ChunkRow]) -> Self {
+        let spans = chunks.iter().map(|row| span(row, passage.text())).collect();
+        Self { passage, spans }
+    }
+}
+
+/// The bytes of a chunk in its document, with the overlap that stands before them.
+fn span(row: &ChunkRow, text: &str) -> Range<usize> {
+    let [start, end, prefix] =
+        [row.start_byte, row.end_byte, row.prefix_len].map(|byte| usize::try_from(byte).unwrap_or_default());
+    let overlap = row.content.get(..prefix).filter(|_| row.has_overlap).unwrap_or_default().trim();
+    let before = text.get(..start).unwrap_or_default().trim_end();
+    // Other prefixes, such as headings, stand elsewhere.
+    before.strip_suffix(overlap).filter(|_| !overlap.is_empty()).map_or(start, str::len)..end
 }
 
 /// What the model sees of a chunk.

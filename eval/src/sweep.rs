@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
 use crate::record::{self, FORMAT_VERSION, Record, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::ScoringOptions;
-use crate::worker::{Asked, Chunked, Indexed, Request, delegate};
+use crate::worker::{Asked, Chunked, Indexed, ReadOnce, Request, delegate};
 
 /// What is run, in a run's folder.
 const FILE: &str = "run.json";
@@ -231,6 +232,7 @@ pub fn sweep(
     replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
     let work = folder.join(WORK);
     clear(&work)?;
+    read_once(plan, run, folder, labelled)?;
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
@@ -249,6 +251,31 @@ pub fn sweep(
         record.write(folder)?;
         clear(&work)?;
         watch(Event::Done(&record));
+    }
+    Ok(())
+}
+
+/// With late pooling a vector is made of a document's token states, whatever the chunks are. So all settings that are
+/// still to be made share one pass, which leaves their vectors in the cache. Runs that are timed read no cache.
+fn read_once(plan: &Plan, run: &Run, folder: &Path, labelled: &Labelled) -> anyhow::Result<()> {
+    if plan.timing.repeats > 0 {
+        return Ok(());
+    }
+    let mut together: Vec<Vec<Options>> = Vec::new();
+    for (build, run_build) in plan.builds.iter().zip(&run.builds) {
+        let config = build.options.clone().resolve()?;
+        let is_late = config.spec.pooling() == Pooling::Late && config.cache.is_some();
+        if !is_late || Record::find(folder, &build.name, &run_build.key).is_some() {
+            continue;
+        }
+        let alike = |options: &&mut Vec<Options>| options[0].embedding == build.options.embedding;
+        match together.iter_mut().find(alike) {
+            Some(options) => options.push(build.options.clone()),
+            None => together.push(vec![build.options.clone()]),
+        }
+    }
+    for options in together.into_iter().filter(|options| options.len() > 1) {
+        let ReadOnce { .. } = delegate(&Request::Read { corpus: labelled.labels.path.join(CORPUS), options })?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use arrow::datatypes::Int64Type;
 use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
-use chunkmill::embed::{self, Role};
+use chunkmill::embed::{self, Batcher, Reading, Role};
 use chunkmill::index::{self, Recipe};
 use chunkmill::search::{Found, Mode, Query, Ranking, Searcher};
 use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
@@ -34,6 +34,9 @@ use crate::record::{Answer, ChunkPlace, DatasetRecord, VariantRecord};
 /// Documents that are ranked for a question, at most.
 const DOCUMENTS: usize = 100;
 
+/// Bytes of documents that are read together: their chunks by all settings are in memory.
+const BLOCK_BYTES: u64 = 1 << 18;
+
 /// The subcommand that performs requests.
 pub const COMMAND: &str = "work";
 
@@ -46,6 +49,14 @@ pub enum Request {
         corpus: PathBuf,
         /// Settings.
         options: Box<Options>,
+    },
+    /// Read the documents once for all chunks of several settings with late pooling, and leave the vectors in the cache:
+    /// [`ReadOnce`].
+    Read {
+        /// The corpus.
+        corpus: PathBuf,
+        /// Settings. Those of the model are the same in all.
+        options: Vec<Options>,
     },
     /// Run the whole job: [`Indexed`].
     Index {
@@ -95,6 +106,13 @@ pub struct Chunked {
     pub seconds: f64,
     /// Peak resident memory in bytes.
     pub peak_rss: Option<u64>,
+}
+
+/// What came of [`Request::Read`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadOnce {
+    /// Tokens that the model read.
+    pub tokens_read: u64,
 }
 
 /// What came of [`Request::Index`].
@@ -161,6 +179,7 @@ pub fn serve() -> anyhow::Result<()> {
     io::stdin().read_to_string(&mut text).context("cannot read the request")?;
     let result = match serde_json::from_str(&text).context("the request cannot be read; `work` is for sweeps alone")? {
         Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
+        Request::Read { corpus, options } => serde_json::to_value(read(&corpus, options)?)?,
         Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
         Request::Ask { dataset, options, queries, variants, depth } => {
             serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth)?)?
@@ -209,6 +228,42 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     }
     chunked.texts = texts.len() as u64;
     Ok(chunked)
+}
+
+/// Reads documents once for several settings.
+fn read(corpus: &Path, options: Vec<Options>) -> anyhow::Result<ReadOnce> {
+    let specs = options.iter().map(|options| Ok(options.clone().resolve()?.spec));
+    let specs = specs.collect::<chunkmill::error::Result<Vec<_>>>()?;
+    let config = ready(options.into_iter().next().context("no settings")?)?;
+    let embedder = config.embedder()?;
+    let (filter, admission, batch_tokens) = (config.filter.clone(), config.admission, config.batch_tokens);
+    let job = config.job(vec![Root::new(corpus)], true);
+    let mut batcher = Batcher::new(embedder.as_ref(), batch_tokens).with_cache(job.cache.as_deref());
+    let mut recipes = Vec::new();
+    for spec in &specs {
+        spec.encoding().load();
+        recipes.push(Recipe { spec, sizer: spec.sizer(Some(embedder.counter()))?, admission, levels: None });
+    }
+    let found = corpus::discover(&[Root::new(corpus)], &filter, &[])?;
+    let mut tokens_read = 0;
+    for sources in corpus::blocks(&found.sources, BLOCK_BYTES) {
+        let read = sources.par_iter().map(|source| {
+            let mut readings: Vec<Reading> = Vec::new();
+            for recipe in &recipes {
+                let Some(next) = recipe.prepare(source.clone())?.ok().and_then(|prepared| prepared.reading) else {
+                    continue;
+                };
+                match readings.iter_mut().find(|reading| reading.passage.is_same(&next.passage)) {
+                    Some(reading) => reading.spans.extend(next.spans),
+                    None => readings.push(next),
+                }
+            }
+            Ok(readings)
+        });
+        let readings = read.collect::<chunkmill::error::Result<Vec<_>>>()?.concat();
+        tokens_read += batcher.read(&readings, &AtomicBool::new(false), &|_, _| ())?.tokens_read as u64;
+    }
+    Ok(ReadOnce { tokens_read })
 }
 
 /// Runs the whole job.

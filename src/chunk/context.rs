@@ -33,10 +33,16 @@ impl Context {
         }
     }
 
+    /// The name of a document with this title and path, if it is shown.
+    #[must_use]
+    pub fn name_of(self, title: Option<&str>, path: &str) -> Option<String> {
+        if matches!(self, Self::Document | Self::Full) { name(title, path) } else { None }
+    }
+
     /// What the model sees of a chunk with this heading path and this content, in a document with this title and path.
     #[must_use]
     pub fn before(self, header_path: &str, content: String, title: Option<&str>, path: &str) -> String {
-        let name = if matches!(self, Self::Document | Self::Full) { name(title, path) } else { None };
+        let name = self.name_of(title, path);
         let headings = if matches!(self, Self::Headings | Self::Full) { header_path } else { "" };
         match name {
             // The title is mostly the first heading.

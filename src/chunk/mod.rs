@@ -38,6 +38,7 @@ mod normalize;
 mod pack;
 mod packer;
 mod part;
+mod pooling;
 mod recursive;
 mod section;
 mod segment;
@@ -54,6 +55,7 @@ use std::ops::Range;
 
 pub use context::Context;
 pub use normalize::Normalizer;
+pub use pooling::Pooling;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;
 pub use strategy::{Preset, Strategy, Switch};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::context::Context;
+use super::pooling::Pooling;
 use super::strategy::{Preset, Strategy};
 use crate::settings::DefaultValue::{self, Is, Unsaid, Words};
 use crate::settings::settings;
@@ -41,6 +42,9 @@ settings! {
         pub context: Context = "WHAT", PRESETS, Chunks unless "the same chunks; the model sees other texts";
         /// An older way to say `headings` or `none`. A context goes over it.
         pub heading_context: bool = "BOOL", Unsaid, Chunks unless "the same chunks; the model sees other texts";
+        /// What the model reads to make a chunk's vector: its text (`chunk`), or its document, once for all its chunks (`late`; for
+        /// models that pool by mean).
+        pub pooling: Pooling = "WHAT", Is("chunk"), Chunks unless "the same chunks; other vectors";
         /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`).
         pub respect_boundaries: bool = "BOOL", PRESETS, Chunks;
         /// Keep code blocks (`semantic`, `code_aware`, `fixed`).

@@ -11,6 +11,7 @@ use url::Url;
 
 use super::Normalizer;
 use super::context::Context;
+use super::pooling::Pooling;
 use super::settings::{BaseUrl, Settings, TokenEstimator};
 use super::strategy::{Preset, Strategy, Switch};
 use crate::error::{Error, Result};
@@ -105,6 +106,7 @@ impl Preset {
             overlap,
             switches: Switches::default(),
             context: Context::None,
+            pooling: Pooling::default(),
             encoding: Encoding::default(),
             base_url: None,
         };
@@ -176,6 +178,7 @@ pub struct Spec {
     overlap: usize,
     switches: Switches,
     context: Context,
+    pooling: Pooling,
     encoding: Encoding,
     base_url: Option<BaseUrl>,
 }
@@ -218,6 +221,7 @@ impl Spec {
         }
         let headings = |on: bool| if on { Context::Headings } else { Context::None };
         spec.context = settings.context.or(settings.heading_context.map(headings)).unwrap_or(spec.context);
+        spec.pooling = settings.pooling.unwrap_or(spec.pooling);
         spec.encoding = settings.encoding.unwrap_or(spec.encoding);
         spec.base_url = settings.base_url.clone().or(spec.base_url);
 
@@ -374,6 +378,12 @@ impl Spec {
         self.context
     }
 
+    /// What the model reads to make a chunk's vector.
+    #[must_use]
+    pub fn pooling(&self) -> Pooling {
+        self.pooling
+    }
+
     /// The URL of the corpus root, if links are to be made absolute.
     #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
@@ -419,6 +429,7 @@ impl Spec {
             write(on != usual.switches.on(switch), switch.name(), &on);
         }
         write(self.context != usual.context, "context", &self.context);
+        write(self.pooling != usual.pooling, "pooling", &self.pooling);
         write(self.encoding != Encoding::default(), "encoding", &self.encoding);
         if let Some(base) = &self.base_url {
             write(true, "base_url", base);

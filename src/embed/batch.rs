@@ -17,7 +17,8 @@ use blake3::Hash;
 use rayon::prelude::*;
 
 use super::cache::{Cache, Space};
-use super::{Embedder, ModelInfo, Role};
+use super::late::{Part, Reading, Wanted};
+use super::{Embedder, ModelInfo, Role, failed, normalize};
 use crate::error::{Error, Result};
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
@@ -65,6 +66,8 @@ pub struct Embedded {
     pub cached: usize,
     /// How many tokens the model read for those that were computed.
     pub tokens_read: usize,
+    /// Of a text with more tokens than this, the model read only so many.
+    pub max_tokens: usize,
 }
 
 /// How many vectors fit in so many bytes.
@@ -148,7 +151,7 @@ impl<'a> Batcher<'a> {
             progress(cached, 0);
         }
         unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        let batches = self.cut(&unique);
+        let batches = self.cut(&unique, |(_, ids)| ids.len());
         let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
@@ -161,12 +164,7 @@ impl<'a> Batcher<'a> {
             progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
             Ok(vectors)
         };
-        let computed: Vec<Vec<f32>> = if embedder.batching().concurrent {
-            // A batch takes long enough to be handed out alone, so that no thread ends much before the others.
-            batches.par_iter().with_max_len(1).map(run).collect::<Result<_>>()?
-        } else {
-            batches.iter().map(run).collect::<Result<_>>()?
-        };
+        let computed = self.run(&batches, run)?;
         let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
         place.extend(unique.iter().map(|&(hash, _)| hash).zip(computed));
 
@@ -176,6 +174,7 @@ impl<'a> Batcher<'a> {
             computed: unique.len(),
             cached,
             tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
+            max_tokens: embedder.info().max_tokens,
         };
         for hash in &hashes {
             let Tokenized { hash, n_tokens } = self.tokenized[hash];
@@ -200,13 +199,133 @@ impl<'a> Batcher<'a> {
         Ok(result)
     }
 
+    /// Embeds chunks of documents that are read as wholes, in the order of the readings. What is said of texts holds
+    /// for chunks; nothing is cut.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the model's vectors are no means over tokens; those of [`embed`](Self::embed).
+    pub fn read(
+        &mut self,
+        readings: &[Reading],
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Embedded> {
+        let info = self.embedder.info();
+        let (dim, max_tokens) = (info.dim, info.max_tokens);
+        let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
+            origin: "pooling".to_owned(),
+            problem: format!("{} pools by `{}`: its vectors are no means over tokens", info.id, info.pooling),
+            help: "use --pooling chunk, or a model that pools by mean".to_owned(),
+        })?;
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
+        let wanted = readings.par_iter().map(|reading| {
+            go_on()?;
+            reading.wanted(embedder, max_tokens)
+        });
+        let wanted = wanted.collect::<Result<Vec<Vec<Wanted>>>>()?;
+
+        // Every vector once, and where it is to be.
+        let mut places: HashMap<Hash, usize> = HashMap::new();
+        let mut hashes = Vec::new();
+        for of in wanted.iter().flatten() {
+            places.entry(of.hash).or_insert_with(|| {
+                hashes.push(of.hash);
+                hashes.len() - 1
+            });
+        }
+        let mut vectors = vec![None; hashes.len()];
+        if let Some((cache, space)) = &self.cache {
+            vectors = cache.get(space, &hashes);
+        }
+        let cached = vectors.iter().flatten().count();
+        if cached > 0 {
+            progress(cached, 0);
+        }
+
+        let mut taken: HashSet<usize> = HashSet::new();
+        let missing = wanted.iter().map(|wanted| -> Vec<_> {
+            let missing = wanted.iter().map(|of| (places[&of.hash], of.tokens.clone()));
+            missing.filter(|&(place, _)| vectors[place].is_none() && taken.insert(place)).collect()
+        });
+        let missing: Vec<Vec<(usize, std::ops::Range<usize>)>> = missing.collect();
+        let computed = taken.len();
+        let parts = readings.par_iter().zip(&missing).map(|(reading, missing)| match missing.as_slice() {
+            [] => Ok(Vec::new()),
+            missing => reading.parts(missing, embedder, max_tokens),
+        });
+        let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        let len = |&part: &usize| parts[part].window.ids.len();
+        order.sort_by_key(|part| std::cmp::Reverse(len(part)));
+        let batches = self.cut(&order, len);
+        let sums = self.run(&batches, |batch| {
+            go_on()?;
+            let windows: Vec<_> = batch.iter().map(|&part| &parts[part].window).collect();
+            let sums = embedder.sums(&windows)?;
+            progress(0, batch.iter().map(len).sum());
+            Ok(sums)
+        })?;
+        let mut of_part: Vec<&[f32]> = vec![&[]; parts.len()];
+        for (batch, mut rest) in batches.iter().zip(sums.iter().map(Vec::as_slice)) {
+            for &part in *batch {
+                (of_part[part], rest) = rest.split_at(parts[part].of.len() * dim);
+            }
+        }
+        // In the order of the windows, so that the last bits are the same however they were computed.
+        let mut counts = vec![0_usize; hashes.len()];
+        for (part, sums) in parts.iter().zip(of_part) {
+            for ((&place, range), sum) in part.of.iter().zip(&part.window.ranges).zip(sums.chunks_exact(dim)) {
+                let vector = vectors[place].get_or_insert_with(|| vec![0.0; dim]);
+                vector.iter_mut().zip(sum).for_each(|(to, &x)| *to += x);
+                counts[place] += range.len();
+            }
+        }
+        for (vector, &count) in vectors.iter_mut().flatten().zip(&counts).filter(|(_, count)| **count > 0) {
+            #[expect(clippy::cast_precision_loss, reason = "a chunk has far fewer than 2^24 tokens")]
+            let count = count as f32;
+            for x in vector.iter_mut() {
+                *x /= count;
+            }
+            if info.normalize {
+                normalize(vector);
+            }
+            if !vector.iter().all(|x| x.is_finite()) {
+                return Err(failed("running the model")(&"a vector is not finite; the weights are damaged"));
+            }
+        }
+        if let Some((cache, space)) = &self.cache {
+            let new = hashes.iter().zip(&vectors).zip(&counts).filter(|(_, count)| **count > 0);
+            cache.put(space, new.filter_map(|((&hash, vector), _)| Some((hash, vector.as_deref()?))));
+        }
+        progress(computed, 0);
+        let all = wanted.iter().flatten();
+        let of = |wanted: &Wanted| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
+        Ok(Embedded {
+            vectors: all.clone().flat_map(of).copied().collect(),
+            n_tokens: all.map(|of| of.tokens.len()).collect(),
+            computed,
+            cached,
+            tokens_read: order.iter().map(len).sum(),
+            max_tokens: usize::MAX,
+        })
+    }
+
+    /// What comes of each batch, in order.
+    fn run<T: Sync, R: Send>(&self, batches: &[T], run: impl Fn(&T) -> Result<R> + Sync + Send) -> Result<Vec<R>> {
+        if self.embedder.batching().concurrent {
+            // A batch takes long enough to be handed out alone, so that no thread ends much before the others.
+            batches.par_iter().with_max_len(1).map(run).collect()
+        } else {
+            batches.iter().map(run).collect()
+        }
+    }
+
     /// Runs of texts, each at most the budget (or one text), and of one length unless the embedder
     /// takes them mixed.
-    fn cut<'u>(&self, sorted: &'u [(Hash, Vec<u32>)]) -> Vec<&'u [(Hash, Vec<u32>)]> {
-        let len = |(_, ids): &(Hash, Vec<u32>)| ids.len();
+    fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
         let mixed = self.embedder.batching().mixed;
         let mut tokens = 0;
-        let together = |before: &_, next: &_| {
+        let together = |before: &T, next: &T| {
             if tokens == 0 {
                 tokens = len(before);
             }

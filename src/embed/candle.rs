@@ -13,9 +13,11 @@ use candle_core::{DType, Tensor};
 use network::{Family, Network, SUPPORTED};
 pub(super) use tensors::Tensors;
 
+use super::late;
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::{
-    Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, failed,
+    Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, Token,
+    TokenEmbedder, Window, failed,
 };
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
@@ -103,6 +105,35 @@ impl Embedder for Candle {
     fn batching(&self) -> Batching {
         // Small batches are fastest on a CPU, because what they touch stays in the cache.
         Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu() }
+    }
+
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        (self.pooling == Pooling::Mean).then_some(self)
+    }
+}
+
+impl TokenEmbedder for Candle {
+    fn tokens(&self, text: &str) -> Result<Vec<Token>> {
+        self.tokenizer.tokens(text)
+    }
+
+    fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
+        self.tokenizer.frame(name)
+    }
+
+    fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
+        let dim = self.info.dim;
+        let mut sums = Vec::new();
+        // Windows of one length need no padding.
+        for alike in windows.chunk_by(|a, b| a.ids.len() == b.ids.len()) {
+            let width = alike[0].ids.len();
+            let batch: Vec<&[u32]> = alike.iter().map(|window| window.ids.as_slice()).collect();
+            let hidden = self.forward(&batch, width).map_err(|error| failed("running the model")(&error))?;
+            for (states, window) in hidden.chunks_exact(width * dim).zip(alike) {
+                late::sum(states, dim, dim, &window.ranges, &mut sums);
+            }
+        }
+        Ok(sums)
     }
 }
 

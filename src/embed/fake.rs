@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role, normalize};
+use super::late;
+use super::{Batching, Embedder, Encoded, Engine, ModelInfo, Precision, Role, Token, TokenEmbedder, Window, normalize};
 use crate::error::Result;
 use crate::tokens::{Breaks, Ends, TokenCounter, word_ends};
 
@@ -58,7 +59,7 @@ impl Embedder for Fake {
         let mut vectors = vec![0.0; batch.len() * DIM];
         for (vector, ids) in vectors.chunks_mut(DIM).zip(batch) {
             for &id in *ids {
-                vector[id as usize % DIM] += if id & 1 << 16 == 0 { 1.0 } else { -1.0 };
+                add(id, vector);
             }
             // A fraction that no sum of whole numbers cancels keeps every vector from zero.
             vector[0] += 0.5;
@@ -74,6 +75,44 @@ impl Embedder for Fake {
     fn batching(&self) -> Batching {
         Batching { tokens: 2048, mixed: true, concurrent: true }
     }
+
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        Some(self)
+    }
+}
+
+impl TokenEmbedder for Fake {
+    fn tokens(&self, text: &str) -> Result<Vec<Token>> {
+        let mut at = 0;
+        let words = text.split_inclusive(|c: char| !c.is_alphanumeric()).filter_map(|piece| {
+            let start = at;
+            at += piece.len();
+            let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+            (!word.is_empty()).then(|| Token::new(id(word), start..start + word.len()))
+        });
+        Ok(words.collect())
+    }
+
+    fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
+        Ok([self.encode(name.unwrap_or_default(), Role::Document)?.ids, Vec::new()])
+    }
+
+    fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
+        let mut sums = Vec::new();
+        for Window { ids, ranges } in windows {
+            let mut states = vec![0.0; ids.len() * DIM];
+            for (state, &id) in states.chunks_mut(DIM).zip(ids) {
+                add(id, state);
+                state[0] += 0.5;
+            }
+            late::sum(&states, DIM, DIM, ranges, &mut sums);
+        }
+        Ok(sums)
+    }
+}
+
+fn add(id: u32, vector: &mut [f32]) {
+    vector[id as usize % DIM] += if id & 1 << 16 == 0 { 1.0 } else { -1.0 };
 }
 
 /// FNV-1a of the word in lower case.

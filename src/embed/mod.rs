@@ -2,7 +2,7 @@
 //!
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
-//! others and for GPUs; and a fake for tests and dry runs. [`model`] reads and checks a model's
+//! others and for GPUs; and a fake for tests and dry runs. [`late`] reads a document once for all its chunks. [`model`] reads and checks a model's
 //! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
 
 pub mod batch;
@@ -11,6 +11,7 @@ mod candle;
 pub mod cpu;
 mod fake;
 pub mod hub;
+pub mod late;
 pub mod model;
 mod representation;
 
@@ -27,6 +28,7 @@ use crate::value::{Value, named, unknown, value};
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
+pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 pub use representation::{EmbeddingType, Representation};
 
 /// What a text is to the model: some read queries and documents with different prompts.
@@ -69,6 +71,11 @@ pub trait Embedder: Send + Sync {
 
     /// How texts should be given to [`Embedder::embed`].
     fn batching(&self) -> Batching;
+
+    /// The same model token by token, if its vectors are means over its tokens.
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        None
+    }
 }
 
 /// How an embedder wants its texts.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
-use super::{Encoded, Engine, ModelInfo, Precision, Role, failed, normalize};
+use super::{Encoded, Engine, ModelInfo, Precision, Role, Token, failed, normalize};
 use crate::error::{Error, Result};
 use crate::tokens::{Breaks, Ends, TokenCounter};
 
@@ -516,6 +516,40 @@ impl ModelTokenizer {
         let encoding =
             self.tokenizer.post_process(encoding, None, true).map_err(|error| failed("tokenizing")(&error))?;
         Ok(Encoded { ids: encoding.get_ids().to_vec(), n_tokens })
+    }
+
+    /// The tokens of a document without special ones, each line by itself, so that memory is that of a line.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tokenizer fails.
+    pub(super) fn tokens(&self, text: &str) -> Result<Vec<Token>> {
+        let mut tokens = Vec::new();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            // Lower case of another length would move what stands behind it.
+            let lower = self.lower_case.then(|| line.to_lowercase()).filter(|lower| lower.len() == line.len());
+            let encoding = self.tokenizer.encode(lower.as_deref().unwrap_or(line), false);
+            let encoding = encoding.map_err(|error| failed("tokenizing")(&error))?;
+            let places = encoding.get_ids().iter().zip(encoding.get_offsets());
+            tokens.extend(places.map(|(&id, &(start, end))| Token::new(id, at + start..at + end)));
+            at += line.len();
+        }
+        Ok(tokens)
+    }
+
+    /// What stands before and behind the tokens of a document of this name.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tokenizer fails.
+    pub(super) fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
+        // Special tokens stand around the others, whatever these are.
+        let probe = self.raw("a")?;
+        let count = probe.len();
+        let whole = self.tokenizer.post_process(probe, None, true).map_err(|error| failed("tokenizing")(&error))?;
+        let lead = whole.get_special_tokens_mask().iter().take_while(|&&special| special == 1).count();
+        let (before, rest) = whole.get_ids().split_at(lead.min(whole.len()));
+        let inner = self.raw(&format!("{}{}", self.document_prompt, name.unwrap_or_default()))?;
+        Ok([[before, inner.get_ids()].concat(), rest.iter().skip(count).copied().collect()])
     }
 
     fn raw(&self, text: &str) -> Result<tokenizers::Encoding> {

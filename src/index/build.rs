@@ -17,9 +17,10 @@ use super::inputs;
 use super::memory::{Budget, Share};
 use super::parts::PartWork;
 use super::reuse::{Earlier, Kept};
-use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text};
+use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text, span};
+use crate::chunk::Pooling;
 use crate::corpus::{self, Fetched};
-use crate::embed::{Batcher, Embedder, Role};
+use crate::embed::{Batcher, Embedder, Reading, Role};
 use crate::error::{Error, Result};
 use crate::links::Outline;
 use crate::store::{
@@ -69,6 +70,8 @@ struct Block {
     index: usize,
     chunks: Vec<ChunkRow>,
     texts: Vec<String>,
+    /// With late pooling, in place of the texts: each document.
+    readings: Vec<Reading>,
     /// A document of a block before, to which the first chunks belong.
     continued: Option<DocumentRow>,
     documents: Vec<DocumentRow>,
@@ -84,9 +87,9 @@ struct Block {
 
 impl Block {
     fn new(index: usize) -> Self {
-        let (chunks, texts, documents, outlines, vectors) = Default::default();
+        let (chunks, texts, readings, documents, outlines, vectors) = Default::default();
         let (continued, end, share) = Default::default();
-        Self { index, chunks, texts, continued, documents, outlines, vectors, bytes: 0, end, share }
+        Self { index, chunks, texts, readings, continued, documents, outlines, vectors, bytes: 0, end, share }
     }
 
     /// Adds a document without its chunks; `chunk_id` gives the id of each.
@@ -97,10 +100,13 @@ impl Block {
 
     /// Adds the rows of a document.
     fn add(&mut self, prepared: Prepared) {
-        let Prepared { document, chunks, texts, outline } = prepared;
+        let Prepared { document, chunks, texts, reading, outline } = prepared;
         self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
         self.chunks.extend(chunks);
-        self.texts.extend(texts);
+        match reading {
+            Some(reading) => self.readings.push(reading),
+            None => self.texts.extend(texts),
+        }
     }
 }
 
@@ -233,10 +239,21 @@ impl Builder<'_> {
         let document = cut.row.clone();
         block.begin(document.clone(), |chunk| cut.chunks[chunk].id.as_str(), &cut.outline());
         let mut weight = 0;
+        let passage = cut.passage();
         for row in cut.rows() {
             self.go_on()?;
             weight += ROW_BYTES + 2 * row.content.len();
-            block.texts.push(embed_text(&row, &document, &self.job.spec));
+            match &passage {
+                None => block.texts.push(embed_text(&row, &document, &self.job.spec)),
+                Some(passage) => {
+                    let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
+                    let span = span(&row, passage.text());
+                    match same {
+                        Some(reading) => reading.spans.push(span),
+                        None => block.readings.push(Reading { passage: Arc::clone(passage), spans: vec![span] }),
+                    }
+                }
+            }
             block.chunks.push(row);
             if weight >= MOST_ROW_BYTES {
                 weight = 0;
@@ -253,19 +270,27 @@ impl Builder<'_> {
     fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<Built> {
         let mut total = Built::default();
         let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens).with_cache(self.job.cache.as_deref());
-        let max_tokens = self.embedder.info().max_tokens;
         for mut block in prepared {
             let started = Instant::now();
-            let texts = std::mem::take(&mut block.texts);
+            let (mut texts, mut readings) = (std::mem::take(&mut block.texts), std::mem::take(&mut block.readings));
             let kept = match &self.earlier {
                 Some(earlier) => earlier.vectors(block.continued.iter().chain(&block.documents), &block.chunks),
-                None => texts.iter().map(|_| None).collect(),
+                None => block.chunks.iter().map(|_| None).collect(),
             };
             total.chunks_kept += kept.iter().flatten().count() as u64;
-            let new = texts.into_iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(text, _)| text);
-            let new: Vec<String> = new.collect();
+            let mut is_new = kept.iter().map(Option::is_none);
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
-            let embedded = batcher.embed(&new, Role::Document, self.stop, &progress)?;
+            let embedded = match self.job.spec.pooling() {
+                Pooling::Chunk => {
+                    texts.retain(|_| is_new.next().unwrap_or(true));
+                    batcher.embed(&texts, Role::Document, self.stop, &progress)?
+                }
+                Pooling::Late => {
+                    let spans = readings.iter_mut().map(|reading| &mut reading.spans);
+                    spans.for_each(|spans| spans.retain(|_| is_new.next().unwrap_or(true)));
+                    batcher.read(&readings, self.stop, &progress)?
+                }
+            };
             let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
             for (row, kept) in block.chunks.iter_mut().zip(&kept) {
                 let (vector, n_tokens) = match kept {
@@ -276,10 +301,10 @@ impl Builder<'_> {
                     },
                 };
                 block.vectors.extend_from_slice(vector);
-                row.set_model_tokens(n_tokens, max_tokens);
+                row.set_model_tokens(n_tokens, embedded.max_tokens);
             }
             if self.job.deny_truncation {
-                deny_truncated(&block.chunks, max_tokens)?;
+                deny_truncated(&block.chunks, self.embedder.info().max_tokens)?;
             }
             total.texts_embedded += embedded.computed;
             total.texts_cached += embedded.cached;

@@ -17,7 +17,7 @@ use super::{Prepared, Recipe};
 use crate::corpus::{self, DEFAULT_COLLECTION, DEFAULT_MAX_BYTES, Source};
 use crate::embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
 use crate::error::{Error, Result, Skip};
-use crate::store::{ChunkRow, chunks_batch, chunks_schema};
+use crate::store::{chunks_batch, chunks_schema};
 
 /// Bytes of texts that are chunked together and become one batch.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -148,13 +148,14 @@ impl<'a> TableFilter<'a> {
     ) -> Result<RecordBatch> {
         // For each row that comes out: which row of the table it is from, which chunk it is, or why it is none.
         let (mut rows, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut chunks, mut texts): (Vec<ChunkRow>, Vec<String>) = Default::default();
+        let (mut chunks, mut texts, mut readings) = (Vec::new(), Vec::new(), Vec::new());
         for (row, prepared) in (first..).zip(prepared) {
             let error = match prepared {
                 Ok(prepared) => {
                     places.extend((chunks.len()..).take(prepared.chunks.len()).map(Some));
                     chunks.extend(prepared.chunks);
                     texts.extend(prepared.texts);
+                    readings.extend(prepared.reading);
                     None
                 }
                 Err(error) => {
@@ -165,11 +166,11 @@ impl<'a> TableFilter<'a> {
             rows.resize(places.len(), row);
             errors.resize(places.len(), error);
         }
-        let Embedded { vectors, n_tokens, .. } = match &mut self.batcher {
+        let Embedded { vectors, n_tokens, max_tokens, .. } = match &mut self.batcher {
+            Some(batcher) if !readings.is_empty() => batcher.read(&readings, stop, &|_, _| ())?,
             Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
             None => Embedded::default(),
         };
-        let max_tokens = self.batcher.as_ref().map_or(0, |batcher| batcher.info().max_tokens);
         for (row, n_tokens) in chunks.iter_mut().zip(n_tokens) {
             row.set_model_tokens(i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
         }

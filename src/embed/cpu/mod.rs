@@ -26,8 +26,12 @@ mod weights;
 use std::sync::{Mutex, PoisonError};
 
 use super::candle::Tensors;
+use super::late;
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
-use super::{Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, PrecisionSetting, Role, failed};
+use super::{
+    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, PrecisionSetting, Role, Token, TokenEmbedder,
+    Window, failed,
+};
 use crate::error::Result;
 use crate::tokens::TokenCounter;
 use encoder::{Encoder, Workspace};
@@ -91,6 +95,20 @@ impl Cpu {
     }
 }
 
+impl Cpu {
+    /// What is made of the hidden states of all tokens of a batch.
+    fn states<T>(&self, batch: &[&[u32]], make: impl FnOnce(&[f32]) -> T) -> Result<T> {
+        if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
+            return Err(failed("running the model")(&problem));
+        }
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspace = idle().pop().unwrap_or_default();
+        let result = make(self.encoder.forward(batch, &mut workspace));
+        idle().push(workspace);
+        Ok(result)
+    }
+}
+
 impl Embedder for Cpu {
     fn info(&self) -> &ModelInfo {
         &self.info
@@ -101,22 +119,15 @@ impl Embedder for Cpu {
     }
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
-        if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
-            return Err(failed("running the model")(&problem));
-        }
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut workspace = idle().pop().unwrap_or_default();
         let stride = self.encoder.stride();
-        let states = self.encoder.forward(batch, &mut workspace);
-        let mut rest = states;
-        let texts = batch.iter().map(|ids| {
-            let (tokens, after) = rest.split_at(ids.len() * stride);
-            rest = after;
-            tokens
-        });
-        let vectors = self.pooling.vectors(texts, stride, &self.info);
-        idle().push(workspace);
-        vectors
+        self.states(batch, |mut states| {
+            let texts = batch.iter().map(|ids| {
+                let (tokens, after) = states.split_at(ids.len() * stride);
+                states = after;
+                tokens
+            });
+            self.pooling.vectors(texts, stride, &self.info)
+        })?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -125,5 +136,33 @@ impl Embedder for Cpu {
 
     fn batching(&self) -> Batching {
         Batching { tokens: BATCH_TOKENS, mixed: true, concurrent: true }
+    }
+
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        (self.pooling == Pooling::Mean).then_some(self)
+    }
+}
+
+impl TokenEmbedder for Cpu {
+    fn tokens(&self, text: &str) -> Result<Vec<Token>> {
+        self.tokenizer.tokens(text)
+    }
+
+    fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
+        self.tokenizer.frame(name)
+    }
+
+    fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
+        let stride = self.encoder.stride();
+        self.states(&batch, |mut states| {
+            let mut sums = Vec::new();
+            for Window { ids, ranges } in windows {
+                let (tokens, after) = states.split_at(ids.len() * stride);
+                late::sum(tokens, stride, self.info.dim, ranges, &mut sums);
+                states = after;
+            }
+            sums
+        })
     }
 }

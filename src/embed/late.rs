@@ -1,0 +1,240 @@
+//! Late chunking: a document is read once, and each chunk's vector is the mean over the states of its tokens.
+//!
+//! The model reads windows of its limit. Neighbouring ones overlap by a quarter, and a token's state is taken from the
+//! window in whose middle it is most, so that it has seen what stands on both sides of it. The document's name stands
+//! before each window. What is taken of a window are sums over its tokens, one for each chunk, made while the states
+//! are in the processor's cache; nothing is kept per token. So windows do not depend on the chunks, and one pass serves
+//! several chunkings (Günther et al. 2024, arXiv 2409.04701, with windows as in their section on long documents).
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use blake3::Hash;
+
+use crate::error::Result;
+
+/// An embedder that also gives sums over the states of tokens: one whose vectors are means over them.
+pub trait TokenEmbedder: Send + Sync {
+    /// The tokens of a document without special ones. Each line is tokenized by itself.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+    fn tokens(&self, text: &str) -> Result<Vec<Token>>;
+
+    /// Ids that stand before the tokens of every document, for one of this name (special tokens, the model's prompt), and
+    /// those that stand after.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+    fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]>;
+
+    /// For each range of each window in turn, the sum of its tokens' states: rows of as many values as a vector has.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the model fails.
+    fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>>;
+}
+
+/// A token of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token {
+    /// Its id.
+    pub id: u32,
+    /// Its first byte.
+    pub start: u32,
+    /// The byte behind it.
+    pub end: u32,
+}
+
+impl Token {
+    /// A token of some bytes.
+    #[must_use]
+    pub fn new(id: u32, bytes: Range<usize>) -> Self {
+        let [start, end] = [bytes.start, bytes.end].map(|byte| u32::try_from(byte).unwrap_or(u32::MAX));
+        Self { id, start, end }
+    }
+}
+
+/// What the model reads at once, and of which of it the sums are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// All ids, with the special ones.
+    pub ids: Vec<u32>,
+    /// Ranges of `ids`; none is empty.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// A document that is read in windows.
+#[derive(Debug)]
+pub struct Passage {
+    name: Option<String>,
+    text: String,
+    tokens: OnceLock<Tokens>,
+}
+
+impl Passage {
+    /// A document with a name that stands before each of its windows, if any.
+    #[must_use]
+    pub fn new(name: Option<String>, text: String) -> Self {
+        Self { name, text, tokens: OnceLock::new() }
+    }
+
+    /// Whether the model reads the same.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.text == other.text
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// A document, and the chunks of it whose vectors are wanted.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The document.
+    pub passage: Arc<Passage>,
+    /// The bytes of each chunk.
+    pub spans: Vec<Range<usize>>,
+}
+
+/// A document's tokens and what stands around them.
+#[derive(Debug)]
+struct Tokens {
+    all: Vec<Token>,
+    frame: [Vec<u32>; 2],
+    /// Of all that decides the states.
+    hash: Hash,
+}
+
+/// Most of a window that the name may take, as a part of it.
+const NAME_PART: usize = 8;
+
+/// The part of a window that the next one starts behind, in quarters.
+const QUARTERS: usize = 3;
+
+impl Tokens {
+    fn new(passage: &Passage, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Self> {
+        let mut frame = embedder.frame(passage.name.as_deref())?;
+        let [before, after] = embedder.frame(None)?;
+        if frame[0].len() > before.len() + max_tokens / NAME_PART {
+            frame = [before, after];
+        }
+        let all = embedder.tokens(&passage.text)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"late-v1");
+        for ids in &frame {
+            hasher.update(&(ids.len() as u64).to_le_bytes());
+            for id in ids {
+                hasher.update(&id.to_le_bytes());
+            }
+        }
+        for token in &all {
+            hasher.update(&token.id.to_le_bytes());
+        }
+        Ok(Self { all, frame, hash: hasher.finalize() })
+    }
+
+    /// The tokens that overlap some bytes; the nearest one if none does. Empty only if there are no tokens.
+    fn between(&self, bytes: &Range<usize>) -> Range<usize> {
+        let first = self.all.partition_point(|token| token.end as usize <= bytes.start);
+        let after = self.all.partition_point(|token| (token.start as usize) < bytes.end);
+        let first = first.min(self.all.len().saturating_sub(1));
+        first..after.max(first + 1).min(self.all.len())
+    }
+
+    /// The windows, each with the tokens it holds and those whose states are taken from it, in order.
+    fn windows(&self, max_tokens: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let all = self.all.len();
+        let room = max_tokens.saturating_sub(self.frame.iter().map(Vec::len).sum()).max(1);
+        let step = (room * QUARTERS / 4).max(1);
+        let count = 1 + all.saturating_sub(room).div_ceil(step);
+        // The last one is as long as the others.
+        let held = move |index: usize| {
+            let start = (index * step).min(all.saturating_sub(room));
+            start..(start + room).min(all)
+        };
+        let middle = move |index: usize| usize::midpoint(held(index).start, held(index - 1).end);
+        (0..count).map(move |index| {
+            let from = if index == 0 { 0 } else { middle(index) };
+            let to = if index + 1 == count { all } else { middle(index + 1) };
+            (held(index), from..to)
+        })
+    }
+}
+
+/// A chunk whose vector is wanted.
+pub(super) struct Wanted {
+    /// Of what decides the vector, the model aside.
+    pub(super) hash: Hash,
+    /// Its tokens in the document.
+    pub(super) tokens: Range<usize>,
+}
+
+/// A window, and for each of its ranges the position of the chunk it is of.
+pub(super) struct Part {
+    pub(super) window: Window,
+    pub(super) of: Vec<usize>,
+}
+
+impl Reading {
+    fn tokens(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<&Tokens> {
+        if let Some(tokens) = self.passage.tokens.get() {
+            return Ok(tokens);
+        }
+        let tokens = Tokens::new(&self.passage, embedder, max_tokens)?;
+        Ok(self.passage.tokens.get_or_init(|| tokens))
+    }
+
+    /// Its chunks in the model's tokens.
+    pub(super) fn wanted(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Vec<Wanted>> {
+        let tokens = self.tokens(embedder, max_tokens)?;
+        let wanted = |span| {
+            let range = tokens.between(span);
+            let place = [range.start as u64, range.end as u64].map(u64::to_le_bytes).concat();
+            Wanted { hash: blake3::keyed_hash(tokens.hash.as_bytes(), &place), tokens: range }
+        };
+        Ok(self.spans.iter().map(wanted).collect())
+    }
+
+    /// The windows that hold some of its chunks, which are given by position and tokens. In order.
+    pub(super) fn parts(
+        &self,
+        chunks: &[(usize, Range<usize>)],
+        embedder: &dyn TokenEmbedder,
+        max_tokens: usize,
+    ) -> Result<Vec<Part>> {
+        let tokens = self.tokens(embedder, max_tokens)?;
+        let [before, after] = &tokens.frame;
+        let parts = tokens.windows(max_tokens).filter_map(|(held, own)| {
+            let inner = tokens.all[held.clone()].iter().map(|token| token.id);
+            let ids: Vec<u32> = before.iter().copied().chain(inner).chain(after.iter().copied()).collect();
+            let range = |tokens: &Range<usize>| {
+                if tokens.is_empty() {
+                    // A document without tokens has only what stands around them.
+                    return Some(0..ids.len()).filter(|range| !range.is_empty());
+                }
+                let (from, to) = (tokens.start.max(own.start), tokens.end.min(own.end));
+                (from < to).then(|| before.len() + from - held.start..before.len() + to - held.start)
+            };
+            let found: Vec<_> = chunks.iter().filter_map(|(of, tokens)| Some((*of, range(tokens)?))).collect();
+            let (of, ranges) = found.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+            (!of.is_empty()).then_some(Part { window: Window { ids, ranges }, of })
+        });
+        Ok(parts.collect())
+    }
+}
+
+/// Sums of token states over ranges of a window, from the states, which are `stride` floats apart: rows of `dim` values.
+pub(super) fn sum(states: &[f32], stride: usize, dim: usize, ranges: &[Range<usize>], sums: &mut Vec<f32>) {
+    for range in ranges {
+        let from = sums.len();
+        sums.resize(from + dim, 0.0);
+        for token in range.clone() {
+            sums[from..].iter_mut().zip(&states[token * stride..]).for_each(|(sum, &x)| *sum += x);
+        }
+    }
+}
