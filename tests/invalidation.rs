@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Again> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 66] = [
+const CHANGES: [(&str, &str, &str); 67] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -43,6 +43,7 @@ const CHANGES: [(&str, &str, &str); 66] = [
     ("[chunking] parent_headers", "", "false"),
     ("[chunking] context", "", "'headings'"),
     ("[chunking] heading_context", "", "true"),
+    ("[chunking] pooling", "", "'late'"),
     ("[chunking] respect_boundaries", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_code", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_tables", "[chunking]\nstrategy = 'semantic'", "false"),

@@ -38,6 +38,7 @@ mod invalidation;
 mod items;
 mod jobs;
 mod kernels;
+mod late;
 mod lifecycle;
 mod lines;
 mod links;

@@ -196,6 +196,8 @@ impl Run {
 /// What happens while a sweep runs.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// So many settings share one pass over the documents, of so many tokens.
+    Read(usize, u64),
     /// A dataset begins: its position from 1, how many there are, and its name.
     Begun(usize, usize, &'a str),
     /// Its record was there already.
@@ -232,7 +234,7 @@ pub fn sweep(
     replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
     let work = folder.join(WORK);
     clear(&work)?;
-    read_once(plan, run, folder, labelled)?;
+    read_once(plan, run, folder, labelled, watch)?;
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
@@ -257,7 +259,13 @@ pub fn sweep(
 
 /// With late pooling a vector is made of a document's token states, whatever the chunks are. So all settings that are
 /// still to be made share one pass, which leaves their vectors in the cache. Runs that are timed read no cache.
-fn read_once(plan: &Plan, run: &Run, folder: &Path, labelled: &Labelled) -> anyhow::Result<()> {
+fn read_once(
+    plan: &Plan,
+    run: &Run,
+    folder: &Path,
+    labelled: &Labelled,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> anyhow::Result<()> {
     if plan.timing.repeats > 0 {
         return Ok(());
     }
@@ -275,7 +283,10 @@ fn read_once(plan: &Plan, run: &Run, folder: &Path, labelled: &Labelled) -> anyh
         }
     }
     for options in together.into_iter().filter(|options| options.len() > 1) {
-        let ReadOnce { .. } = delegate(&Request::Read { corpus: labelled.labels.path.join(CORPUS), options })?;
+        let settings = options.len();
+        let request = Request::Read { corpus: labelled.labels.path.join(CORPUS), options };
+        let ReadOnce { tokens_read } = delegate(&request)?;
+        watch(Event::Read(settings, tokens_read));
     }
     Ok(())
 }

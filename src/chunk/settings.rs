@@ -44,7 +44,7 @@ settings! {
         pub heading_context: bool = "BOOL", Unsaid, Chunks unless "the same chunks; the model sees other texts";
         /// What the model reads to make a chunk's vector: its text (`chunk`), or its document, once for all its chunks (`late`; for
         /// models that pool by mean).
-        pub pooling: Pooling = "WHAT", Is("chunk"), Chunks unless "the same chunks; other vectors";
+        pub pooling: Pooling = "WHAT", Is("chunk"), Vectors;
         /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`).
         pub respect_boundaries: bool = "BOOL", PRESETS, Chunks;
         /// Keep code blocks (`semantic`, `code_aware`, `fixed`).
