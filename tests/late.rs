@@ -1,4 +1,4 @@
-//! Late pooling: every token's state counts once, from the window in whose middle it is most; nothing depends on threads, batches,
+//! Late pooling: every token's state counts once, from the window that cuts the text farthest from it; nothing depends on threads, batches,
 //! caches or how a document's chunks are asked for.
 
 use std::ops::Range;
@@ -30,7 +30,7 @@ fn document() -> (String, Vec<Range<usize>>) {
     (text, spans)
 }
 
-/// The mean over a chunk's tokens, each alone from the window whose middle it is next to, the later of two.
+/// The mean over a chunk's tokens, each alone from the window that cuts the text farthest from it, the later of two.
 fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Range<usize>) -> Vec<f64> {
     let by_token = embedder.by_token().unwrap();
     let [before, after] = by_token.frame(name).unwrap();
@@ -38,7 +38,7 @@ fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Rang
     let room = embedder.info().max_tokens - before.len() - after.len();
     let mut starts = vec![0];
     while starts[starts.len() - 1] + room < tokens.len() {
-        starts.push((starts.len() * (room * 3 / 4)).min(tokens.len() - room));
+        starts.push(starts.len() * (room * 3 / 4));
     }
     let mut vector = vec![0.0; embedder.info().dim];
     for (at, token) in tokens.iter().enumerate() {
@@ -46,10 +46,13 @@ fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Rang
             continue;
         }
         let end = |start: usize| (start + room).min(tokens.len());
+        // How far it is from where the window cuts the text.
+        let depth = |start: usize| {
+            let left = if start == 0 { usize::MAX } else { at - start };
+            left.min(if end(start) == tokens.len() { usize::MAX } else { end(start) - 1 - at })
+        };
         let holds = starts.iter().copied().filter(|&start| (start..end(start)).contains(&at));
-        // Twice the distances, which are whole then; where two are alike, the later window's half begins.
-        let off = |start: usize| (2 * at + 1).abs_diff(start + end(start));
-        let start = holds.rev().min_by_key(|&start| off(start)).unwrap();
+        let start = holds.max_by_key(|&start| depth(start)).unwrap();
         let inner = tokens[start..end(start)].iter().map(|token| token.id);
         let ids = before.iter().copied().chain(inner).chain(after.iter().copied()).collect();
         let own = before.len() + at - start;

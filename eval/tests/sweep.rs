@@ -178,6 +178,33 @@ fn a_sweep_goes_on_where_it_was_stopped() {
 }
 
 #[test]
+fn settings_with_late_pooling_share_one_pass_and_get_the_vectors_of_their_own() {
+    let folder = TempDir::new().unwrap();
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[defaults.chunking]\npooling = 'late'\n[[grid]]\npreset = ['recursive']\n\
+                max = [64, 128]\noverlap = [0, 16]\ncontext = ['none', 'full']\nmode = 'vector'\n[timing]\nrepeats = REPEATS\n";
+    let run = |repeats: &str, cache: &str| {
+        let file = file(&folder, &text.replace("REPEATS", repeats));
+        let out = folder.path().join(format!("run-{repeats}-{cache}"));
+        let cache = folder.path().join(cache);
+        let (code, _, said) = sweep(&larder(), &file, &out, &["--embedding-cache", arg(&cache)]);
+        assert_eq!(code, 0, "{said}");
+        (Report::read(&out).unwrap(), said)
+    };
+    let (shared, said) = run("0", "cache");
+    assert_eq!(said.matches("read the documents once for 8 settings").count(), 1, "{said}");
+    let counts =
+        said.lines().filter_map(|line| line.split_once(" chunks, ")?.1.split_once(" vectors")?.0.split_once(" of "));
+    assert!(counts.clone().count() == 8 && counts.clone().all(|(reused, of)| reused == of), "{said}");
+    let (alone, said) = run("1", "other");
+    assert!(!said.contains("read the documents once"), "a timed run reads no cache: {said}");
+    for (a, b) in shared.cells.iter().zip(&alone.cells) {
+        assert_eq!((&a.id, &a.snapshot, &a.metrics), (&b.id, &b.snapshot, &b.metrics));
+    }
+    let snapshots: std::collections::BTreeSet<_> = shared.cells.iter().map(|cell| &cell.snapshot).collect();
+    assert_eq!(snapshots.len(), 8, "overlap and context count");
+}
+
+#[test]
 fn what_changed_is_measured_again_and_never_mixed() {
     let folder = TempDir::new().unwrap();
     let set = folder.path().join("set");

@@ -1,7 +1,7 @@
 //! Late chunking: a document is read once, and each chunk's vector is the mean over the states of its tokens.
 //!
 //! The model reads windows of its limit. Neighbouring ones overlap by a quarter, and a token's state is taken from the
-//! window in whose middle it is most, so that it has seen what stands on both sides of it. The document's name stands
+//! window that cuts the text farthest from it, so that it has seen what stands on both sides. The document's name stands
 //! before each window. What is taken of a window are sums over its tokens, one for each chunk, made while the states
 //! are in the processor's cache; nothing is kept per token. So windows do not depend on the chunks, and one pass serves
 //! several chunkings (Günther et al. 2024, arXiv 2409.04701, with windows as in their section on long documents).
@@ -152,11 +152,7 @@ impl Tokens {
         let room = max_tokens.saturating_sub(self.frame.iter().map(Vec::len).sum()).max(1);
         let step = (room * QUARTERS / 4).max(1);
         let count = 1 + all.saturating_sub(room).div_ceil(step);
-        // The last one is as long as the others.
-        let held = move |index: usize| {
-            let start = (index * step).min(all.saturating_sub(room));
-            start..(start + room).min(all)
-        };
+        let held = move |index: usize| index * step..(index * step + room).min(all);
         let middle = move |index: usize| usize::midpoint(held(index).start, held(index - 1).end);
         (0..count).map(move |index| {
             let from = if index == 0 { 0 } else { middle(index) };
