@@ -56,7 +56,7 @@ fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Rang
         let inner = tokens[start..end(start)].iter().map(|token| token.id);
         let ids = before.iter().copied().chain(inner).chain(after.iter().copied()).collect();
         let own = before.len() + at - start;
-        let window = Window { ids, ranges: vec![own..own + 1] };
+        let window = Window { ids, ranges: std::iter::once(own..own + 1).collect() };
         let state = by_token.sums(&[&window]).unwrap();
         vector.iter_mut().zip(&state).for_each(|(sum, &x)| *sum += f64::from(x));
     }
@@ -103,7 +103,8 @@ fn a_document_within_the_limit_whose_chunk_is_all_of_it_is_read_as_a_text_is() {
     let ids: Vec<u32> = by_token.tokens(text).unwrap().iter().map(|token| token.id).collect();
     let whole = embedder.encode(text, chunkmill::embed::Role::Document).unwrap().ids;
     assert_eq!([before, ids, after].concat(), whole);
-    let sum = by_token.sums(&[&Window { ids: whole.clone(), ranges: vec![0..whole.len()] }]).unwrap();
+    let sum =
+        by_token.sums(&[&Window { ids: whole.clone(), ranges: std::iter::once(0..whole.len()).collect() }]).unwrap();
     let vector = embedder.embed(&[&whole]).unwrap();
     assert!(cosine(&vector, &sum.iter().map(|&x| f64::from(x)).collect::<Vec<_>>()) > 0.999_999);
 }
@@ -115,7 +116,11 @@ fn not_a_bit_depends_on_batches_caches_or_what_else_is_asked_for() {
     let embedder = load(Engine::Cpu, &ModelRef::Folder(home.path().to_owned())).unwrap();
     let embedder = embedder.as_ref();
     let (text, spans) = document();
-    let readings = [reading(None, &text, &spans), reading(Some("mat"), &text, &spans), reading(None, "", &[0..0])];
+    let readings = [
+        reading(None, &text, &spans),
+        reading(Some("mat"), &text, &spans),
+        reading(None, "", std::slice::from_ref(&(0..0))),
+    ];
     let all = read(&mut Batcher::new(embedder, None), &readings);
     assert!(all.vectors.iter().all(|x| x.is_finite()));
     for tokens in [1, 30, 4096] {

@@ -187,7 +187,7 @@ fn what_single_comparisons_do_not_show_all_of_them_may() {
     assert!((overall.comparison.difference - 0.02).abs() < 1e-9 && overall.comparison.separable, "{overall:?}");
     assert!(overall.comparison.lo > 0.0);
     assert!(
-        overall.text.starts_with("Over all 10 datasets together, hybrid search is better than vector search"),
+        overall.text.starts_with("Over all 10 chunkings together, hybrid search is better than vector search"),
         "{}",
         overall.text
     );

@@ -83,7 +83,7 @@ pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
     let interval = format!("{percent} % interval {} to {}", signed(comparison.lo), signed(comparison.hi));
     let gain = comparison.difference * direction(report, primary);
     let over =
-        if datasets == 1 { "Over this dataset".to_owned() } else { format!("Over all {datasets} datasets together") };
+        if datasets == 1 { "With this chunking".to_owned() } else { format!("Over all {datasets} chunkings together") };
     let text = if comparison.separable {
         let word = if gain > 0.0 { "better" } else { "worse" };
         let advice = if gain > 0.0 { String::new() } else { format!(": use {half} search alone") };

@@ -114,9 +114,14 @@ fn smallest(best: &Cell, cheapest: &Cell, alike: &[&Cell]) -> Option<String> {
         return Some("None of these has a smaller dataset.".to_owned());
     }
     let (small, large) = (megabytes(cheapest.cost.bytes), megabytes(best.cost.bytes));
+    let tokens = |cell: &Cell| cell.metrics.get("retrieved_tokens").map(|tokens| format!("{:.0}", tokens.mean));
+    let read = tokens(cheapest)
+        .zip(tokens(best))
+        .map(|(small, large)| format!("; its k hits are {small} tokens, those of the best {large}"));
     Some(format!(
-        "The smallest dataset of these is that of `{}`: {small} MB, where the best takes {large} MB.",
-        cheapest.id
+        "The smallest dataset of these is that of `{}`: {small} MB, where the best takes {large} MB{}.",
+        cheapest.id,
+        read.unwrap_or_default()
     ))
 }
 

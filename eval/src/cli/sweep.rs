@@ -172,7 +172,7 @@ impl Progress {
     fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::Read(settings, tokens) => {
-                tell(format_args!("read the documents once for {settings} settings: {tokens} tokens\n"))
+                tell(format_args!("read the documents once for {settings} settings: {tokens} tokens\n"));
             }
             Event::Begun(at, of, name) => tell(format_args!("[{at}/{of}] {name}: ")),
             Event::Kept => tell("was done\n"),

@@ -49,8 +49,11 @@ fn verdict(view: &View, text: &mut String) {
 }
 
 fn leaders(view: &View, text: &mut String) {
-    let _ = writeln!(text, "| # | setting | {} | against the best | tokens | size |", escape(view.primary_title()));
-    text.push_str("| --: | --- | --- | --- | --: | --: |\n");
+    let timed = view.ranked.iter().any(|cell| cell.cost.index.is_some());
+    let [title, line] = if timed { [" indexing |", " --: |"] } else { ["", ""] };
+    let primary = escape(view.primary_title());
+    let _ = writeln!(text, "| # | setting | {primary} | against the best | tokens | size |{title}");
+    let _ = writeln!(text, "| --: | --- | --- | --- | --: | --: |{line}");
     for (at, cell) in view.ranked.iter().take(TOP).enumerate() {
         let quality = view.summary(cell).map_or_else(
             || "–".to_owned(),
@@ -59,11 +62,18 @@ fn leaders(view: &View, text: &mut String) {
         let (place, name, against) = (at + 1, escape(&cell.id), against(view, cell));
         let tokens = cell.metrics.get("retrieved_tokens").map_or_else(|| "–".to_owned(), |s| count(s.mean));
         let size = bytes(cell.cost.bytes);
-        let _ = writeln!(text, "| {place} | {name} | {quality} | {against} | {tokens} | {size} |");
+        let seconds =
+            cell.cost.index.as_ref().map_or_else(|| "–".to_owned(), |index| format!("{:.1} s", index.seconds.median));
+        let indexing = if timed { format!(" {seconds} |") } else { String::new() };
+        let _ = writeln!(text, "| {place} | {name} | {quality} | {against} | {tokens} | {size} |{indexing}");
     }
-    let more = view.ranked.len().saturating_sub(TOP);
-    if more > 0 {
-        let _ = write!(text, "\n{more} more settings are in report.html.\n");
+    let hidden = view.ranked.get(TOP..).unwrap_or_default();
+    if !hidden.is_empty() {
+        let ties = match hidden.iter().filter(|cell| view.ties(cell)).count() {
+            0 => String::new(),
+            ties => format!(", {ties} of them ties"),
+        };
+        let _ = write!(text, "\n{} more settings are in report.html{ties}.\n", hidden.len());
     }
     text.push('\n');
 }
