@@ -158,6 +158,8 @@ fn a_job_reads_documents_and_says_so() {
     index("two", &["--pooling", "late", "--threads", "2", "--batch-tokens", "7"]);
     index("chunk", &[]);
     assert_eq!(id("one"), id("two"));
+    let said = run(home.path(), &["stats", "one"]).1;
+    assert!(said.contains("the model read each document whole"), "{said}");
     assert_ne!(id("one"), id("chunk"));
     // An edit, and back: as if nothing had been there before.
     std::fs::write(home.path().join("docs/long.md"), long.replace("Dogs", "Birds")).unwrap();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::job::megabytes;
 use super::{print, print_json};
-use crate::chunk::{Context, Spec};
+use crate::chunk::{Context, Pooling, Spec};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
@@ -88,7 +88,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 /// What stood before each chunk when it was embedded.
 fn context(manifest: &Manifest) -> &'static str {
     let spec = Spec::resolve(&manifest.spec.settings).ok();
-    match spec.filter(|spec| spec.fingerprint() == manifest.spec.fingerprint).map(|spec| spec.context()) {
+    let spec = spec.filter(|spec| spec.fingerprint() == manifest.spec.fingerprint);
+    if spec.as_ref().is_some_and(|spec| spec.pooling() == Pooling::Late) {
+        return "late: the model read each document whole, in windows";
+    }
+    match spec.map(|spec| spec.context()) {
         Some(Context::Full) => "full: the model saw the document's name and the headings before each chunk",
         Some(Context::Document) => "document: the model saw the document's name before each chunk",
         Some(Context::Headings) => "headings: the model saw the headings before each chunk, not the document's name",
