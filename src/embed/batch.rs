@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use blake3::Hash;
@@ -18,7 +19,7 @@ use rayon::prelude::*;
 
 use super::cache::{Cache, Space};
 use super::late::{Part, Reading, Wanted};
-use super::{Embedder, ModelInfo, Role, failed, normalize};
+use super::{Embedder, ModelInfo, Role, finite, normalize};
 use crate::error::{Error, Result};
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
@@ -233,10 +234,10 @@ impl<'a> Batcher<'a> {
                 hashes.len() - 1
             });
         }
-        let mut vectors = vec![None; hashes.len()];
-        if let Some((cache, space)) = &self.cache {
-            vectors = cache.get(space, &hashes);
-        }
+        let mut vectors = match &self.cache {
+            Some((cache, space)) => cache.get(space, &hashes),
+            None => vec![None; hashes.len()],
+        };
         let cached = vectors.iter().flatten().count();
         if cached > 0 {
             progress(cached, 0);
@@ -247,7 +248,7 @@ impl<'a> Batcher<'a> {
             let missing = wanted.iter().map(|of| (places[&of.hash], of.tokens.clone()));
             missing.filter(|&(place, _)| vectors[place].is_none() && taken.insert(place)).collect()
         });
-        let missing: Vec<Vec<(usize, std::ops::Range<usize>)>> = missing.collect();
+        let missing: Vec<Vec<(usize, Range<usize>)>> = missing.collect();
         let computed = taken.len();
         let parts = readings.par_iter().zip(&missing).map(|(reading, missing)| match missing.as_slice() {
             [] => Ok(Vec::new()),
@@ -289,9 +290,7 @@ impl<'a> Batcher<'a> {
             if info.normalize {
                 normalize(vector);
             }
-            if !vector.iter().all(|x| x.is_finite()) {
-                return Err(failed("running the model")(&"a vector is not finite; the weights are damaged"));
-            }
+            *vector = finite(std::mem::take(vector))?;
         }
         if let Some((cache, space)) = &self.cache {
             let new = hashes.iter().zip(&vectors).zip(&counts).filter(|(_, count)| **count > 0);

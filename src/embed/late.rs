@@ -206,19 +206,22 @@ impl Reading {
         let tokens = self.tokens(embedder, max_tokens)?;
         let [before, after] = &tokens.frame;
         let parts = tokens.windows(max_tokens).filter_map(|(held, own)| {
-            let inner = tokens.all[held.clone()].iter().map(|token| token.id);
-            let ids: Vec<u32> = before.iter().copied().chain(inner).chain(after.iter().copied()).collect();
+            let len = before.len() + held.len() + after.len();
             let range = |tokens: &Range<usize>| {
                 if tokens.is_empty() {
                     // A document without tokens has only what stands around them.
-                    return Some(0..ids.len()).filter(|range| !range.is_empty());
+                    return Some(0..len).filter(|range| !range.is_empty());
                 }
                 let (from, to) = (tokens.start.max(own.start), tokens.end.min(own.end));
                 (from < to).then(|| before.len() + from - held.start..before.len() + to - held.start)
             };
             let found: Vec<_> = chunks.iter().filter_map(|(of, tokens)| Some((*of, range(tokens)?))).collect();
             let (of, ranges) = found.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-            (!of.is_empty()).then_some(Part { window: Window { ids, ranges }, of })
+            let ids = || {
+                let inner = tokens.all[held.clone()].iter().map(|token| token.id);
+                before.iter().copied().chain(inner).chain(after.iter().copied()).collect()
+            };
+            (!of.is_empty()).then(|| Part { window: Window { ids: ids(), ranges }, of })
         });
         Ok(parts.collect())
     }

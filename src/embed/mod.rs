@@ -348,6 +348,15 @@ fn normalize(vector: &mut [f32]) {
     }
 }
 
+/// What the model made, unless a value is not finite.
+fn finite(vectors: Vec<f32>) -> Result<Vec<f32>> {
+    if vectors.iter().all(|value| value.is_finite()) {
+        Ok(vectors)
+    } else {
+        Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
+    }
+}
+
 fn failed(doing: &'static str) -> impl Fn(&dyn fmt::Display) -> Error {
     move |problem| Error::Embed { doing, problem: problem.to_string() }
 }

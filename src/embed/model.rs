@@ -13,7 +13,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
-use super::{Encoded, Engine, ModelInfo, Precision, Role, Token, failed, normalize};
+use super::{Encoded, Engine, ModelInfo, Precision, Role, Token, failed, finite, normalize};
 use crate::error::{Error, Result};
 use crate::tokens::{Breaks, Ends, TokenCounter};
 
@@ -252,11 +252,7 @@ impl Pooling {
                 normalize(vector);
             }
         }
-        if vectors.iter().all(|value| value.is_finite()) {
-            Ok(vectors)
-        } else {
-            Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
-        }
+        finite(vectors)
     }
 
     /// Makes one vector of a text's token vectors, which are `stride` floats apart.

@@ -96,14 +96,24 @@ impl Cpu {
 }
 
 impl Cpu {
-    /// What is made of the hidden states of all tokens of a batch.
-    fn states<T>(&self, batch: &[&[u32]], make: impl FnOnce(&[f32]) -> T) -> Result<T> {
+    /// What is made of the hidden states of a batch: those of each text in turn.
+    fn states<T>(
+        &self,
+        batch: &[&[u32]],
+        make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
+    ) -> Result<T> {
         if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
             return Err(failed("running the model")(&problem));
         }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = idle().pop().unwrap_or_default();
-        let result = make(self.encoder.forward(batch, &mut workspace));
+        let mut rest = self.encoder.forward(batch, &mut workspace);
+        let mut texts = batch.iter().map(|ids| {
+            let (tokens, after) = rest.split_at(ids.len() * self.encoder.stride());
+            rest = after;
+            tokens
+        });
+        let result = make(&mut texts);
         idle().push(workspace);
         Ok(result)
     }
@@ -120,14 +130,7 @@ impl Embedder for Cpu {
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
         let stride = self.encoder.stride();
-        self.states(batch, |mut states| {
-            let texts = batch.iter().map(|ids| {
-                let (tokens, after) = states.split_at(ids.len() * stride);
-                states = after;
-                tokens
-            });
-            self.pooling.vectors(texts, stride, &self.info)
-        })?
+        self.states(batch, |texts| self.pooling.vectors(texts, stride, &self.info))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -155,12 +158,10 @@ impl TokenEmbedder for Cpu {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
         let stride = self.encoder.stride();
-        self.states(&batch, |mut states| {
+        self.states(&batch, |texts| {
             let mut sums = Vec::new();
-            for Window { ids, ranges } in windows {
-                let (tokens, after) = states.split_at(ids.len() * stride);
-                late::sum(tokens, stride, self.info.dim, ranges, &mut sums);
-                states = after;
+            for (tokens, window) in texts.zip(windows) {
+                late::sum(tokens, stride, self.info.dim, &window.ranges, &mut sums);
             }
             sums
         })
