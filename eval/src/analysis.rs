@@ -7,11 +7,14 @@
 //! # What the comparisons can bear
 //!
 //! The best cell is chosen by the same questions that it is then compared on. With many cells that are all
-//! alike, the luckiest is chosen, and the unluckiest is called separable from it more often than Holm's
-//! correction promises: with ten cells of independent values in 15 % of simulated runs instead of 5 %, with two
-//! in 5 % (`tests/analysis.rs`). So the list of cells that cannot be told apart may be too short at its far
-//! end; the cells close to the best, among which one chooses, are not touched.
+//! alike, the luckiest is chosen, and the unluckiest is called separable from it more often than the
+//! correction promises (`tests/analysis.rs` has the figures). So the list of cells that cannot be told apart may be too short at its
+//! far end; the cells close to the best, among which one chooses, are not touched. [`Verdict::held_out`] says how much of the
+//! best one's figure is the luck of being chosen.
+//!
+//! [`Verdict::held_out`]: crate::report::Verdict::held_out
 
+mod clusters;
 mod figures;
 mod front;
 mod hybrid;
@@ -21,35 +24,53 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::report::{Cell, Comparison, Report, Scoring, Summary};
-use crate::stats::{Bootstrap, Interval, bootstrap, deviation, holm, mean, randomisation};
+use crate::report::{Cell, Comparison, Correction, Report, Scoring, Summary};
+use crate::stats::{
+    Bootstrap, Clustered, Found, Interval, bootstrap, deviation, holm, max_t, mean, probability_best,
+};
 
+pub use clusters::Clusters;
 pub use figures::figure;
 
-/// Fills what follows from the values: [`Cell::metrics`], [`Cell::comparison`], [`Cell::pareto`] and
+/// Fills what follows from the values: [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and
 /// [`Report::verdict`]. What was there before is replaced. The verdict is `None` if no cell has a value of the
 /// primary metric.
 ///
 /// The best cell has the best mean of the primary metric; of equal ones that with the smaller dataset, then that
 /// with the earlier id. Cells are compared over the questions for which both have a value.
 pub fn analyse(report: &mut Report) {
-    summarise(report);
+    let clusters = Clusters::of(report);
+    summarise(report, &clusters);
     front::mark(report);
     for cell in &mut report.cells {
-        cell.comparison = None;
+        (cell.comparison, cell.p_best) = (None, None);
     }
     let ranked = ranked(report);
     report.verdict = None;
     let Some((&best, others)) = ranked.split_first() else { return };
     let primary = &report.scoring.primary;
-    let differences: Vec<Vec<f64>> =
-        others.iter().map(|&other| paired(&report.cells[other], &report.cells[best], primary)).collect();
+    let differences: Vec<Clustered> =
+        others.iter().map(|&other| paired(&report.cells[other], &report.cells[best], primary, &clusters)).collect();
     let comparisons = compare(&differences, &report.scoring);
     for (&other, comparison) in others.iter().zip(comparisons) {
         report.cells[other].comparison = Some(comparison);
     }
     let fair = ranked.iter().take_while(|&&at| !is_favoured(report, &report.cells[at])).count().max(1);
-    report.verdict = Some(verdict::of(report, &ranked[..fair], &differences[..fair - 1]));
+    let fair = &ranked[..fair];
+    let choice: Vec<Clustered> = fair.iter().map(|&at| better_is_higher(report, &report.cells[at], &clusters)).collect();
+    let shares = probability_best(&choice.iter().collect::<Vec<_>>(), &settings(&report.scoring));
+    for (&at, share) in fair.iter().zip(shares) {
+        report.cells[at].p_best = Some(share);
+    }
+    report.verdict = Some(verdict::of(report, fair, &choice, &differences[..fair.len() - 1], &clusters));
+}
+
+/// A cell's values of the primary metric; those of a metric of which less is better with the other sign.
+fn better_is_higher(report: &Report, cell: &Cell, clusters: &Clusters) -> Clustered {
+    let primary = &report.scoring.primary;
+    let direction = direction(report, primary);
+    let values = cell.values.get(primary).into_iter().flatten().map(|value| Some((*value)? * direction));
+    clusters.gather(values)
 }
 
 /// Whether the questions favour a cell so much that it cannot be compared with the others: synthetic questions share
@@ -64,20 +85,21 @@ fn settings(scoring: &Scoring) -> Bootstrap {
     Bootstrap { confidence: scoring.confidence, resamples: scoring.resamples, seed: scoring.seed }
 }
 
-fn summarise(report: &mut Report) {
-    let rows: Vec<(usize, &String, Vec<f64>)> = report
+fn summarise(report: &mut Report, clusters: &Clusters) {
+    let rows: Vec<(usize, &String, &Vec<Option<f64>>)> = report
         .cells
         .iter()
         .enumerate()
         .flat_map(|(at, cell)| cell.values.iter().map(move |(name, values)| (at, name, values)))
-        .map(|(at, name, values)| (at, name, values.iter().flatten().copied().collect::<Vec<f64>>()))
-        .filter(|(_, _, values)| !values.is_empty())
+        .filter(|(_, _, values)| values.iter().any(Option::is_some))
         .collect();
-    let slices: Vec<&[f64]> = rows.iter().map(|(_, _, values)| values.as_slice()).collect();
-    let intervals = bootstrap(&slices, &settings(&report.scoring));
+    let clustered: Vec<Clustered> =
+        rows.par_iter().map(|(_, _, values)| clusters.gather(values.iter().copied())).collect();
+    let intervals = bootstrap(&clustered.iter().collect::<Vec<_>>(), &settings(&report.scoring));
     let mut metrics = vec![BTreeMap::new(); report.cells.len()];
     for ((at, name, values), Interval { lo, hi }) in rows.iter().zip(intervals) {
-        metrics[*at].insert((*name).clone(), Summary { mean: mean(values), std: deviation(values), lo, hi });
+        let values: Vec<f64> = values.iter().flatten().copied().collect();
+        metrics[*at].insert((*name).clone(), Summary { mean: mean(&values), std: deviation(&values), lo, hi });
     }
     for (cell, metrics) in report.cells.iter_mut().zip(metrics) {
         cell.metrics = metrics;
@@ -108,30 +130,37 @@ pub fn ranked(report: &Report) -> Vec<usize> {
 }
 
 /// One cell's values less the other's, over the questions of one report for which both have one.
-fn paired(cell: &Cell, other: &Cell, metric: &str) -> Vec<f64> {
+fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> Clustered {
     let values = |cell: &'_ Cell| cell.values.get(metric).cloned().unwrap_or_default();
-    values(cell).into_iter().zip(values(other)).filter_map(|(one, other)| Some(one? - other?)).collect()
+    clusters.gather(values(cell).into_iter().zip(values(other)).map(|(one, other)| Some(one? - other?)))
 }
 
 /// Compares pairs of cells by the differences of their values, question by question. All pairs given at once
-/// are one family for Holm's correction; those without any difference are not counted, for no choice of signs
+/// are one family for the correction; those without any difference are not counted, for no choice of signs
 /// could make a finding of them (Tarone 1990).
 ///
-/// At least [`Scoring::permutations`] are drawn, and more where there are so many pairs that even the smallest p
-/// they can give would not be below 1 − confidence after the correction.
+/// With Holm's correction more than [`Scoring::permutations`] are drawn where there are so many pairs that even the
+/// smallest p they can give would not be below 1 − confidence after it.
 #[must_use]
-pub fn compare(differences: &[Vec<f64>], scoring: &Scoring) -> Vec<Comparison> {
-    let differs = |row: &&Vec<f64>| row.iter().any(|&difference| difference != 0.0);
-    let rows: Vec<&[f64]> = differences.iter().filter(differs).map(Vec::as_slice).collect();
+pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> {
+    let differs = |row: &&Clustered| row.sums().iter().any(|&difference| difference != 0.0);
+    let rows: Vec<&Clustered> = differences.iter().filter(differs).collect();
     let alpha = 1.0 - scoring.confidence;
-    let permutations = permutations(scoring.permutations, rows.len(), alpha);
-    let p: Vec<f64> = rows.par_iter().map(|row| randomisation(row, permutations, scoring.seed)).collect();
-    let adjusted = holm(&p);
+    let permutations = match scoring.correction {
+        Correction::MaxT => scoring.permutations,
+        Correction::Holm => permutations(scoring.permutations, rows.len(), alpha),
+    };
+    let sums: Vec<&[f64]> = rows.iter().map(|row| row.sums()).collect();
+    let tested = max_t(&sums, permutations, scoring.seed);
+    let adjusted = match scoring.correction {
+        Correction::MaxT => tested.iter().map(|found| found.p_max).collect(),
+        Correction::Holm => holm(&tested.iter().map(|found| found.p).collect::<Vec<_>>()),
+    };
     let intervals = bootstrap(&rows, &settings(scoring));
-    let mut found = rows.iter().zip(intervals).zip(p.into_iter().zip(adjusted)).map(
-        |((row, Interval { lo, hi }), (p, p_adjusted))| {
+    let mut found = rows.iter().zip(intervals).zip(tested.into_iter().zip(adjusted)).map(
+        |((row, Interval { lo, hi }), (Found { p, .. }, p_adjusted))| {
             let separable = p_adjusted < alpha;
-            Comparison { difference: mean(row), lo, hi, p, p_adjusted, separable }
+            Comparison { difference: row.mean(), lo, hi, p, p_adjusted, separable }
         },
     );
     let equal = Comparison { p: 1.0, p_adjusted: 1.0, ..Comparison::default() };

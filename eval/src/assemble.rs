@@ -4,6 +4,7 @@
 mod trec;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
@@ -14,12 +15,12 @@ use rayon::prelude::*;
 use crate::analysis::analyse;
 use crate::labels::Query;
 use crate::metrics::Evidence;
-use crate::record::{Answer, Record};
+use crate::record::{Answer, HandedOver, Record};
 use crate::report::{
     Cell, Cost, EvidenceCounts, EvidenceText, FORMAT_VERSION, LabelsRecord, Percentiles, QueryRecord, Report,
     RetrievedText, Scoring, TextPiece, WorstQuery,
 };
-use crate::score::{Chunks, Judge, Scored, ScoringOptions, score};
+use crate::score::{Chunks, Judge, Question, Scored, ScoringOptions, all_in_context, in_context, score};
 use crate::sweep::{Labelled, Run, RunCell};
 
 /// Questions that are shown with what was retrieved.
@@ -57,7 +58,7 @@ impl Measured {
         if run.hashes != labelled.hashes {
             return Err(wrong("its questions or documents have changed since the sweep"));
         }
-        let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
+        let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, run.scoring.duplicates)?;
         let records: Vec<Option<Record>> =
             run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
         let missing = records.iter().filter(|record| record.is_none()).count();
@@ -87,9 +88,9 @@ impl Measured {
             Cell { values, evidence, ..describe(run, cell, record) }
         };
         let cells = run.cells.par_iter().map(cell).collect();
-        let query = |at: usize| {
+        let query = |(at, cluster): (usize, usize)| {
             let Query { id, text, tags, .. } = &labelled.labels.queries[at];
-            QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone() }
+            QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone(), cluster: Some(cluster) }
         };
         let mut report = Report {
             format_version: FORMAT_VERSION,
@@ -100,7 +101,7 @@ impl Measured {
             labels: labels(labelled, judge, self.not_indexed()),
             scoring: scoring(&run.scoring, run, judge),
             metrics: run.scoring.metrics(),
-            queries: judge.queries().map(query).collect(),
+            queries: judge.queries().zip(judge.clusters()).map(query).collect(),
             cells,
             left_out: run.left_out.clone(),
             verdict: None,
@@ -110,7 +111,7 @@ impl Measured {
         analyse(&mut report);
         let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
         if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
-            report.worst = self.found(best).worst(&report, best);
+            report.worst = self.found(best, &report.scoring).worst(&report, best);
         }
         report
     }
@@ -123,8 +124,13 @@ impl Measured {
     }
 
     /// What a cell found.
-    fn found(&self, cell: &RunCell) -> Found<'_> {
+    fn found(&self, cell: &RunCell, scoring: &Scoring) -> Found<'_> {
+        let decides = |&&budget: &&usize| {
+            scoring.primary == in_context(budget) || scoring.primary == all_in_context(budget)
+        };
+        let context = self.run.scoring.budgets.iter().position(|budget| decides(&budget));
         Found {
+            context,
             labelled: &self.labelled,
             judge: &self.judge,
             chunks: &self.chunks[cell.build],
@@ -172,6 +178,8 @@ fn scoring(options: &ScoringOptions, run: &Run, judge: &Judge) -> Scoring {
         confidence: options.confidence,
         resamples: options.resamples,
         permutations: options.permutations,
+        correction: options.correction,
+        held_out: options.holds_out(judge.queries().count()),
         seed: options.seed,
     }
 }
@@ -214,6 +222,7 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
             query_ms: Percentiles::of(found.search_ms.iter().enumerate().map(with_embedding).collect()),
             search_ms: Percentiles::of(found.search_ms.clone()),
         },
+        p_best: None,
         comparison: None,
         pareto: Vec::new(),
         toml: toml_of(run, cell, record),
@@ -265,6 +274,8 @@ fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
 
 /// What a cell found.
 struct Found<'a> {
+    /// Position of the budget by whose contexts cells are judged; `None` if something else decides.
+    context: Option<usize>,
     labelled: &'a Labelled,
     judge: &'a Judge,
     chunks: &'a Chunks,
@@ -292,36 +303,64 @@ impl Found<'_> {
         let question = &self.judge.questions[query];
         let answer = &self.answers[question.query];
         let scored = Scored { judge: self.judge, chunks: self.chunks, question, answer };
-        let places = question.bytes.iter().zip(scored.evidence(self.k).into_iter().zip(scored.ranks()));
-        let evidence = places.map(|((doc, range), (state, rank))| {
-            let (doc_id, text) = self.document(*doc);
-            EvidenceText {
-                doc_id: doc_id.to_owned(),
-                line: line(text, range.start),
-                text: text.get(range.clone()).map(str::to_owned),
-                state: name(state).to_owned(),
-                rank,
-            }
+        let context = self.context.and_then(|at| answer.contexts.get(at));
+        let shapes = context.map_or_else(|| scored.evidence(self.k), |context| scored.evidence_in(context));
+        let nearest = scored.nearest(context, self.k);
+        let references = question.places.iter().zip(nearest).zip(shapes.into_iter().zip(scored.ranks()));
+        let evidence = references.flat_map(|((any, nearest), (state, rank))| {
+            any[nearest].bytes.iter().map(move |(doc, range)| {
+                let (doc_id, text) = self.document(*doc);
+                EvidenceText {
+                    doc_id: doc_id.to_owned(),
+                    line: line(text, range.start),
+                    text: text.get(range.clone()).map(str::to_owned),
+                    state: name(state).to_owned(),
+                    alternatives: any.len() - 1,
+                    rank,
+                }
+            })
         });
-        let retrieved = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
-        let retrieved = (1..).zip(retrieved).map(|(rank, (&row, &score))| {
+        let evidence = evidence.collect();
+        let retrieved = match context {
+            Some(context) => self.passages(question, context),
+            None => self.hits(question, answer),
+        };
+        WorstQuery { query, value, evidence, retrieved }
+    }
+
+    /// The best hits.
+    fn hits(&self, question: &Question, answer: &Answer) -> Vec<RetrievedText> {
+        let hits = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
+        let hits = (1..).zip(hits).map(|(rank, (&row, &score))| {
             let place = self.record.chunks[row];
-            let doc_id = &self.record.documents[place.doc];
-            let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
-            let own = |(doc, range): &(usize, std::ops::Range<usize>)| {
-                let of_this = self.document(*doc).0 == doc_id;
-                let (start, end) = (range.start.max(place.start), range.end.min(place.end));
-                (of_this && start < end).then_some(start..end)
-            };
-            RetrievedText {
-                rank,
-                score: score.into(),
-                citation: format!("{doc_id}:{}-{}", line(text, place.start), line(text, place.end.saturating_sub(1))),
-                pieces: pieces(text, place.start..place.end, question.bytes.iter().filter_map(own).collect()),
-            }
+            let (citation, pieces) = self.marked(question, place.doc, place.start..place.end);
+            RetrievedText { rank, score: Some(score.into()), citation, pieces }
         });
-        let retrieved = retrieved.collect();
-        WorstQuery { query, value, evidence: evidence.collect(), retrieved }
+        hits.collect()
+    }
+
+    /// The passages of a context, in its order.
+    fn passages(&self, question: &Question, context: &HandedOver) -> Vec<RetrievedText> {
+        let passages = (1..).zip(&context.passages).filter_map(|(rank, (doc, ranges))| {
+            let (start, end) = (ranges.first()?[0], ranges.last()?[1]);
+            let (citation, pieces) = self.marked(question, *doc, start..end);
+            Some(RetrievedText { rank, score: None, citation, pieces })
+        });
+        passages.collect()
+    }
+
+    /// A stretch of a document of the record: how it is cited, and its text with the evidence in it.
+    fn marked(&self, question: &Question, doc: usize, range: Range<usize>) -> (String, Vec<TextPiece>) {
+        let doc_id = &self.record.documents[doc];
+        let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
+        let own = |(doc, place): &(usize, Range<usize>)| {
+            let of_this = self.document(*doc).0 == doc_id;
+            let (start, end) = (place.start.max(range.start), place.end.min(range.end));
+            (of_this && start < end).then_some(start..end)
+        };
+        let evidence = question.places.iter().flatten().flat_map(|any| &any.bytes).filter_map(own).collect();
+        let citation = format!("{doc_id}:{}-{}", line(text, range.start), line(text, range.end.saturating_sub(1)));
+        (citation, pieces(text, range, evidence))
     }
 
     fn document(&self, doc: usize) -> (&str, &str) {
@@ -344,11 +383,11 @@ fn line(text: &str, byte: usize) -> usize {
 }
 
 /// A chunk's text, cut at the ends of the evidence in it; what is not evidence is shortened.
-fn pieces(text: &str, chunk: std::ops::Range<usize>, mut marked: Vec<std::ops::Range<usize>>) -> Vec<TextPiece> {
+fn pieces(text: &str, chunk: Range<usize>, mut marked: Vec<Range<usize>>) -> Vec<TextPiece> {
     marked.sort_by_key(|range| (range.start, range.end));
     let mut pieces = Vec::new();
     let mut at = chunk.start;
-    let mut put = |range: std::ops::Range<usize>, evidence: bool| {
+    let mut put = |range: Range<usize>, evidence: bool| {
         let text = text.get(range).unwrap_or_default();
         if !text.is_empty() {
             pieces.push(TextPiece { text: if evidence { text.to_owned() } else { shortened(text) }, evidence });

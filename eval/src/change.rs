@@ -9,9 +9,9 @@ mod questions;
 use chunkmill::error::{Error, Result};
 use serde::Serialize;
 
-use crate::analysis::{compare, direction};
+use crate::analysis::{Clusters, compare, direction};
 use crate::report::{Cell, Comparison, Report};
-use crate::stats::mean;
+use crate::stats::{Clustered, mean};
 use questions::Questions;
 
 /// How many of the questions that moved most are named, each way.
@@ -45,7 +45,7 @@ pub struct Change {
     pub before: f64,
     /// Its mean after, over the same.
     pub after: f64,
-    /// After less before. All changes are one family for Holm's correction.
+    /// After less before. All changes are one family for the correction.
     pub comparison: Comparison,
     /// Questions that are better than before.
     pub better: usize,
@@ -53,9 +53,9 @@ pub struct Change {
     pub worse: usize,
     /// Those of them that moved most, worst first.
     pub moved: Vec<Moved>,
-    /// After less before for each question that has both; empty if none has.
+    /// After less before for the questions that have both, by cluster; empty if none has.
     #[serde(skip)]
-    pub differences: Vec<f64>,
+    pub differences: Clustered,
 }
 
 /// A question whose value is another than before.
@@ -84,8 +84,10 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
     for metric in metrics {
         values.extend(pairs.iter().map(|(one, other)| (one, metric, questions.values(one, other, metric))));
     }
-    let differences: Vec<Vec<f64>> =
-        values.iter().map(|(.., values)| values.iter().map(Value::rise).collect()).collect();
+    let clusters = Clusters::of_questions(questions.records());
+    let cluster = |value: &Value| (clusters.number(value.question), value.rise());
+    let differences: Vec<Clustered> =
+        values.iter().map(|(.., values)| values.iter().map(cluster).collect()).collect();
     let comparisons = compare(&differences, &before.scoring);
     let mut moved = Vec::new();
     if let Some(metric) = metrics.first() {
@@ -95,7 +97,7 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
     let changes =
         values.iter().zip(differences).zip(comparisons).map(|(((cell, metric, values), differences), comparison)| {
             let direction = direction(before, metric);
-            let count = |sign: f64| differences.iter().filter(|&&rise| rise * direction * sign > 0.0).count();
+            let count = |sign: f64| values.iter().filter(|value| value.rise() * direction * sign > 0.0).count();
             Change {
                 cell: cell.id.clone(),
                 metric: (*metric).clone(),

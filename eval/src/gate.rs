@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::analysis::{direction, figure};
 use crate::change::{Change, Moved, changes};
 use crate::report::Report;
-use crate::stats::{deviation, holm, mean, normal_cdf};
+use crate::stats::{Clustered, holm, normal_cdf};
 
 pub use thresholds::Thresholds;
 
@@ -141,9 +141,9 @@ impl Fall {
         let allowed = drops.iter().find(|(name, _)| *name == change.metric).map_or(0.0, |(_, drop)| *drop);
         let direction = direction(baseline, &change.metric);
         let (lo, hi) = (change.comparison.lo * direction, change.comparison.hi * direction);
-        let gains: Vec<f64> = change.differences.iter().map(|rise| rise * direction).collect();
-        let p = gains.iter().any(|&gain| gain != 0.0).then(|| chance(&gains, allowed));
-        Self { gain: mean(&gains), ends: (lo.min(hi), lo.max(hi)), change, allowed, p }
+        let gain = change.differences.mean() * direction;
+        let p = (change.better + change.worse > 0).then(|| chance(gain, &change.differences, allowed));
+        Self { gain, ends: (lo.min(hi), lo.max(hi)), change, allowed, p }
     }
 
     /// `None` if neither run has the metric for this cell.
@@ -177,13 +177,11 @@ impl Fall {
     }
 }
 
-/// One-sided p-value of gains whose true mean is −`allowed`: Φ((mean + allowed) / (deviation / √n)), and at least
-/// 2^−n, for n coins fall alike so often: so fewer than six questions fail nothing.
-fn chance(gains: &[f64], allowed: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "questions are fewer than 2^53")]
-    let questions = gains.len() as f64;
-    let beyond = mean(gains) + allowed;
-    let error = deviation(gains) / questions.sqrt();
-    let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / error) };
-    p.max(0.5_f64.powf(questions))
+/// One-sided p-value of a mean gain whose true value is −`allowed`: Φ((gain + allowed) / standard error), and at least
+/// 2^−n of n clusters, for n coins fall alike so often: so fewer than six questions fail nothing.
+fn chance(gain: f64, changes: &Clustered, allowed: f64) -> f64 {
+    let clusters: f64 = changes.counts().iter().map(|count| count.min(1.0)).sum();
+    let beyond = gain + allowed;
+    let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / changes.standard_error()) };
+    p.max(0.5_f64.powf(clusters))
 }

@@ -31,7 +31,7 @@ use std::path::Path;
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
-use chunkmill::search::{Fusion, Mode, Ranking};
+use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking};
 use chunkmill::settings::Table as _;
 use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
@@ -94,6 +94,8 @@ pub struct Variant {
     pub mode: Mode,
     /// How lists become one, as far as the mode reads it.
     pub ranking: Ranking,
+    /// In which order a context is filled, where the scores of the mode tell it.
+    pub packing: Packing,
     /// The same as it was written.
     pub options: SearchOptions,
 }
@@ -257,8 +259,7 @@ fn usable() -> impl Iterator<Item = (Scope, &'static str)> {
     ];
     let all =
         tables.into_iter().flat_map(|(scope, settings)| settings.iter().map(move |setting| (scope, setting.name)));
-    // Nor is the order in which a context is filled: what is scored is the list.
-    all.filter(|(_, name)| !name.contains("cache") && *name != "packing")
+    all.filter(|(_, name)| !name.contains("cache"))
 }
 
 fn scope(key: &str) -> Option<Scope> {
@@ -356,14 +357,15 @@ impl Planner<'_> {
                 let options = SearchOptions { mode: Some(mode), ..options.clone() };
                 let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
                 let ranking = as_read(mode, config.ranking);
-                if !variants.iter().any(|other| other.mode == mode && other.ranking == ranking) {
+                let packing = Query { mode, ranking, packing: config.packing, ..Query::default() }.packing();
+                if !variants.iter().any(|other| other.finds_as(mode, &ranking, packing)) {
                     let mut name = mode.name().to_owned();
                     for &(axis, value) in
                         values.iter().filter(|(axis, _)| axis.is_list && reads(mode, ranking.fusion, &axis.key))
                     {
                         push(&mut name, &axis.key, value, false);
                     }
-                    variants.push(Variant { name, mode, ranking, options });
+                    variants.push(Variant { name, mode, ranking, packing, options });
                 }
             }
         }
@@ -394,7 +396,7 @@ impl Planner<'_> {
         let before = self.plan.cells.len();
         for variant in variants {
             let known = &mut self.plan.builds[build].variants;
-            let same = |other: &Variant| other.mode == variant.mode && other.ranking == variant.ranking;
+            let same = |other: &Variant| other.finds_as(variant.mode, &variant.ranking, variant.packing);
             let at = known.iter().position(same).unwrap_or_else(|| {
                 let mut variant = variant.clone();
                 // Another grid's search of the same name.
@@ -469,7 +471,7 @@ fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
     let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
     let of_other_fusion = match fusion {
         Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "depth"].contains(&key),
-        Fusion::Rrf => ["vector_share", "neighbour_weight"].contains(&key),
+        Fusion::Rrf => ["vector_share", "neighbour_weight", "packing"].contains(&key),
     };
     match mode {
         _ if key == "mode" || of_other_fusion => false,
@@ -510,6 +512,13 @@ fn key(options: &Options, config: &Config) -> String {
     let model = config.model.clone().unwrap_or_default();
     let corpus = &options.corpus;
     format!("{} {:?} {corpus:?} {model:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
+}
+
+impl Variant {
+    /// Whether it finds and hands over what another search does.
+    fn finds_as(&self, mode: Mode, ranking: &Ranking, packing: Packing) -> bool {
+        (self.mode, &self.ranking, self.packing) == (mode, ranking, packing)
+    }
 }
 
 impl Build {

@@ -10,6 +10,9 @@
 //! or as whole documents. The text tells whether a range still means what it did; where it does
 //! not, the text is looked for in the document as that is now ([`State`]). What has only moved is
 //! scored at its new place. What has drifted is reported and not scored: it is no miss.
+//!
+//! An answer may stand in several places, any of which will do: such a reference is a list of
+//! alternatives, and found when one of them is.
 
 mod drift;
 
@@ -53,15 +56,23 @@ pub struct Query {
     pub tags: Vec<String>,
 }
 
-/// A piece of evidence.
+/// A piece of evidence, which may stand in several places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
+    /// What it is, or may be: at least one alternative, each of at least one place. An alternative is found when all its
+    /// places are, the reference when one alternative is.
+    pub any: Vec<Vec<Place>>,
+    /// How much it matters, if not as much as its question's other evidence.
+    pub grade: Option<f64>,
+}
+
+/// A place where evidence is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
     /// Id of the document: its path below `corpus/`.
     pub doc_id: String,
     /// Where in the document; `None` if the document was judged as a whole.
     pub quote: Option<Quote>,
-    /// How much it matters, if not as much as its question's other evidence.
-    pub grade: Option<f64>,
 }
 
 /// A place in a document with what stood there when it was labelled.
@@ -91,13 +102,17 @@ pub struct Corpus {
     pub texts: BTreeMap<String, String>,
 }
 
-/// What became of one reference.
+/// What became of one place of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Position of its question in the set.
     pub query: usize,
     /// Position among the question's references.
     pub reference: usize,
+    /// Position among the reference's alternatives.
+    pub alternative: usize,
+    /// Position among the alternative's places.
+    pub place: usize,
     /// Whether it still fits, and where.
     pub state: State,
 }
@@ -105,12 +120,41 @@ pub struct Checked {
 /// A reference that can be scored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scored<'a> {
-    /// Id of the document.
-    pub doc_id: &'a str,
-    /// Its bytes in the document as that is now; `None` if the document was judged as a whole.
-    pub range: Option<Range<usize>>,
+    /// The alternatives that still fit the corpus, at least one.
+    pub any: Vec<Vec<ScoredPlace<'a>>>,
     /// How much it matters, above 0.
     pub grade: f64,
+}
+
+/// Where a reference is, its document as that is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoredPlace<'a> {
+    /// Id of the document.
+    pub doc_id: &'a str,
+    /// Its bytes; `None` if the document was judged as a whole.
+    pub range: Option<Range<usize>>,
+}
+
+impl Reference {
+    /// A reference to one place.
+    #[must_use]
+    pub fn to(doc_id: String, quote: Option<Quote>) -> Self {
+        Self { any: vec![vec![Place { doc_id, quote }]], grade: None }
+    }
+
+    /// All its places, alternatives one after the other.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.any.iter().flatten()
+    }
+}
+
+impl Checked {
+    /// Its question and its place in a set of labels.
+    #[must_use]
+    pub fn of<'l>(&self, labels: &'l LabelSet) -> (&'l Query, &'l Place) {
+        let query = &labels.queries[self.query];
+        (query, &query.references[self.reference].any[self.alternative][self.place])
+    }
 }
 
 impl Query {
@@ -143,7 +187,7 @@ impl LabelSet {
                 Error::Setting {
                 origin: format!("{}:{}", file.display(), index + 1),
                 problem,
-                help: r#"a line is {"query_id", "query", "references": [{"doc_id", "start", "end", "text", "grade"?}], "grade"?, "tags"?}; start, end and text may be left out together"#
+                help: r#"a line is {"query_id", "query", "references": [{"doc_id", "start", "end", "text", "grade"?}], "grade"?, "tags"?}; start, end and text may be left out together; a reference may be {"any": [places], "grade"?}"#
                     .to_owned(),
             }
             };
@@ -170,39 +214,54 @@ impl LabelSet {
         Ok(Corpus { documents, texts })
     }
 
-    /// Compares every reference with the corpus; in the order of the set.
+    /// Compares every place of every reference with the corpus; in the order of the set.
     #[must_use]
     pub fn check(&self, corpus: &Corpus) -> Vec<Checked> {
-        let references = self.queries.iter().enumerate().flat_map(|(at, query)| {
-            query.references.iter().enumerate().map(move |(reference, labelled)| (at, reference, labelled))
-        });
-        let check = |(query, reference, labelled): (usize, usize, &Reference)| {
-            let document = corpus.texts.get(&labelled.doc_id);
-            let state = match (document, &labelled.quote) {
-                (None, _) => State::NoDocument,
-                (Some(_), None) => State::Valid,
-                (Some(document), Some(quote)) => drift::state(quote, document),
-            };
-            Checked { query, reference, state }
-        };
-        references.map(check).collect()
+        let mut checked = Vec::new();
+        for (query, Query { references, .. }) in self.queries.iter().enumerate() {
+            for (reference, Reference { any, .. }) in references.iter().enumerate() {
+                for (alternative, places) in any.iter().enumerate() {
+                    checked.extend(places.iter().enumerate().map(|(place, Place { doc_id, quote })| {
+                        let state = match (corpus.texts.get(doc_id), quote) {
+                            (None, _) => State::NoDocument,
+                            (Some(_), None) => State::Valid,
+                            (Some(document), Some(quote)) => drift::state(quote, document),
+                        };
+                        Checked { query, reference, alternative, place, state }
+                    }));
+                }
+            }
+        }
+        checked
     }
 
-    /// The references of each question that can be scored. A question whose evidence has all
-    /// drifted has none, and is to be left out of any mean.
+    /// The references of each question that can be scored, each with the alternatives that can. A question whose
+    /// evidence has all drifted has none, and is to be left out of any mean.
     #[must_use]
     pub fn scored(&self, checked: &[Checked]) -> Vec<Vec<Scored<'_>>> {
         let mut scored: Vec<Vec<Scored<'_>>> = vec![Vec::new(); self.queries.len()];
-        for Checked { query: at, reference, state } in checked.iter().filter(|checked| !checked.state.has_drifted()) {
-            let query = &self.queries[*at];
-            let reference = &query.references[*reference];
-            let range = match (state, &reference.quote) {
-                (State::Moved(to), _) => Some(to.clone()),
-                (_, quote) => quote.as_ref().map(|quote| quote.range.clone()),
-            };
-            scored[*at].push(Scored { doc_id: &reference.doc_id, range, grade: query.grade_of(reference) });
+        for same in checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)) {
+            let alternatives = same.chunk_by(|a, b| a.alternative == b.alternative);
+            let fit = alternatives.filter(|places| !places.iter().any(|place| place.state.has_drifted()));
+            let any: Vec<Vec<ScoredPlace<'_>>> =
+                fit.map(|places| places.iter().map(|place| self.now(place)).collect()).collect();
+            if let (Some(first), false) = (same.first(), any.is_empty()) {
+                let query = &self.queries[first.query];
+                let grade = query.grade_of(&query.references[first.reference]);
+                scored[first.query].push(Scored { any, grade });
+            }
         }
         scored
+    }
+
+    /// Where a place that has not drifted is now.
+    fn now(&self, checked: &Checked) -> ScoredPlace<'_> {
+        let (_, Place { doc_id, quote }) = checked.of(self);
+        let range = match (&checked.state, quote) {
+            (State::Moved(to), _) => Some(to.clone()),
+            (_, quote) => quote.as_ref().map(|quote| quote.range.clone()),
+        };
+        ScoredPlace { doc_id, range }
     }
 }
 
@@ -238,10 +297,12 @@ struct WireQuery {
     tags: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A reference: one place, or alternatives.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireReference {
-    doc_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doc_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,17 +310,23 @@ struct WireReference {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    any: Option<Vec<WireReference>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all: Option<Vec<WireReference>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     grade: Option<f64>,
 }
 
 impl From<&Query> for WireQuery {
     fn from(query: &Query) -> Self {
-        let references = query.references.iter().map(|Reference { doc_id, quote, grade }| WireReference {
-            doc_id: doc_id.clone(),
-            start: quote.as_ref().map(|quote| quote.range.start),
-            end: quote.as_ref().map(|quote| quote.range.end),
-            text: quote.as_ref().map(|quote| quote.text.clone()),
-            grade: *grade,
+        let references = query.references.iter().map(|Reference { any, grade }| {
+            let mut any: Vec<WireReference> = any.iter().map(|places| WireReference::from(places.as_slice())).collect();
+            let wire = if any.len() == 1 && any[0].all.is_none() {
+                any.remove(0)
+            } else {
+                WireReference { any: Some(any), ..WireReference::default() }
+            };
+            WireReference { grade: *grade, ..wire }
         });
         Self {
             query_id: query.id.clone(),
@@ -267,6 +334,24 @@ impl From<&Query> for WireQuery {
             references: references.collect(),
             grade: Some(query.grade).filter(|grade| grade.to_bits() != 1f64.to_bits()),
             tags: query.tags.clone(),
+        }
+    }
+}
+
+impl From<&[Place]> for WireReference {
+    fn from(places: &[Place]) -> Self {
+        match places {
+            [Place { doc_id, quote }] => Self {
+                doc_id: Some(doc_id.clone()),
+                start: quote.as_ref().map(|quote| quote.range.start),
+                end: quote.as_ref().map(|quote| quote.range.end),
+                text: quote.as_ref().map(|quote| quote.text.clone()),
+                ..Self::default()
+            },
+            places => {
+                let all = places.iter().map(|place| Self::from(std::slice::from_ref(place))).collect();
+                Self { all: Some(all), ..Self::default() }
+            }
         }
     }
 }
@@ -292,9 +377,47 @@ impl TryFrom<WireQuery> for Query {
 impl TryFrom<WireReference> for Reference {
     type Error = String;
 
-    fn try_from(wire: WireReference) -> Result<Self, String> {
-        let WireReference { doc_id, start, end, text, grade } = wire;
+    fn try_from(mut wire: WireReference) -> Result<Self, String> {
+        let grade = wire.grade.take();
         grade.map_or(Ok(()), checked_grade)?;
+        let any = match wire.any.take() {
+            Some(any) if wire.is_empty() => any.into_iter().map(WireReference::places).collect::<Result<_, _>>()?,
+            Some(_) => return Err("a reference has `any` and something else: alternatives go into the list".to_owned()),
+            None => vec![wire.places()?],
+        };
+        if any.is_empty() {
+            return Err("`any` is empty".to_owned());
+        }
+        Ok(Self { any, grade })
+    }
+}
+
+impl WireReference {
+    fn is_empty(&self) -> bool {
+        let Self { doc_id, start, end, text, any, all, grade } = self;
+        let numbers = [start, end].iter().any(|number| number.is_some());
+        !numbers && doc_id.is_none() && text.is_none() && any.is_none() && all.is_none() && grade.is_none()
+    }
+
+    /// The places of an alternative.
+    fn places(mut self) -> Result<Vec<Place>, String> {
+        match self.all.take() {
+            Some(all) if all.is_empty() => Err("`all` is empty".to_owned()),
+            Some(all) if self.is_empty() => all.into_iter().map(Self::place).collect(),
+            Some(_) => Err("an alternative has `all` and something else: its places go into the list".to_owned()),
+            None => Ok(vec![self.place()?]),
+        }
+    }
+
+    fn place(self) -> Result<Place, String> {
+        let Self { doc_id, start, end, text, any, all, grade } = self;
+        if any.is_some() || all.is_some() {
+            return Err("lists may stand in each other only as `all` in `any`".to_owned());
+        }
+        if grade.is_some() {
+            return Err("a grade belongs to the reference, not to one of its places".to_owned());
+        }
+        let doc_id = doc_id.ok_or("a reference has no doc_id")?;
         let quote = match (start, end, text) {
             (None, None, None) => None,
             (Some(start), Some(end), Some(text)) => {
@@ -308,7 +431,7 @@ impl TryFrom<WireReference> for Reference {
             }
             _ => return Err(format!("reference to `{doc_id}` has not all of start, end and text")),
         };
-        Ok(Self { doc_id, quote, grade })
+        Ok(Place { doc_id, quote })
     }
 }
 

@@ -26,6 +26,7 @@ pub use text::{Evidence, Target, TextScores, Touch, evidence, precision_omega, t
 
 /// A quotient of two sizes; 0 if the divisor is.
 #[expect(clippy::cast_precision_loss, reason = "texts and lists are shorter than 2^53")]
-fn ratio(part: usize, whole: usize) -> f64 {
+#[must_use]
+pub fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

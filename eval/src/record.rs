@@ -2,7 +2,7 @@
 //!
 //! A record has everything that scoring needs beside the labels: where every chunk stands, which chunks
 //! each way to search found for each question, and what all that cost. So a run can be scored again,
-//! by other rules or for other k, without running anything. Its key says what it was made from; a
+//! by other rules or for other k, without running anything; other budgets are other contexts. Its key says what it was made from; a
 //! record with another key is made again.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::report::IndexCost;
 
 /// Version of the form of records.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The folder of records, in a run's folder.
 const FOLDER: &str = "records";
@@ -130,6 +130,17 @@ pub struct Answer {
     pub scores: Vec<f32>,
     /// The documents by their best chunks, as positions in [`Record::documents`].
     pub documents: Vec<usize>,
+    /// What `chunkmill context` hands over, for each budget of the run.
+    pub contexts: Vec<HandedOver>,
+}
+
+/// A context: places in the order in which they are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandedOver {
+    /// Its tokens, labels included.
+    pub tokens: usize,
+    /// Its passages: each a document, as a position in [`Record::documents`], and ranges of its bytes.
+    pub passages: Vec<(usize, Vec<[usize; 2]>)>,
 }
 
 /// The file of a build in a run's folder: readable, and not another build's.

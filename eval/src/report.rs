@@ -114,8 +114,25 @@ pub struct Scoring {
     pub resamples: usize,
     /// Permutations of a randomisation test.
     pub permutations: usize,
-    /// Seed of both.
+    /// What is done about making many comparisons.
+    #[serde(default)]
+    pub correction: Correction,
+    /// Whether settings were also chosen by half of the questions and measured by the other half.
+    #[serde(default)]
+    pub held_out: bool,
+    /// Seed of all that is drawn.
     pub seed: u64,
+}
+
+/// How p-values are corrected for being many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Correction {
+    /// Single-step MaxT (Westfall & Young 1993): it knows how alike the comparisons are.
+    #[default]
+    MaxT,
+    /// Holm 1979: it takes all comparisons for strangers, and so sees less.
+    Holm,
 }
 
 /// What a metric is.
@@ -140,6 +157,9 @@ pub struct QueryRecord {
     pub text: String,
     /// Its tags.
     pub tags: Vec<String>,
+    /// Questions with the same number have their evidence near each other; without a number a question is alone.
+    #[serde(default)]
+    pub cluster: Option<usize>,
 }
 
 /// One setting: how documents are chunked, how they are searched, and how many chunks are taken.
@@ -176,6 +196,9 @@ pub struct Cell {
     pub evidence: EvidenceCounts,
     /// What it costs.
     pub cost: Cost,
+    /// Probability that it is the best by the primary metric; `None` of a cell that is not in the choice.
+    #[serde(default)]
+    pub p_best: Option<f64>,
     /// Against the best cell by the primary metric; `None` for the best itself.
     pub comparison: Option<Comparison>,
     /// The costs at which no other cell is both cheaper and better by the primary metric: `retrieved_tokens`,
@@ -288,7 +311,7 @@ pub struct Comparison {
     pub hi: f64,
     /// Two-sided p-value of the paired randomisation test.
     pub p: f64,
-    /// The same after Holm's correction for the number of comparisons.
+    /// The same corrected for the number of comparisons.
     pub p_adjusted: f64,
     /// Whether the cells differ at all, as far as these questions tell: `p_adjusted` below 1 - confidence.
     pub separable: bool,
@@ -308,9 +331,19 @@ pub struct LeftOut {
 pub struct Verdict {
     /// The answer in a few sentences: which settings, how good, how sure.
     pub text: String,
-    /// Id of the best cell by the primary metric.
+    /// Id of the cell with the best mean of the primary metric.
     pub best: String,
-    /// Ids of the cells that the questions cannot tell from it.
+    /// Probability that it is the best; below 0.9 it is only ahead.
+    #[serde(default)]
+    pub p_best: f64,
+    /// The cell after it, and what would part the two; `None` if it is surely worse, or equal.
+    #[serde(default)]
+    pub runner_up: Option<RunnerUp>,
+    /// What choosing by half of the questions brings on the other half.
+    #[serde(default)]
+    pub held_out: Option<HeldOutRecord>,
+    /// Ids of the cells that are not ruled out: they are not significantly worse, or the best with a probability of at
+    /// least 0.025.
     pub not_separable: Vec<String>,
     /// Of the best and those, the one whose dataset is smallest.
     pub cheapest: String,
@@ -324,6 +357,29 @@ pub struct Verdict {
     /// The same over all datasets together; `None` if there is none of which both halves were tried.
     #[serde(default)]
     pub hybrid_overall: Option<HybridOverall>,
+}
+
+/// The cell with the second best mean.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunnerUp {
+    /// Its id.
+    pub id: String,
+    /// How many more questions like these would show, in four of five cases, that the two differ, if they differ by as
+    /// much as they do now.
+    pub more_questions: u64,
+}
+
+/// Settings chosen by half of the questions and measured by the other half, both ways, over random halves.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldOutRecord {
+    /// How many times the questions were halved.
+    pub splits: usize,
+    /// Mean of the primary metric over the questions that chose.
+    pub chosen: f64,
+    /// Its mean over the others.
+    pub held_out: f64,
+    /// Share of the choices that fell on the best by all questions.
+    pub same: f64,
 }
 
 /// Fused retrieval beside the better of its halves, each question averaged over all datasets.
@@ -361,7 +417,7 @@ pub struct WorstQuery {
     pub value: f64,
     /// What would have answered it.
     pub evidence: Vec<EvidenceText>,
-    /// What was retrieved, best first.
+    /// What was handed over: the passages of the context by which cells are judged, or the best hits.
     pub retrieved: Vec<RetrievedText>,
 }
 
@@ -376,17 +432,20 @@ pub struct EvidenceText {
     pub text: Option<String>,
     /// `whole`, `split`, `missed` or `unreachable`.
     pub state: String,
+    /// In how many other places it would have done as well.
+    #[serde(default)]
+    pub alternatives: usize,
     /// Rank of the first chunk that holds some of it, as deep as was looked.
     pub rank: Option<usize>,
 }
 
-/// A chunk that was retrieved.
+/// A chunk that was retrieved, or a passage that was handed over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrievedText {
     /// Rank, from 1.
     pub rank: usize,
-    /// Score by which it was ranked.
-    pub score: f64,
+    /// Score by which it was ranked; `None` of a passage of a context.
+    pub score: Option<f64>,
     /// `path:start_line-end_line`.
     pub citation: String,
     /// Its text in pieces; what is evidence is marked. Long texts are shortened where they have no evidence.

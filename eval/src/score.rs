@@ -2,34 +2,38 @@
 //!
 //! Text is measured in characters, as Chroma's evaluation does, so its figures and ours compare. What a
 //! chunk repeats of the one before it belongs to its text, because the reader gets it and pays for it.
-//! Evidence counts as found by the text that is not white space.
+//! Evidence counts as found by the text that is not white space. Of a reference with several alternatives the
+//! one counts of which most was retrieved.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
 use chunkmill::error::{Error, Result};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use serde::{Deserialize, Serialize};
 
-use crate::labels::{Checked, Corpus, LabelSet};
+use crate::labels::{self, Checked, Corpus, LabelSet};
 use crate::metrics::{
-    Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, solid, text,
+    Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
     within_budget,
 };
-use crate::record::{Answer, ChunkPlace};
-use crate::report::{EvidenceCounts, Metric};
+use crate::record::{Answer, ChunkPlace, HandedOver};
+use crate::report::{Correction, EvidenceCounts, Metric};
 
 /// The `[scoring]` table of a sweep file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScoringOptions {
-    /// Name of the metric that decides; by default recall at the second budget, or the only one.
+    /// Name of the metric that decides; by default evidence in a context of the second budget, or of the only one.
     pub primary: Option<String>,
+    /// Whether a text of some length that stands elsewhere too counts as found there.
+    pub duplicates: bool,
     /// When a reference counts as found.
     pub coverage: CoverageRule,
     /// Which share of its text must be there for that, above 0 and at most 1.
     pub share: f64,
-    /// Budgets of tokens at which recall is measured.
+    /// Budgets of tokens of what is handed over, and at which recall is measured.
     pub budgets: Vec<usize>,
     /// How many chunks are retrieved for each question, at least k and 10.
     pub depth: usize,
@@ -41,7 +45,12 @@ pub struct ScoringOptions {
     pub resamples: usize,
     /// Permutations of a randomisation test.
     pub permutations: usize,
-    /// Seed of both.
+    /// What is done about making many comparisons.
+    pub correction: Correction,
+    /// Whether settings are also chosen by half of the questions and measured by the other half; by default from 60
+    /// questions on.
+    pub held_out: Option<bool>,
+    /// Seed of all that is drawn.
     pub seed: u64,
 }
 
@@ -71,6 +80,7 @@ impl Default for ScoringOptions {
     fn default() -> Self {
         Self {
             primary: None,
+            duplicates: true,
             coverage: CoverageRule::Together,
             share: 1.0,
             budgets: vec![500, 1000, 2000, 4000],
@@ -79,6 +89,8 @@ impl Default for ScoringOptions {
             confidence: 0.95,
             resamples: 2000,
             permutations: 10_000,
+            correction: Correction::MaxT,
+            held_out: None,
             seed: 1,
         }
     }
@@ -127,7 +139,7 @@ impl ScoringOptions {
     /// The metric that decides.
     #[must_use]
     pub fn primary(&self) -> String {
-        let by_budget = self.budgets.get(1).or(self.budgets.first()).map(|budget| in_tokens(*budget));
+        let by_budget = self.budgets.get(1).or(self.budgets.first()).map(|budget| in_context(*budget));
         self.primary.clone().or(by_budget).unwrap_or_else(|| "ndcg_at_10".to_owned())
     }
 
@@ -136,6 +148,12 @@ impl ScoringOptions {
     pub fn primary_for(&self, judge: &Judge) -> String {
         let has_places = judge.questions.iter().any(|question| !question.targets.is_empty());
         if self.primary.is_none() && !has_places { "doc_ndcg_at_10".to_owned() } else { self.primary() }
+    }
+
+    /// Whether so many questions are halved to see what choosing brings.
+    #[must_use]
+    pub fn holds_out(&self, questions: usize) -> bool {
+        self.held_out.unwrap_or(questions >= 60)
     }
 
     /// How many chunks are to be retrieved for cells with these k.
@@ -185,14 +203,27 @@ impl ScoringOptions {
             meaning: meaning.to_owned(),
             higher_is_better,
         };
-        let budgets = self.budgets.iter().map(|&budget| {
-            metric(
-                &in_tokens(budget),
-                &format!("recall in {budget} tokens"),
-                &format!("share of the evidence's text in the first {budget} tokens of what is retrieved, whatever the chunks' size"),
-                true,
-            )
-        });
+        let budgets = |name: fn(usize) -> String, title: &'static str, meaning: &'static str| {
+            self.budgets.iter().map(move |&budget| {
+                let of = |text: &str| text.replace('B', &budget.to_string());
+                metric(&name(budget), &of(title), &of(meaning), true)
+            })
+        };
+        let contexts = budgets(
+            in_context,
+            "evidence in B tokens",
+            "share of the evidence's text in what `chunkmill context --budget B` hands over",
+        );
+        let complete = budgets(
+            all_in_context,
+            "all evidence in B tokens",
+            "whether all evidence of a question is in what `chunkmill context --budget B` hands over",
+        );
+        let cut = budgets(
+            in_tokens,
+            "recall in B tokens",
+            "share of the evidence's text in the first B tokens of the list of hits, the last one cut",
+        );
         let others = [
             ("span_recall", "recall of text", "share of the evidence's text in the k best chunks", true),
             (
@@ -241,12 +272,26 @@ impl ScoringOptions {
                 false,
             ),
         ];
-        budgets.chain(others.map(|(name, title, meaning, higher)| metric(name, title, meaning, higher))).collect()
+        let others = others.map(|(name, title, meaning, higher)| metric(name, title, meaning, higher));
+        contexts.chain(complete).chain(cut).chain(others).collect()
     }
 }
 
+/// Name of the evidence's share in a context.
+#[must_use]
+pub fn in_context(budget: usize) -> String {
+    format!("evidence_in_context_{budget}")
+}
+
+/// Name of whether a context has all evidence.
+#[must_use]
+pub fn all_in_context(budget: usize) -> String {
+    format!("all_evidence_in_context_{budget}")
+}
+
 /// Name of recall at a budget.
-fn in_tokens(budget: usize) -> String {
+#[must_use]
+pub fn in_tokens(budget: usize) -> String {
     format!("recall_in_{budget}_tokens")
 }
 
@@ -269,12 +314,62 @@ pub(crate) struct Question {
     pub(crate) query: usize,
     /// Its references that are places, white space left out.
     pub(crate) targets: Vec<Target>,
-    /// The same in full, in characters.
-    wanted: Vec<Span>,
-    /// Bytes of each of them.
+    /// The same in full, each with its alternatives in the target's order.
+    pub(crate) places: Vec<Vec<Alternative>>,
+    /// Documents of each alternative of each reference, and its grade.
+    relevant: Vec<(Vec<Vec<usize>>, f64)>,
+}
+
+/// One of the places, or sets of places, where a reference may be found.
+#[derive(Debug)]
+pub(crate) struct Alternative {
+    /// In characters.
+    full: Vec<Span>,
+    /// In bytes.
     pub(crate) bytes: Vec<(usize, Range<usize>)>,
-    /// Relevant documents with their grades.
-    pub(crate) judged: HashMap<usize, f64>,
+}
+
+impl Question {
+    /// The evidence in full, each reference by the alternative that is nearest to what was retrieved.
+    fn wanted(&self, retrieved: &[Span]) -> Vec<Span> {
+        // Most references have but one place, for which nothing need be compared.
+        let several = self.targets.iter().any(|target| target.any.len() > 1);
+        let cover: Cover = retrieved.iter().copied().filter(|_| several).collect();
+        let nearest = self.targets.iter().zip(&self.places).map(|(target, any)| &any[target.nearest(&cover)].full);
+        nearest.flatten().copied().collect()
+    }
+
+    /// The share of the evidence, white space aside, that some spans hold together.
+    fn share(&self, retrieved: &[Span]) -> f64 {
+        let cover: Cover = retrieved.iter().copied().collect();
+        let nearest = self.targets.iter().flat_map(|target| target.any[target.nearest(&cover)].spans());
+        let wanted: Cover = nearest.copied().collect();
+        ratio(wanted.common(&cover), wanted.size())
+    }
+
+    /// What has to be found among documents: each target any of some documents.
+    fn documents(&self) -> Vec<(Vec<usize>, f64)> {
+        let mut targets: Vec<(Vec<usize>, f64)> = Vec::new();
+        let mut put = |documents: BTreeSet<usize>, grade: f64| {
+            let documents: Vec<usize> = documents.into_iter().collect();
+            match targets.iter_mut().find(|(known, _)| *known == documents) {
+                Some((_, known)) => *known = known.max(grade),
+                None => targets.push((documents, grade)),
+            }
+        };
+        for (any, grade) in &self.relevant {
+            match any.as_slice() {
+                [all] => all.iter().for_each(|&doc| put(BTreeSet::from([doc]), *grade)),
+                any => put(any.iter().flatten().copied().collect(), *grade),
+            }
+        }
+        targets
+    }
+
+    /// All documents with evidence.
+    fn around(&self) -> BTreeSet<usize> {
+        self.places.iter().flatten().flat_map(|place| &place.full).map(|span| span.doc).collect()
+    }
 }
 
 /// For every byte of a text, the number of characters before it.
@@ -308,39 +403,80 @@ impl Characters {
     }
 }
 
+/// A text of so many characters that are not white space is not twice in a corpus by chance.
+const DUPLICATE: usize = 40;
+
+/// So often a text may stand elsewhere: one that is everywhere, as a licence may be, would be found by anything.
+const MOST_DUPLICATES: usize = 16;
+
+/// Questions whose evidence begins in the same stretch of so many bytes of a document resemble each other.
+const NEAR: usize = 20_000;
+
 impl Judge {
-    /// Brings labels, as far as they fit the corpus, into the form that is scored.
+    /// Brings labels, as far as they fit the corpus, into the form that is scored. With `duplicates`, a text of some
+    /// length that stands elsewhere too may be found there as well.
     ///
     /// # Errors
     /// Those of the tokenizer.
-    pub fn new(labels: &LabelSet, corpus: &Corpus, checked: &[Checked]) -> Result<Self> {
+    pub fn new(labels: &LabelSet, corpus: &Corpus, checked: &[Checked], duplicates: bool) -> Result<Self> {
         let documents: Vec<String> = corpus.texts.keys().cloned().collect();
         let characters: Vec<Characters> = corpus.texts.values().map(|text| Characters::new(text)).collect();
         let tokens = corpus.texts.values().map(|text| cl100k().count(text)).collect::<Result<_>>()?;
-        let mut questions = Vec::new();
-        for (query, references) in labels.scored(checked).iter().enumerate().filter(|(_, found)| !found.is_empty()) {
-            let mut question =
-                Question { query, targets: Vec::new(), wanted: Vec::new(), bytes: Vec::new(), judged: HashMap::new() };
-            for reference in references {
-                let Ok(doc) = documents.binary_search_by(|id| id.as_str().cmp(reference.doc_id)) else { continue };
-                let grade = question.judged.entry(doc).or_insert(reference.grade);
-                *grade = grade.max(reference.grade);
-                let Some(range) = &reference.range else { continue };
-                let chars = |range: &Range<usize>| {
-                    Span::new(doc, characters[doc].before(range.start)..characters[doc].before(range.end))
-                };
-                let text: Cover = solid(&corpus.texts[&documents[doc]], range.clone()).iter().map(chars).collect();
-                // White space alone is nothing that could be found.
-                if text.size() == 0 {
-                    continue;
-                }
-                question.targets.push(Target { text, grade: reference.grade });
-                question.wanted.push(chars(range));
-                question.bytes.push((doc, range.clone()));
-            }
-            questions.push(question);
+        let mut judge = Self { documents, characters, tokens, questions: Vec::new() };
+        let mut scored: Vec<Vec<Reference>> =
+            labels.scored(checked).iter().map(|references| judge.references(references)).collect();
+        if duplicates {
+            add_duplicates(&mut scored, corpus);
         }
-        Ok(Self { documents, characters, tokens, questions })
+        let found = scored.into_iter().enumerate().filter(|(_, references)| !references.is_empty());
+        judge.questions = found.map(|(query, references)| judge.question(query, references, corpus)).collect();
+        Ok(judge)
+    }
+
+    /// References by the numbers of their documents.
+    fn references(&self, references: &[labels::Scored<'_>]) -> Vec<Reference> {
+        let place = |place: &labels::ScoredPlace<'_>| {
+            let doc = self.documents.binary_search_by(|id| id.as_str().cmp(place.doc_id)).ok()?;
+            Some((doc, place.range.clone()))
+        };
+        let reference = |reference: &labels::Scored<'_>| {
+            let any = reference.any.iter().filter_map(|places| places.iter().map(place).collect());
+            Reference { any: any.collect(), grade: reference.grade }
+        };
+        references.iter().map(reference).filter(|reference| !reference.any.is_empty()).collect()
+    }
+
+    fn question(&self, query: usize, references: Vec<Reference>, corpus: &Corpus) -> Question {
+        let mut question = Question { query, targets: Vec::new(), places: Vec::new(), relevant: Vec::new() };
+        for Reference { any, grade } in references {
+            question.relevant.push((any.iter().map(|places| places.iter().map(|(doc, _)| *doc).collect()).collect(), grade));
+            let mut target = Target { any: Vec::new(), grade };
+            let mut alternatives = Vec::new();
+            for places in any {
+                let bytes: Vec<(usize, Range<usize>)> =
+                    places.into_iter().filter_map(|(doc, range)| Some((doc, range?))).collect();
+                let span = |doc: usize, range: &Range<usize>| {
+                    let characters = &self.characters[doc];
+                    Span::new(doc, characters.before(range.start)..characters.before(range.end))
+                };
+                let words = |(doc, range): &(usize, Range<usize>)| {
+                    let (doc, text) = (*doc, &corpus.texts[&self.documents[*doc]]);
+                    solid(text, range.clone()).into_iter().map(move |word| span(doc, &word))
+                };
+                let text: Cover = bytes.iter().flat_map(words).collect();
+                // White space alone is nothing that could be found.
+                if text.size() > 0 {
+                    target.any.push(text);
+                    let full = bytes.iter().map(|(doc, range)| span(*doc, range)).collect();
+                    alternatives.push(Alternative { full, bytes });
+                }
+            }
+            if !target.any.is_empty() {
+                question.targets.push(target);
+                question.places.push(alternatives);
+            }
+        }
+        question
     }
 
     /// Tokens of all documents, `cl100k_base`.
@@ -349,32 +485,89 @@ impl Judge {
         self.tokens.iter().sum()
     }
 
-    /// How many references that can be scored are in none of these documents.
+    /// How many references that can be scored are, by each of their alternatives, in documents that are not among these.
     #[must_use]
     pub fn references_outside(&self, documents: &[String]) -> usize {
         let known: BTreeSet<&str> = documents.iter().map(String::as_str).collect();
         let is_outside = |doc: &usize| !known.contains(self.documents[*doc].as_str());
-        let outside = |question: &Question| {
-            let places = question.bytes.iter().filter(|(doc, _)| is_outside(doc)).count();
-            let whole = question.judged.keys().filter(|doc| !question.bytes.iter().any(|(of, _)| of == *doc));
-            places + whole.filter(|doc| is_outside(doc)).count()
-        };
-        self.questions.iter().map(outside).sum()
+        let references = self.questions.iter().flat_map(|question| &question.relevant);
+        references.filter(|(any, _)| any.iter().all(|all| all.iter().any(is_outside))).count()
     }
 
     /// The documents that answer the `at`-th question that can be scored, with their grades, by id.
     #[must_use]
     pub fn relevant_documents(&self, at: usize) -> Vec<(&str, f64)> {
-        let judged = self.questions[at].judged.iter();
-        let mut relevant: Vec<(&str, f64)> =
-            judged.map(|(&doc, &grade)| (self.documents[doc].as_str(), grade)).collect();
-        relevant.sort_by_key(|&(id, _)| id);
-        relevant
+        let mut relevant: BTreeMap<&str, f64> = BTreeMap::new();
+        for (documents, grade) in self.questions[at].documents() {
+            for doc in documents {
+                let known = relevant.entry(&self.documents[doc]).or_insert(grade);
+                *known = known.max(grade);
+            }
+        }
+        relevant.into_iter().collect()
+    }
+
+    /// For each question that can be scored the number of its cluster: questions whose evidence begins near each other,
+    /// in the same stretch of 20,000 bytes of a document, are in one. Of several places the first counts.
+    #[must_use]
+    pub fn clusters(&self) -> Vec<usize> {
+        let mut numbers: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let place = |question: &Question| {
+            let first = question.places.first().and_then(|any| any.first()).and_then(|place| place.bytes.first());
+            let whole = || question.relevant.first().and_then(|(any, _)| any.first()?.first().copied());
+            first.map_or_else(|| (whole().unwrap_or_default(), 0), |(doc, range)| (*doc, range.start / NEAR))
+        };
+        let mut number = |question: &Question| {
+            let next = numbers.len();
+            *numbers.entry(place(question)).or_insert(next)
+        };
+        self.questions.iter().map(&mut number).collect()
     }
 
     /// Positions in the set of the questions that can be scored.
     pub fn queries(&self) -> impl Iterator<Item = usize> {
         self.questions.iter().map(|question| question.query)
+    }
+}
+
+/// A reference whose documents are numbers.
+struct Reference {
+    any: Vec<Vec<(usize, Option<Range<usize>>)>>,
+    grade: f64,
+}
+
+/// Adds the places where the text of a reference stands as well.
+fn add_duplicates(questions: &mut [Vec<Reference>], corpus: &Corpus) {
+    let texts: Vec<&str> = corpus.texts.values().map(String::as_str).collect();
+    let mut patterns: Vec<&str> = Vec::new();
+    let mut owners: Vec<(usize, usize)> = Vec::new();
+    for (query, references) in questions.iter().enumerate() {
+        for (at, Reference { any, .. }) in references.iter().enumerate() {
+            for alternative in any {
+                if let [(doc, Some(range))] = alternative.as_slice()
+                    && let Some(text) = texts[*doc].get(range.clone())
+                    && text.chars().filter(|c| !c.is_whitespace()).count() >= DUPLICATE
+                {
+                    patterns.push(text);
+                    owners.push((query, at));
+                }
+            }
+        }
+    }
+    // Only patterns that are too many for its tables could be refused; then nothing is known to stand twice.
+    let Ok(searcher) = AhoCorasick::new(&patterns) else { return };
+    for (doc, text) in texts.iter().enumerate() {
+        for found in searcher.find_overlapping_iter(text) {
+            let (query, at) = owners[found.pattern().as_usize()];
+            let any = &mut questions[query][at].any;
+            let range = found.range();
+            let is_known = any.iter().flatten().any(|(of, known)| {
+                *of == doc && known.as_ref().is_some_and(|known| known.start < range.end && range.start < known.end)
+            });
+            if !is_known && any.len() <= MOST_DUPLICATES {
+                any.push(vec![(doc, Some(range))]);
+            }
+        }
     }
 }
 
@@ -409,8 +602,7 @@ impl Chunks {
 
     /// The chunks of the documents that a question's evidence is in.
     fn around(&self, question: &Question) -> Vec<Span> {
-        let documents: BTreeSet<usize> = question.wanted.iter().map(|span| span.doc).collect();
-        documents.iter().flat_map(|&doc| self.of[doc].iter().copied()).collect()
+        question.around().iter().flat_map(|&doc| self.of[doc].iter().copied()).collect()
     }
 
     /// The chunks that by themselves answer the `at`-th question that can be scored, with their grades: those that
@@ -418,12 +610,14 @@ impl Chunks {
     #[must_use]
     pub fn relevant(&self, judge: &Judge, at: usize) -> Vec<(usize, f64)> {
         let question = &judge.questions[at];
-        let documents: BTreeSet<usize> = question.wanted.iter().map(|span| span.doc).collect();
+        let documents = question.around();
         let rows = self.spans.iter().enumerate().filter(|(_, span)| documents.contains(&span.doc));
         let grade = |(row, span): (usize, &Span)| {
             let answers = question.targets.iter().filter(|target| {
-                let shared = target.text.within(span);
-                shared > 0 && (2 * shared >= target.text.size() || 2 * shared >= span.size())
+                target.any.iter().any(|text| {
+                    let shared = text.within(span);
+                    shared > 0 && (2 * shared >= text.size() || 2 * shared >= span.size())
+                })
             });
             answers.map(|target| target.grade).reduce(f64::max).map(|grade| (row, grade))
         };
@@ -438,7 +632,7 @@ impl Chunks {
             let around = self.around(question);
             for target in &question.targets {
                 all += 1.0;
-                match evidence(&target.text, &around, &around) {
+                match shape(target, &around, &around) {
                     Evidence::Whole => (reachable, whole) = (reachable + 1.0, whole + 1.0),
                     Evidence::Split => reachable += 1.0,
                     Evidence::Missed | Evidence::Unreachable => {}
@@ -448,12 +642,12 @@ impl Chunks {
         if all > 0.0 { (reachable / all, whole / all) } else { (0.0, 0.0) }
     }
 
-    /// Precision-omega of each question; it depends on the chunks alone.
+    /// Precision-omega of each question; it depends on the chunks alone, and of a reference's alternatives on the first.
     #[must_use]
     pub fn precision_omega(&self, judge: &Judge, options: &ScoringOptions) -> Vec<Option<f64>> {
         let of = |question: &Question| {
-            let has_text = !question.wanted.is_empty();
-            has_text.then(|| precision_omega(&question.wanted, &self.around(question), options.touch()))
+            let wanted = question.wanted(&[]);
+            (!wanted.is_empty()).then(|| precision_omega(&wanted, &self.around(question), options.touch()))
         };
         judge.questions.iter().map(of).collect()
     }
@@ -497,23 +691,59 @@ pub(crate) struct Scored<'a> {
     pub(crate) answer: &'a Answer,
 }
 
+/// In what shape a reference was retrieved, by its best alternative.
+fn shape(target: &Target, retrieved: &[Span], chunks: &[Span]) -> Evidence {
+    let shapes = target.any.iter().map(|text| evidence(text, retrieved, chunks));
+    shapes.min().unwrap_or(Evidence::Unreachable)
+}
+
 impl Scored<'_> {
     /// What was retrieved at k.
     fn retrieved(&self, k: usize) -> Vec<Span> {
         self.answer.rows.iter().take(k).map(|&row| self.chunks.spans[row]).collect()
     }
 
+    /// What a context holds, in its order.
+    fn handed_over(&self, context: &HandedOver) -> Vec<Span> {
+        let spans = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
+            let doc = self.chunks.numbers[*doc];
+            let spans = ranges.iter().filter_map(move |&[start, end]| {
+                let characters = &self.judge.characters[doc?];
+                Some(Span::new(doc?, characters.before(start)..characters.before(end)))
+            });
+            spans.collect::<Vec<_>>()
+        };
+        context.passages.iter().flat_map(spans).collect()
+    }
+
     /// In what shape each reference that is a place was retrieved at k.
     pub(crate) fn evidence(&self, k: usize) -> Vec<Evidence> {
-        let (retrieved, around) = (self.retrieved(k), self.chunks.around(self.question));
-        self.question.targets.iter().map(|target| evidence(&target.text, &retrieved, &around)).collect()
+        self.shapes(&self.retrieved(k))
+    }
+
+    /// In what shape each reference that is a place was handed over in a context.
+    pub(crate) fn evidence_in(&self, context: &HandedOver) -> Vec<Evidence> {
+        self.shapes(&self.handed_over(context))
+    }
+
+    fn shapes(&self, retrieved: &[Span]) -> Vec<Evidence> {
+        let around = self.chunks.around(self.question);
+        self.question.targets.iter().map(|target| shape(target, retrieved, &around)).collect()
     }
 
     /// Rank of the first chunk that holds some of each reference that is a place.
     pub(crate) fn ranks(&self) -> Vec<Option<usize>> {
         let all = self.retrieved(usize::MAX);
-        let rank = |target: &Target| all.iter().position(|span| target.text.within(span) > 0).map(|at| at + 1);
+        let holds = |target: &Target, span: &Span| target.any.iter().any(|text| text.within(span) > 0);
+        let rank = |target: &Target| all.iter().position(|span| holds(target, span)).map(|at| at + 1);
         self.question.targets.iter().map(rank).collect()
+    }
+
+    /// Which alternative of each reference that is a place is nearest to what was handed over, or else retrieved at k.
+    pub(crate) fn nearest(&self, context: Option<&HandedOver>, k: usize) -> Vec<usize> {
+        let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
+        let cover: Cover = spans.into_iter().collect();
+        self.question.targets.iter().map(|target| target.nearest(&cover)).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "tokens of some documents are far below 2^52")]
@@ -522,15 +752,20 @@ impl Scored<'_> {
         let mut values: Vec<(String, f64)> = Vec::new();
         let mut put = |name: &str, value: f64| values.push((name.to_owned(), value));
         if !self.question.targets.is_empty() {
-            let wanted = &self.question.wanted;
-            let scores = text(wanted, &self.retrieved(k));
-            put("span_recall", scores.recall);
-            put("span_precision", scores.precision);
-            put("span_iou", scores.iou);
+            let scores = |retrieved: &[Span]| text(&self.question.wanted(retrieved), retrieved);
+            let at_k = scores(&self.retrieved(k));
+            put("span_recall", at_k.recall);
+            put("span_precision", at_k.precision);
+            put("span_iou", at_k.iou);
             let sized: Vec<(Span, usize)> =
                 rows.iter().map(|&row| (self.chunks.spans[row], self.chunks.tokens[row])).collect();
-            for &budget in &options.budgets {
-                put(&in_tokens(budget), text(wanted, &within_budget(&sized, budget)).recall);
+            for (at, &budget) in options.budgets.iter().enumerate() {
+                put(&in_tokens(budget), scores(&within_budget(&sized, budget)).recall);
+                if let Some(context) = self.answer.contexts.get(at) {
+                    let share = self.question.share(&self.handed_over(context));
+                    put(&in_context(budget), share);
+                    put(&all_in_context(budget), if share < 1.0 { 0.0 } else { 1.0 });
+                }
             }
             let ranking = Ranking::of_chunks(&self.retrieved(usize::MAX), &self.question.targets, options.coverage());
             put("recall_at_k", ranking.recall(k));
@@ -541,7 +776,10 @@ impl Scored<'_> {
             put("map_at_10", ranking.average_precision(10));
         }
         let ranked = self.answer.documents.iter().map(|&doc| self.chunks.numbers[doc].unwrap_or(usize::MAX - doc));
-        let documents = Ranking::of_ids(ranked, &self.question.judged);
+        let relevant = self.question.documents();
+        let targets: Vec<(Vec<&usize>, f64)> =
+            relevant.iter().map(|(documents, grade)| (documents.iter().collect(), *grade)).collect();
+        let documents = Ranking::of_any(&ranked.collect::<Vec<_>>(), &targets);
         put("doc_ndcg_at_10", documents.ndcg(10, Gain::Linear));
         put("doc_mrr_at_10", documents.reciprocal_rank(10));
         put("doc_recall_at_10", documents.recall(10));

@@ -1,24 +1,30 @@
 //! How sure is a number? Intervals, tests and orders over values per question; no files, no reports.
 //!
 //! - [`bootstrap`]: how far a mean over these questions may be from that over all such questions.
-//! - [`randomisation`], [`holm`]: whether two settings differ at all, and what is left of that when many
+//! - [`randomisation`], [`max_t`], [`holm`]: whether two settings differ at all, and what is left of that when many
 //!   pairs were looked at.
+//! - [`probability_best`], [`held_out`]: what is known of the best of many.
 //! - [`minimum_detectable_effect`]: what so many questions could show.
 //! - [`pareto`], [`kendall_tau_b`]: which settings nothing beats at their cost, and how well two orders agree.
 //!
 //! Everything random comes from a seed and the number of the sample alone, so a result depends neither on the
-//! number of threads nor on what else is computed beside it.
+//! number of threads nor on what else is computed beside it. Questions that resemble each other are drawn together:
+//! [`Clustered`].
 
 mod bootstrap;
+mod clustered;
 mod normal;
 mod order;
 mod randomisation;
 mod rng;
+mod selection;
 
 pub use bootstrap::{Bootstrap, Interval, bootstrap};
+pub use clustered::Clustered;
 pub use normal::{minimum_detectable_effect, normal_cdf, normal_quantile};
 pub use order::{kendall_tau_b, pareto};
-pub use randomisation::{holm, randomisation};
+pub use randomisation::{Found, holm, max_t, randomisation};
+pub use selection::{HeldOut, held_out, probability_best};
 
 /// Arithmetic mean; 0 of nothing.
 #[must_use]

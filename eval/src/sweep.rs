@@ -136,8 +136,9 @@ impl Run {
             let variants: Vec<(String, SearchOptions)> =
                 build.variants.iter().map(|variant| (variant.name.clone(), variant.options.clone())).collect();
             let made_from = format!(
-                "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?}",
+                "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?} {:?}",
                 build.key(),
+                plan.scoring.budgets,
                 labelled.hashes,
                 plan.timing,
                 // Threads change no result, but times.
@@ -398,6 +399,7 @@ impl Step<'_> {
             queries: self.labelled.labels.queries.iter().map(|query| query.text.clone()).collect(),
             variants: self.run_build.variants.clone(),
             depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),
+            budgets: self.plan.scoring.budgets.clone(),
         }
     }
 

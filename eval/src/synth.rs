@@ -295,10 +295,9 @@ impl Candidate {
 
     fn query(self, texts: &Texts) -> Query {
         let document = &texts.documents[self.document].document;
-        let references = self.evidence.iter().map(|range| Reference {
-            doc_id: document.source.doc_id.to_string(),
-            quote: Some(Quote { range: range.clone(), text: document.text[range.clone()].to_owned() }),
-            grade: None,
+        let references = self.evidence.iter().map(|range| {
+            let quote = Quote { range: range.clone(), text: document.text[range.clone()].to_owned() };
+            Reference::to(document.source.doc_id.to_string(), Some(quote))
         });
         let hash = blake3::hash(self.id(texts).as_bytes()).to_hex();
         Query {

@@ -21,7 +21,7 @@ use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
 use chunkmill::embed::{self, Batcher, Reading, Role};
 use chunkmill::index::{self, Recipe};
-use chunkmill::search::{Found, Mode, Query, Ranking, Searcher};
+use chunkmill::search::{CANDIDATES, Found, Mode, Packing, Passage, Query, Ranking, Searcher};
 use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::record::{Answer, ChunkPlace, DatasetRecord, VariantRecord};
+use crate::record::{Answer, ChunkPlace, DatasetRecord, HandedOver, VariantRecord};
 
 /// Documents that are ranked for a question, at most.
 const DOCUMENTS: usize = 100;
@@ -79,6 +79,8 @@ pub enum Request {
         variants: Vec<(String, SearchOptions)>,
         /// How many chunks are wanted.
         depth: usize,
+        /// Tokens of the contexts that are wanted.
+        budgets: Vec<usize>,
     },
 }
 
@@ -181,8 +183,8 @@ pub fn serve() -> anyhow::Result<()> {
         Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
         Request::Read { corpus, options } => serde_json::to_value(read(&corpus, options)?)?,
         Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
-        Request::Ask { dataset, options, queries, variants, depth } => {
-            serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth)?)?
+        Request::Ask { dataset, options, queries, variants, depth, budgets } => {
+            serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth, &budgets)?)?
         }
     };
     print_json(&result)
@@ -310,6 +312,7 @@ fn ask(
     queries: &[String],
     variants: &[(String, SearchOptions)],
     depth: usize,
+    budgets: &[usize],
 ) -> anyhow::Result<Asked> {
     let config = ready(options)?;
     let dataset = Dataset::open(dataset)?;
@@ -317,37 +320,52 @@ fn ask(
     // A keyword index that other runs find would make this one's first search cheaper; it is not timed.
     let searcher = Searcher::open(dataset, None)?;
     let by_id: HashMap<&str, usize> = documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let ways: Vec<(String, Mode, Ranking)> = variants
+    let ways: Vec<(String, Mode, Ranking, Packing)> = variants
         .iter()
         .map(|(name, search)| {
             let way = Options { search: search.clone(), ..Options::default() }.resolve()?;
             searcher.prepare(way.mode, &way.ranking)?;
-            Ok((name.clone(), way.mode, way.ranking))
+            Ok((name.clone(), way.mode, way.ranking, way.packing))
         })
         .collect::<chunkmill::error::Result<_>>()?;
-    let needs_vectors = ways.iter().any(|(_, mode, _)| mode.needs_vector());
+    let needs_vectors = ways.iter().any(|(_, mode, ..)| mode.needs_vector());
     let (vectors, embed_ms) = if needs_vectors { embed_all(&config, queries)? } else { Default::default() };
     let mut asked = Vec::new();
-    for (name, mode, ranking) in ways {
+    // Contexts are packed from as many chunks as the program packs them from, whatever else is scored.
+    let k = depth.max(CANDIDATES);
+    for (name, mode, ranking, packing) in ways {
         let mut found = VariantRecord { name, mode: mode.name().to_owned(), ..VariantRecord::default() };
         // The first search finds nothing in any cache of the processor; it does not count.
         if let Some(text) = queries.first() {
             let vector = vectors.first().map(Vec::as_slice);
-            searcher.search(&Query { mode, text, vector, k: depth, ranking, ..Query::default() })?;
+            searcher.search(&Query { mode, text, vector, k, ranking, ..Query::default() })?;
         }
-        for (at, text) in queries.iter().enumerate() {
+        let query = |at: usize| {
             let vector = vectors.get(at).map(Vec::as_slice);
-            let query = Query { mode, text, vector, k: depth, ranking, ..Query::default() };
+            Query { mode, text: &queries[at], vector, k, ranking, packing, ..Query::default() }
+        };
+        let mut hits = Vec::new();
+        for at in 0..queries.len() {
+            let query = query(at);
             let started = Instant::now();
-            let hits = searcher.search(&query)?;
+            hits.push(searcher.search(&query)?);
             found.search_ms.push(milliseconds(started.elapsed()));
-            let documents = ranked_documents(&searcher, &query, &hits)?;
-            found.answers.push(Answer {
+        }
+        let answer = |(at, hits): (usize, &Vec<Found>)| {
+            let query = query(at);
+            let documents = ranked_documents(&searcher, &query, hits)?;
+            let candidates = &hits[..hits.len().min(CANDIDATES)];
+            let context = |&budget: &usize| handed_over(searcher.context(candidates, budget, query.packing())?, &by_id);
+            let hits = &hits[..hits.len().min(depth)];
+            Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
                 documents: documents.iter().filter_map(|id| by_id.get(id).copied()).collect(),
-            });
-        }
+                contexts: budgets.iter().map(context).collect::<anyhow::Result<_>>()?,
+            })
+        };
+        // What is not timed need not wait for each other.
+        found.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
         asked.push(found);
     }
     Ok(Asked { embed_ms, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
@@ -371,6 +389,18 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32
     };
     let timed: Vec<(Vec<f32>, f64)> = queries.iter().map(timed).collect::<chunkmill::error::Result<_>>()?;
     Ok(timed.into_iter().unzip())
+}
+
+/// A context as places.
+fn handed_over(context: chunkmill::search::Context, by_id: &HashMap<&str, usize>) -> anyhow::Result<HandedOver> {
+    let passage = |passage: &Passage| {
+        let doc = by_id.get(passage.doc_id.as_str()).copied().context("a passage is of no document")?;
+        let place = |number: &u64| usize::try_from(*number).context("a document is too large");
+        let range = |[start, end]: &[u64; 2]| Ok([place(start)?, place(end)?]);
+        Ok((doc, passage.ranges.iter().map(range).collect::<anyhow::Result<_>>()?))
+    };
+    let passages = context.passages.iter().map(passage).collect::<anyhow::Result<_>>()?;
+    Ok(HandedOver { tokens: context.tokens, passages })
 }
 
 /// The best documents by their best chunks, as [`Searcher::documents`] ranks them: a list is read as deep as that

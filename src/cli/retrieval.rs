@@ -9,7 +9,7 @@ use crate::config::{Config, Options};
 use crate::embed::hub::ModelRef;
 use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
 use crate::error::Error;
-use crate::search::{Context, Filter, PathPattern, Query, Ranking, Searcher};
+use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Ranking, Searcher};
 use crate::storage::Location;
 use crate::store::{Dataset, Manifest};
 
@@ -43,7 +43,7 @@ pub(super) struct ContextArgs {
     #[arg(long, value_name = "N", default_value = "2000")]
     pub(super) budget: NonZeroUsize,
     /// How many of the best chunks are considered
-    #[arg(short, value_name = "N", default_value_t = 50)]
+    #[arg(short, value_name = "N", default_value_t = CANDIDATES)]
     k: usize,
 }
 

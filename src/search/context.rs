@@ -65,6 +65,9 @@ pub struct Passage {
     pub content: String,
 }
 
+/// How many of the best chunks are considered for a context, unless something else is asked for.
+pub const CANDIDATES: usize = 50;
+
 /// In which order a context is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Packing {

@@ -12,7 +12,7 @@ mod context;
 mod filter;
 mod hit;
 
-pub use context::{Context, Packing, Passage};
+pub use context::{CANDIDATES, Context, Packing, Passage};
 pub use filter::{Filter, PathPattern};
 pub use hit::{DocumentHit, Hit, Place, Show};
 

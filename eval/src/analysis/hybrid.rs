@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::figures::{figure, signed};
-use super::{compare, direction, paired};
+use super::{Clusters, compare, direction, paired};
 use crate::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
-use crate::stats::mean;
+use crate::stats::{Clustered, mean};
 
 const HALVES: [&str; 2] = ["vector", "keyword"];
 
@@ -17,7 +17,7 @@ struct Pair<'r> {
 }
 
 /// A verdict for each hybrid cell of which a half was tried, best hybrid first.
-pub(super) fn verdicts(report: &Report, ranked: &[usize]) -> Vec<HybridVerdict> {
+pub(super) fn verdicts(report: &Report, ranked: &[usize], clusters: &Clusters) -> Vec<HybridVerdict> {
     let cells = || ranked.iter().map(|&at| &report.cells[at]);
     let pairs: Vec<Pair> = cells()
         .filter(|cell| cell.retrieval == "hybrid")
@@ -29,7 +29,8 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize]) -> Vec<HybridVerdict> 
         })
         .collect();
     let primary = &report.scoring.primary;
-    let differences: Vec<Vec<f64>> = pairs.iter().map(|pair| paired(pair.hybrid, pair.half, primary)).collect();
+    let differences: Vec<Clustered> =
+        pairs.iter().map(|pair| paired(pair.hybrid, pair.half, primary, clusters)).collect();
     let verdict = |(pair, comparison): (&Pair, Comparison)| HybridVerdict {
         hybrid: pair.hybrid.id.clone(),
         half: pair.half.id.clone(),
@@ -50,7 +51,7 @@ fn is_half(hybrid: &Cell, cell: &Cell) -> bool {
 /// All hybrid cells of which both halves were tried, taken together: for each question the mean over the datasets.
 /// Single comparisons are many and small, so none of them may show what all of them say. The half is the one that is
 /// better over all of them, not that of each, which would be chosen by the same questions.
-pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
+pub(super) fn overall(report: &Report, clusters: &Clusters) -> Option<HybridOverall> {
     let primary = report.scoring.primary.as_str();
     let of = |hybrid: &Cell, mode: &str| {
         let half = |cell: &&Cell| cell.retrieval == mode && is_half(hybrid, cell);
@@ -71,12 +72,12 @@ pub(super) fn overall(report: &Report) -> Option<HybridOverall> {
         values.map(|values| mean(&values))
     };
     let questions = 0..tried.first()?[0].len();
-    let averages: Vec<[f64; 3]> = questions
-        .filter_map(|question| Some([average(0, question)?, average(1, question)?, average(2, question)?]))
+    let averages: Vec<Option<[f64; 3]>> = questions
+        .map(|question| Some([average(0, question)?, average(1, question)?, average(2, question)?]))
         .collect();
-    let total = |which: usize| averages.iter().map(|values| values[which]).sum::<f64>();
+    let total = |which: usize| averages.iter().flatten().map(|values| values[which]).sum::<f64>();
     let better = if (total(2) - total(1)) * direction(report, primary) > 0.0 { 2 } else { 1 };
-    let differences = averages.iter().map(|values| values[0] - values[better]).collect();
+    let differences = clusters.gather(averages.iter().map(|values| values.map(|values| values[0] - values[better])));
     let comparison = compare(&[differences], &report.scoring).pop()?;
     let (half, datasets) = (HALVES[better - 1], builds.len());
     let percent = report.scoring.confidence * 100.0;

@@ -1,61 +1,142 @@
 //! The verdict in words that a stranger understands: which settings, how good, how sure, and what else would do.
 
 use super::figures::figure;
-use super::{direction, hybrid};
-use crate::report::{Cell, Report, Summary, Verdict};
-use crate::stats::{deviation, minimum_detectable_effect};
+use super::{Clusters, direction, hybrid};
+use crate::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
+use crate::stats::{Clustered, HeldOut, held_out, minimum_detectable_effect};
 
 /// Probability with which a difference of the size that is told would be shown.
 const POWER: f64 = 0.8;
 
-/// With fewer questions the intervals themselves are unsure (see [`crate::stats::bootstrap`]).
+/// With fewer clusters the intervals themselves are unsure (see [`crate::stats::bootstrap`]).
 const FEW: usize = 50;
+
+/// From this probability on a cell is called the best.
+const SURE: f64 = 0.9;
+
+/// Below this probability of being the best a cell that is significantly worse is ruled out.
+const RULED_OUT: f64 = 0.025;
+
+/// How often the questions are halved.
+const SPLITS: usize = 100;
+
+/// More questions than anybody will label.
+const HOPELESS: u64 = 100_000;
 
 /// How many cells are named before the rest is counted.
 const NAMED: usize = 3;
 
-/// The verdict over cells that were ranked and compared; `differences` are those of all but the first.
-pub(super) fn of(report: &Report, ranked: &[usize], differences: &[Vec<f64>]) -> Verdict {
+/// The verdict over cells that were ranked and compared; `choice` are their values, of which more is better, and
+/// `differences` those of all but the first.
+pub(super) fn of(
+    report: &Report,
+    ranked: &[usize],
+    choice: &[Clustered],
+    differences: &[Clustered],
+    clusters: &Clusters,
+) -> Verdict {
     let best = &report.cells[ranked[0]];
     let others: Vec<&Cell> = ranked[1..].iter().map(|&at| &report.cells[at]).collect();
-    let alike: Vec<&Cell> =
-        others.iter().copied().filter(|cell| cell.comparison.is_some_and(|with| !with.separable)).collect();
+    let alike: Vec<&Cell> = others.iter().copied().filter(|cell| !is_ruled_out(cell)).collect();
     // The first of equally small ones, so the best of them.
     let cheapest =
         alike.iter().copied().fold(best, |least, cell| if cell.cost.bytes < least.cost.bytes { cell } else { least });
-    let effect = effect(report, best, differences);
+    let alpha = 1.0 - report.scoring.confidence;
+    let effect = effect(&choice[0], differences, alpha);
+    let runner_up = others.first().zip(differences.first()).and_then(|(cell, row)| runner_up(cell, row, alpha));
+    let held_out = report.scoring.held_out.then(|| held_out_of(report, choice)).flatten();
     let synthetic = report.labels.synthetic;
     let mut text = vec![headline(report, best, ranked.len())];
     if let Some(others) = beside(&others, &alike) {
         text.push(others);
     }
     text.extend(smallest(best, cheapest, &alike));
+    text.extend(runner_up.as_ref().and_then(more_questions));
+    text.extend(held_out.as_ref().filter(|_| others.len() > 1).map(|held_out| luck(report, best, held_out)));
     // Where nothing differs, nothing can be said of that.
     text.extend((effect > 0.0).then(|| format!(
         "A setting would have to differ from the best by about {} for these questions to show it in four of five cases.",
         figure(effect)
     )));
-    text.extend(warnings(report, best));
+    text.extend(warnings(report, clusters));
     Verdict {
         text: text.join(" "),
         best: best.id.clone(),
+        p_best: best.p_best.unwrap_or_default(),
+        runner_up,
+        held_out,
         not_separable: alike.iter().map(|cell| cell.id.clone()).collect(),
         cheapest: cheapest.id.clone(),
         toml: best.toml.clone(),
         minimum_detectable_effect: effect,
-        hybrid: if synthetic { Vec::new() } else { hybrid::verdicts(report, ranked) },
-        hybrid_overall: if synthetic { None } else { hybrid::overall(report) },
+        hybrid: if synthetic { Vec::new() } else { hybrid::verdicts(report, ranked, clusters) },
+        hybrid_overall: if synthetic { None } else { hybrid::overall(report, clusters) },
     }
 }
 
-/// The minimum detectable effect for a typical pair: the median deviation of the differences to the best. Where
+/// Whether a cell is significantly worse than the best, and seldom the best when questions are drawn anew.
+fn is_ruled_out(cell: &Cell) -> bool {
+    cell.comparison.is_some_and(|with| with.separable) && cell.p_best.is_none_or(|p| p < RULED_OUT)
+}
+
+/// The minimum detectable effect for a typical pair: by the median standard error of the differences to the best. Where
 /// no cell differs, that of two cells whose values do not depend on each other, √2 times that of the values.
-fn effect(report: &Report, best: &Cell, differences: &[Vec<f64>]) -> f64 {
-    let mut deviations: Vec<f64> = differences.iter().map(|row| deviation(row)).filter(|&size| size > 0.0).collect();
-    deviations.sort_unstable_by(f64::total_cmp);
-    let alone = || best.metrics.get(&report.scoring.primary).map_or(0.0, |summary| summary.std * 2.0_f64.sqrt());
-    let typical = deviations.get(deviations.len() / 2).copied().unwrap_or_else(alone);
-    minimum_detectable_effect(typical, questions(report, best), 1.0 - report.scoring.confidence, POWER)
+fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
+    let mut errors: Vec<f64> =
+        differences.iter().map(Clustered::standard_error).filter(|&error| error > 0.0).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    let alone = || values.standard_error() * 2.0_f64.sqrt();
+    minimum_detectable_effect(errors.get(errors.len() / 2).copied().unwrap_or_else(alone), alpha, POWER)
+}
+
+/// How many more questions would part a cell from the best. The standard error falls with the root of their number, so N
+/// questions become N · (effect / difference)², with the effect that N show with probability [`POWER`].
+fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp> {
+    let separable = cell.comparison.is_some_and(|with| with.separable);
+    let found = difference.mean().abs();
+    if separable || found == 0.0 {
+        return None;
+    }
+    let times = (minimum_detectable_effect(difference.standard_error(), alpha, POWER) / found).powi(2);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is at least 0, and saturates")]
+    let more = (difference.len() * (times - 1.0)).max(0.0).ceil() as u64;
+    Some(RunnerUp { id: cell.id.clone(), more_questions: more })
+}
+
+fn more_questions(next: &RunnerUp) -> Option<String> {
+    match next.more_questions {
+        0 => None,
+        more if more > HOPELESS => Some(format!("No number of questions that people label would part it from `{}`.", next.id)),
+        more => Some(format!(
+            "About {} more questions like these would part it from `{}`, if the difference stays what it is.",
+            rounded(more),
+            next.id
+        )),
+    }
+}
+
+/// To two digits: it is no more exact than that.
+fn rounded(count: u64) -> u64 {
+    let step = 10_u64.pow(count.checked_ilog10().unwrap_or_default().saturating_sub(1));
+    count.div_ceil(step) * step
+}
+
+fn held_out_of(report: &Report, choice: &[Clustered]) -> Option<HeldOutRecord> {
+    let rows: Vec<&Clustered> = choice.iter().collect();
+    let HeldOut { chosen, held_out, same } = held_out(&rows, SPLITS, report.scoring.seed)?;
+    let direction = direction(report, &report.scoring.primary);
+    Some(HeldOutRecord { splits: SPLITS, chosen: chosen * direction, held_out: held_out * direction, same })
+}
+
+fn luck(report: &Report, best: &Cell, record: &HeldOutRecord) -> String {
+    let mean = best.metrics.get(&report.scoring.primary).copied().unwrap_or_default().mean;
+    format!(
+        "Chosen by half of the questions and measured by the other half ({} times), a winner has {}, not {}: that much of its \
+         figure is being chosen by the questions it is measured with.",
+        record.splits,
+        figure(record.held_out),
+        figure(mean),
+    )
 }
 
 /// For how many questions a cell has the primary metric.
@@ -73,16 +154,29 @@ fn headline(report: &Report, best: &Cell, cells: usize) -> String {
         (true, false) => "; more is better",
         (false, _) => "; less is better",
     };
-    let which = if cells == 1 { "The only setting tried is" } else { "Best is" };
-    format!(
-        "{which} `{}`: {title} is {} on average over {} ({} % interval {} to {}{scale}).",
-        best.id,
+    let figures = format!(
+        "{title} is {} on average over {} ({} % interval {} to {}{scale})",
         figure(mean),
         count(questions(report, best), "question"),
         report.scoring.confidence * 100.0,
         figure(lo),
         figure(hi),
-    )
+    );
+    let p = best.p_best.unwrap_or_default();
+    match cells {
+        1 => format!("The only setting tried is `{}`: {figures}.", best.id),
+        _ if p >= SURE => format!("Best is `{}`, with a probability of {}: {figures}.", best.id, percent(p)),
+        _ => format!("`{}` is ahead, and the best with a probability of {}: {figures}.", best.id, percent(p)),
+    }
+}
+
+/// A probability; never said to be certain.
+fn percent(p: f64) -> String {
+    match p * 100.0 {
+        p if p > 99.0 => "over 99 %".to_owned(),
+        p if p < 1.0 => "under 1 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
 }
 
 /// What the questions say of the other cells.
@@ -92,18 +186,24 @@ fn beside(others: &[&Cell], alike: &[&Cell]) -> Option<String> {
         1 => "the other setting".to_owned(),
         several => format!("the other {several} settings"),
     };
+    let is_or_are = |count: usize| if count == 1 { "is" } else { "are" };
     Some(match alike.len() {
-        0 if others.len() == 1 => "The other setting is worse, by more than chance explains.".to_owned(),
-        0 => format!("Each of {all} is worse, by more than chance explains."),
-        1 if others.len() == 1 => format!("These questions cannot tell {all} (`{}`) from it.", alike[0].id),
+        0 if others.len() == 1 => "The other setting is significantly worse.".to_owned(),
+        0 => format!("Each of {all} is significantly worse."),
+        1 if others.len() == 1 => format!("The other, `{}`, is not ruled out ({}).", alike[0].id, chance(alike[0])),
         several => {
-            let mut names: Vec<String> = alike.iter().take(NAMED).map(|cell| format!("`{}`", cell.id)).collect();
+            let named = |cell: &&Cell| format!("`{}` ({})", cell.id, chance(cell));
+            let mut names: Vec<String> = alike.iter().take(NAMED).map(named).collect();
             if several > NAMED {
                 names.push(format!("{} more", several - NAMED));
             }
-            format!("These questions cannot tell {several} of {all} from it: {}.", names.join(", "))
+            format!("{several} of {all} {} not ruled out: {}.", is_or_are(several), names.join(", "))
         }
     })
+}
+
+fn chance(cell: &Cell) -> String {
+    percent(cell.p_best.unwrap_or_default())
 }
 
 fn smallest(best: &Cell, cheapest: &Cell, alike: &[&Cell]) -> Option<String> {
@@ -130,10 +230,17 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.2}", bytes as f64 / 1e6)
 }
 
-fn warnings(report: &Report, best: &Cell) -> Vec<String> {
+fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
     let mut warnings = Vec::new();
-    if questions(report, best) < FEW {
-        warnings.push(format!("With fewer than {FEW} questions the intervals are somewhat too narrow."));
+    if let Some(places) = clusters.too_few() {
+        warnings.push(format!(
+            "The evidence of all questions is in {} of the documents, so the intervals are too narrow for other places.",
+            count(places, "stretch")
+        ));
+    } else if clusters.len() < FEW {
+        warnings.push(format!(
+            "With fewer than {FEW} questions, or places where their evidence is, the intervals are somewhat too narrow."
+        ));
     }
     let lost = report.labels.not_indexed;
     if lost > 0 {
@@ -156,5 +263,9 @@ fn warnings(report: &Report, best: &Cell) -> Vec<String> {
 }
 
 fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    match what {
+        _ if number == 1 => format!("1 {what}"),
+        what if what.ends_with('h') => format!("{number} {what}es"),
+        what => format!("{number} {what}s"),
+    }
 }

@@ -40,6 +40,11 @@ impl<'r> Questions<'r> {
         self.common.len()
     }
 
+    /// The questions as the run before has them.
+    pub(super) fn records(&self) -> impl Iterator<Item = &'r QueryRecord> {
+        self.common.iter().map(|(query, ..)| *query)
+    }
+
     /// Those for which both cells have a value of the metric.
     pub(super) fn values(&self, before: &Cell, after: &Cell, metric: &str) -> Vec<Value> {
         let (Some(one), Some(other)) = (before.values.get(metric), after.values.get(metric)) else { return Vec::new() };

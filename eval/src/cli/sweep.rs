@@ -134,7 +134,7 @@ fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
 
 /// What can be known without embedding anything.
 fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result<u8> {
-    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked)?;
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     let nothing = String::new();
     for build in &plan.builds {
         let corpus = labelled.labels.path.join(CORPUS);

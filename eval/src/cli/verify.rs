@@ -7,7 +7,7 @@ use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
 use serde_json::{Value, json};
 
-use crate::labels::{Checked, LabelSet, Query, Reference, State};
+use crate::labels::{Checked, LabelSet, State};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -46,10 +46,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         print_json(&summary)?;
     } else {
         for checked in &notable {
-            let (query, reference) = parts(&labels, checked);
-            let place = reference.quote.as_ref().map(|quote| format!(" {}..{}", quote.range.start, quote.range.end));
+            let (query, at) = checked.of(&labels);
+            let place = at.quote.as_ref().map(|quote| format!(" {}..{}", quote.range.start, quote.range.end));
             let (name, problem) = (checked.state.name(), checked.state.describe());
-            let line = format!("{name} {}: {}{}: {problem}", query.id, reference.doc_id, place.unwrap_or_default());
+            let line = format!("{name} {}: {}{}: {problem}", query.id, at.doc_id, place.unwrap_or_default());
             print(line)?;
         }
         if synthetic > 0 {
@@ -70,14 +70,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(if drifted == 0 { exit::DONE } else { exit::CHECK_FAILED })
 }
 
-fn parts<'l>(labels: &'l LabelSet, checked: &Checked) -> (&'l Query, &'l Reference) {
-    let query = &labels.queries[checked.query];
-    (query, &query.references[checked.reference])
-}
-
 fn record(labels: &LabelSet, checked: &Checked) -> Value {
-    let (query, reference) = parts(labels, checked);
-    let range = reference.quote.as_ref().map(|quote| &quote.range);
+    let (query, at) = checked.of(labels);
+    let range = at.quote.as_ref().map(|quote| &quote.range);
     let found = match &checked.state {
         State::Moved(to) => vec![[to.start, to.end]],
         State::Split(pieces) => pieces.iter().map(|piece| [piece.start, piece.end]).collect(),
@@ -85,7 +80,7 @@ fn record(labels: &LabelSet, checked: &Checked) -> Value {
     };
     json!({
         "query_id": query.id,
-        "doc_id": reference.doc_id,
+        "doc_id": at.doc_id,
         "start": range.map(|range| range.start),
         "end": range.map(|range| range.end),
         "state": checked.state.name(),

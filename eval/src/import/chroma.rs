@@ -63,7 +63,7 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
                     wrong(format!("characters {start_index}..{end_index} of {doc_id} are not {content:?}"))
                 })?;
             let quote = Quote { range, text: content };
-            Ok(Reference { doc_id: doc_id.clone(), quote: Some(quote), grade: None })
+            Ok(Reference::to(doc_id.clone(), Some(quote)))
         });
         let references: Vec<Reference> = references.collect::<Result<_>>()?;
         let number = numbers.entry(row.corpus_id.clone()).or_default();

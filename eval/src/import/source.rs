@@ -122,17 +122,16 @@ impl Judged {
                 self.grades.remove(&position).unwrap_or_default().into_iter().filter(|(_, grade)| *grade > 0.0);
             let references: Vec<Reference> = relevant
                 .map(|(document, grade)| Reference {
-                    doc_id: name(&document),
-                    quote: None,
                     grade: (grade.to_bits() != 1f64.to_bits()).then_some(grade),
+                    ..Reference::to(name(&document), None)
                 })
                 .collect();
             if references.is_empty() {
                 set.without_evidence += 1;
                 continue;
             }
-            set.without_document +=
-                references.iter().filter(|known| !set.documents.contains_key(&known.doc_id)).count();
+            let places = references.iter().flat_map(Reference::places);
+            set.without_document += places.filter(|known| !set.documents.contains_key(&known.doc_id)).count();
             set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
         }
         set

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Imported;
 use super::source::{Source, bytes_of, file_name};
-use crate::labels::{Query, Quote, Reference};
+use crate::labels::{Place, Query, Quote, Reference};
 
 #[derive(Deserialize)]
 struct File {
@@ -45,8 +45,8 @@ struct Answer {
 const PARAGRAPHS: &str = "\n\n";
 
 /// Reads a `SQuAD` file. An article becomes the text file `TITLE.txt`, its paragraphs with a blank
-/// line between. The answers that several people gave to a question are alternatives, so one is
-/// taken: the one given most often, the first of those. Questions without an answer are left out.
+/// line between. The answers that several people gave to a question are alternatives, those given most
+/// often first. Questions without an answer are left out.
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line if it is not such a file; with file and question for an
@@ -80,16 +80,20 @@ pub fn squad(file: &Path) -> Result<Imported> {
                 if !ids.insert(question.id.clone()) {
                     return Err(wrong("the id was used before".to_owned()));
                 }
-                let Some(answer) = usual(&question.answers) else {
+                if question.answers.is_empty() {
                     set.without_evidence += 1;
                     continue;
+                }
+                let place = |answer: &Answer| {
+                    let chars = answer.answer_start..answer.answer_start.saturating_add(answer.text.chars().count());
+                    let range = bytes_of(&paragraph.context, &chars)
+                        .filter(|range| !range.is_empty() && paragraph.context[range.clone()] == answer.text)
+                        .ok_or_else(|| wrong(format!("answer {:?} is not at {}", answer.text, answer.answer_start)))?;
+                    let quote = Quote { range: base + range.start..base + range.end, text: answer.text.clone() };
+                    Ok(vec![Place { doc_id: doc_id.clone(), quote: Some(quote) }])
                 };
-                let chars = answer.answer_start..answer.answer_start.saturating_add(answer.text.chars().count());
-                let range = bytes_of(&paragraph.context, &chars)
-                    .filter(|range| !range.is_empty() && paragraph.context[range.clone()] == answer.text)
-                    .ok_or_else(|| wrong(format!("answer {:?} is not at {}", answer.text, answer.answer_start)))?;
-                let quote = Quote { range: base + range.start..base + range.end, text: answer.text.clone() };
-                let reference = Reference { doc_id: doc_id.clone(), quote: Some(quote), grade: None };
+                let any = by_votes(&question.answers).into_iter().map(place).collect::<Result<_>>()?;
+                let reference = Reference { any, grade: None };
                 let text = question.text.trim().to_owned();
                 let query = Query { id: question.id, text, references: vec![reference], grade: 1.0, tags: Vec::new() };
                 set.queries.push(query);
@@ -100,13 +104,18 @@ pub fn squad(file: &Path) -> Result<Imported> {
     Ok(set)
 }
 
-/// The answer given most often, the first of equals.
-fn usual(answers: &[Answer]) -> Option<&Answer> {
-    let same =
-        |answer: &Answer, other: &&Answer| answer.answer_start == other.answer_start && answer.text == other.text;
-    let votes = |answer: &Answer| answers.iter().filter(|other| same(answer, other)).count();
-    let most = answers.iter().map(votes).max()?;
-    answers.iter().find(|answer| votes(answer) == most)
+/// Each answer once, those given most often first.
+fn by_votes(answers: &[Answer]) -> Vec<&Answer> {
+    let same = |a: &Answer, b: &Answer| a.answer_start == b.answer_start && a.text == b.text;
+    let mut votes: Vec<(&Answer, usize)> = Vec::new();
+    for answer in answers {
+        match votes.iter_mut().find(|(known, _)| same(known, answer)) {
+            Some((_, count)) => *count += 1,
+            None => votes.push((answer, 1)),
+        }
+    }
+    votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    votes.into_iter().map(|(answer, _)| answer).collect()
 }
 
 /// A name that no earlier article has: titles come twice, or are missing.

@@ -81,25 +81,33 @@ impl Ranking {
     /// documents of ranked chunks are ranked by their best chunk. What is not judged, or not above
     /// 0, is not relevant.
     pub fn of_ids<I: Eq + Hash>(ranked: impl IntoIterator<Item = I>, judged: &HashMap<I, f64>) -> Self {
-        let mut seen = HashSet::new();
-        let mut results = Vec::new();
-        for id in ranked {
-            let grade = judged.get(&id).copied().filter(|&grade| grade > 0.0);
-            if seen.insert(id) {
-                results.push(grade.into_iter().collect());
-            }
-        }
-        Self { results, targets: falling(judged.values().copied()) }
+        let targets: Vec<(Vec<&I>, f64)> = judged.iter().map(|(id, &grade)| (vec![id], grade)).collect();
+        let ranked: Vec<I> = ranked.into_iter().collect();
+        Self::of_any(&ranked, &targets)
     }
 
-    /// Of chunks against evidence. A chunk that comes again keeps its place and brings nothing.
-    /// Evidence without text is nothing to find.
+    /// The same where each target is a list of ids, any of which will do.
+    pub fn of_any<I: Eq + Hash>(ranked: &[I], targets: &[(Vec<&I>, f64)]) -> Self {
+        let mut of: HashMap<&I, Vec<usize>> = HashMap::new();
+        for (at, (ids, _)) in targets.iter().enumerate().filter(|(_, (_, grade))| *grade > 0.0) {
+            ids.iter().for_each(|&id| of.entry(id).or_default().push(at));
+        }
+        let (mut seen, mut found) = (HashSet::new(), HashSet::new());
+        let results = ranked.iter().filter(|id| seen.insert(*id)).map(|id| {
+            let brought = of.get(id).into_iter().flatten().filter(|&&at| found.insert(at));
+            falling(brought.map(|&at| targets[at].1))
+        });
+        Self { results: results.collect(), targets: falling(targets.iter().map(|&(_, grade)| grade)) }
+    }
+
+    /// Of chunks against evidence, which is found with the first of its texts that is. A chunk that comes again keeps its
+    /// place and brings nothing. Evidence without text is nothing to find.
     #[must_use]
     pub fn of_chunks(chunks: &[Span], targets: &[Target], rule: Coverage) -> Self {
         let mut results: Vec<Vec<f64>> = vec![Vec::new(); chunks.len()];
-        let counts = |target: &&Target| target.grade > 0.0 && target.text.size() > 0;
+        let counts = |target: &&Target| target.grade > 0.0 && target.any.iter().any(|text| text.size() > 0);
         for target in targets.iter().filter(counts) {
-            if let Some(at) = found_at(&target.text, chunks, rule) {
+            if let Some(at) = target.any.iter().filter_map(|text| found_at(text, chunks, rule)).min() {
                 results[at].push(target.grade);
             }
         }

@@ -11,8 +11,9 @@ use super::spans::{Cover, Span};
 /// Something to find: a piece of evidence and how much it matters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Its text; several spans if parts of it do not count, as white space may not ([`solid`](super::solid)).
-    pub text: Cover,
+    /// Its text, or the texts of which any will do. Each is several spans if it stands in several places, or if parts of
+    /// it do not count, as white space may not ([`solid`](super::solid)). One without text is nothing to find.
+    pub any: Vec<Cover>,
     /// Its grade. What is not above 0 is nothing to find.
     pub grade: f64,
 }
@@ -41,6 +42,16 @@ pub fn text(wanted: &[Span], retrieved: &[Span]) -> TextScores {
     let found = wanted.common(&retrieved.iter().copied().collect());
     let (want, paid) = (wanted.size(), retrieved.iter().map(Span::size).sum::<usize>());
     TextScores { recall: ratio(found, want), precision: ratio(found, paid), iou: ratio(found, paid + want - found) }
+}
+
+impl Target {
+    /// Which of its texts some others hold most of, by share; the first of equals. 0 of none.
+    #[must_use]
+    pub fn nearest(&self, retrieved: &Cover) -> usize {
+        let share = |text: &Cover| ratio(text.common(retrieved), text.size());
+        let shares = self.any.iter().map(share).enumerate();
+        shares.reduce(|best, next| if next.1 > best.1 { next } else { best }).map_or(0, |(at, _)| at)
+    }
 }
 
 /// When a chunk touches a reference.
@@ -75,8 +86,8 @@ pub fn precision_omega(wanted: &[Span], chunks: &[Span], touch: Touch) -> f64 {
     ratio(common, touching.size() + wanted.size() - common)
 }
 
-/// In what shape a piece of evidence was retrieved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In what shape a piece of evidence was retrieved; the better, the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
     /// One result holds all of it.
     Whole,

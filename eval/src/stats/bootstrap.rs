@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::float;
+use super::clustered::Clustered;
 use super::rng::SplitMix;
 
 /// Rows that are resampled together: as many sums as fit into the registers of any 64-bit processor.
@@ -29,28 +29,32 @@ pub struct Interval {
 }
 
 /// For each row the percentile interval of its mean (Efron & Tibshirani 1993, "An introduction to the
-/// bootstrap", §13.3): as many values as the row has are drawn from it with replacement, again and again, and
-/// the ends are the (1 ∓ confidence) / 2 quantiles of the means of these samples, interpolated between
-/// neighbours. The interval of an empty row is 0 to 0.
+/// bootstrap", §13.3): as many clusters as the row has are drawn from it with replacement, again and again
+/// (Cameron, Gelbach & Miller 2008, "Bootstrap-based improvements for inference with clustered errors", call it pairs
+/// cluster bootstrap), and the ends are the (1 ∓ confidence) / 2 quantiles of the means of these samples, interpolated
+/// between neighbours. The interval of an empty row is 0 to 0.
 ///
-/// Rows of equal length are resampled by the same draws: so a row's interval does not depend on the rows beside
-/// it, equal rows have equal intervals, and all is drawn once.
+/// Rows with equally many values in each cluster are resampled by the same draws: so a row's interval does not depend on
+/// the rows beside it, equal rows have equal intervals, and all is drawn once.
 ///
 /// Not the bias-corrected and accelerated interval: simulated with 100 and 200 questions (shares of success of
 /// 0.9, values heaped at 0 and 1, differences of which four in five are 0) the plain one held in 93.5 to 95.9 %
 /// of cases and the other in 92.9 to 96.9 %, where 95 % was wanted. The plain one is always within the range of
-/// the values, and there is no row for which it is undefined. With 30 questions both may fall to 91 %.
+/// the values, and there is no row for which it is undefined. With 30 clusters both may fall to 91 %.
 #[must_use]
-pub fn bootstrap(rows: &[&[f64]], settings: &Bootstrap) -> Vec<Interval> {
-    let mut by_length: Vec<usize> = (0..rows.len()).collect();
-    by_length.sort_by_key(|&row| rows[row].len());
-    let batches: Vec<&[usize]> =
-        by_length.chunk_by(|&a, &b| rows[a].len() == rows[b].len()).flat_map(|same| same.chunks(LANES)).collect();
+pub fn bootstrap(rows: &[&Clustered], settings: &Bootstrap) -> Vec<Interval> {
+    let filled: Vec<(Vec<f64>, Vec<f64>)> = rows.iter().map(|row| row.filled()).collect();
+    let shape = |row: usize| filled[row].1.as_slice();
+    let mut by_shape: Vec<usize> = (0..rows.len()).collect();
+    let ordered = |a: &[f64], b: &[f64]| a.len().cmp(&b.len()).then_with(|| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    by_shape.sort_by(|&a, &b| ordered(shape(a), shape(b)));
+    let same = by_shape.chunk_by(|&a, &b| shape(a) == shape(b));
+    let batches: Vec<&[usize]> = same.flat_map(|same| same.chunks(LANES)).collect();
     let done: Vec<Vec<Interval>> = batches
         .par_iter()
         .map(|batch| {
-            let rows: Vec<&[f64]> = batch.iter().map(|&row| rows[row]).collect();
-            intervals(&rows, settings)
+            let sums: Vec<&[f64]> = batch.iter().map(|&row| filled[row].0.as_slice()).collect();
+            intervals(&sums, batch.first().map_or(&[], |&row| shape(row)), settings)
         })
         .collect();
     let mut result = vec![Interval::default(); rows.len()];
@@ -60,13 +64,13 @@ pub fn bootstrap(rows: &[&[f64]], settings: &Bootstrap) -> Vec<Interval> {
     result
 }
 
-/// Of at most [`LANES`] rows of equal length.
-fn intervals(rows: &[&[f64]], settings: &Bootstrap) -> Vec<Interval> {
-    let length = rows.first().map_or(0, |row| row.len());
+/// Of at most [`LANES`] rows of clusters' sums, with the clusters' numbers of values.
+fn intervals(rows: &[&[f64]], counts: &[f64], settings: &Bootstrap) -> Vec<Interval> {
+    let length = counts.len();
     if length == 0 {
         return vec![Interval::default(); rows.len()];
     }
-    // Value by value, the rows side by side: one draw serves them all.
+    // Cluster by cluster, the rows side by side: one draw serves them all.
     let side_by_side: Vec<[f64; LANES]> =
         (0..length).map(|at| std::array::from_fn(|lane| rows.get(lane).map_or(0.0, |row| row[at]))).collect();
     let samples = settings.resamples.max(1);
@@ -74,14 +78,16 @@ fn intervals(rows: &[&[f64]], settings: &Bootstrap) -> Vec<Interval> {
     for sample in 0..samples {
         let mut draws = SplitMix::stream(settings.seed, sample);
         let mut sums = [0.0; LANES];
+        let mut count = 0.0;
         for _ in 0..length {
-            let values = &side_by_side[draws.below(length)];
-            for (sum, value) in sums.iter_mut().zip(values) {
+            let drawn = draws.below(length);
+            count += counts[drawn];
+            for (sum, value) in sums.iter_mut().zip(&side_by_side[drawn]) {
                 *sum += value;
             }
         }
         for (means, sum) in means.iter_mut().zip(sums) {
-            means.push(sum / float(length));
+            means.push(sum / count);
         }
     }
     let tail = (1.0 - settings.confidence) / 2.0;
@@ -97,7 +103,7 @@ fn intervals(rows: &[&[f64]], settings: &Bootstrap) -> Vec<Interval> {
 /// The quantile of ascending values, interpolated (definition 7 of Hyndman & Fan 1996).
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     let last = ascending.len() - 1;
-    let place = share.clamp(0.0, 1.0) * float(last);
+    let place = share.clamp(0.0, 1.0) * super::float(last);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in 0..=last")]
     let below = place as usize;
     let (low, high) = (ascending[below], ascending[last.min(below + 1)]);

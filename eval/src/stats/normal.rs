@@ -2,8 +2,6 @@
 
 use std::f64::consts::PI;
 
-use super::float;
-
 /// Probability that a standard normal variable is at most `x`, to about 1e-15: Φ(x) = ½ + φ(x) · (x + x³/3 +
 /// x⁵/(3·5) + …) (Marsaglia 2004, "Evaluating the normal distribution").
 #[must_use]
@@ -41,15 +39,12 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 { -x } else { x }
 }
 
-/// The smallest true mean of paired differences that `questions` of them show with probability `power` in a
-/// two-sided test at `alpha`: (z(1 − alpha/2) + z(power)) · `deviation` / √questions (Bloom 1995, "Minimum
-/// detectable effects"; Cohen 1988 for power). `deviation` is that of the differences. Infinite without questions.
+/// The smallest true mean of paired differences that questions show with probability `power` in a two-sided test at `alpha`:
+/// (z(1 − alpha/2) + z(power)) · `standard_error` (Bloom 1995, "Minimum detectable effects"; Cohen 1988 for power).
+/// `standard_error` is that of the mean difference.
 ///
 /// Of few questions, say 20, it is a few per cent too small: it takes the normal distribution for Student's.
 #[must_use]
-pub fn minimum_detectable_effect(deviation: f64, questions: usize, alpha: f64, power: f64) -> f64 {
-    if questions == 0 {
-        return f64::INFINITY;
-    }
-    (normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power)) * deviation / float(questions).sqrt()
+pub fn minimum_detectable_effect(standard_error: f64, alpha: f64, power: f64) -> f64 {
+    (normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power)) * standard_error
 }

@@ -16,7 +16,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "worst",
         title: "Worst questions",
         lead: format!(
-            "What the best setting{best} answers worst by {}. Evidence is <mark>marked</mark> in what was retrieved.",
+            "What the best setting{best} answers worst by {}. Evidence is <mark>marked</mark> in what was handed over.",
             Text(view.primary_title())
         ),
         body: each(worst.iter().enumerate(), |(at, query)| question(view, query, at == 0)),
@@ -28,11 +28,11 @@ fn question(view: &View, worst: &WorstQuery, open: bool) -> String {
     let (id, text) = query.map_or(("?", ""), |query| (query.id.as_str(), query.text.as_str()));
     let evidence = each(&worst.evidence, evidence);
     let retrieved = each(&worst.retrieved, retrieved);
-    let retrieved = if retrieved.is_empty() { "<p>Nothing was retrieved.</p>".to_owned() } else { retrieved };
+    let retrieved = if retrieved.is_empty() { "<p>Nothing was handed over.</p>".to_owned() } else { retrieved };
     let open = if open { " open" } else { "" };
     format!(
         "<details class=\"question\"{open}><summary><span class=\"asked\">{}</span> <small>{} · {}</small></summary>\
-         <div class=\"sides\"><div><h3>Evidence</h3>{evidence}</div><div><h3>Retrieved</h3>{retrieved}</div></div></details>\n",
+         <div class=\"sides\"><div><h3>Evidence</h3>{evidence}</div><div><h3>Handed over</h3>{retrieved}</div></div></details>\n",
         Text(text),
         Text(id),
         view.value(worst.value)
@@ -47,8 +47,13 @@ fn evidence(evidence: &EvidenceText) -> String {
     let rank =
         evidence.rank.map_or_else(|| "in none of the results looked at".to_owned(), |r| format!("first at rank {r}"));
     let text = evidence.text.as_deref().map_or_else(|| "<p>The whole document.</p>".to_owned(), passage);
+    let others = match evidence.alternatives {
+        0 => String::new(),
+        1 => "; 1 other place would do".to_owned(),
+        others => format!("; {others} other places would do"),
+    };
     format!(
-        "<article><p class=\"where\"><code>{}:{}</code> <span>{}, {rank}</span></p>{text}</article>",
+        "<article><p class=\"where\"><code>{}:{}</code> <span>{}, {rank}{others}</span></p>{text}</article>",
         Text(&evidence.doc_id),
         evidence.line,
         Text(state)
@@ -69,10 +74,9 @@ fn retrieved(chunk: &RetrievedText) -> String {
         };
     }
     format!(
-        "<article><p class=\"where\"><b>{}</b> <code>{}</code> <span>score {}</span></p><blockquote>{text}</blockquote>\
-         </article>",
+        "<article><p class=\"where\"><b>{}</b> <code>{}</code>{}</p><blockquote>{text}</blockquote></article>",
         chunk.rank,
         Text(&chunk.citation),
-        significant(chunk.score)
+        chunk.score.map_or_else(String::new, |score| format!(" <span>score {}</span>", significant(score))),
     )
 }
