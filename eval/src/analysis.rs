@@ -25,9 +25,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::report::{Cell, Comparison, Correction, Report, Scoring, Summary};
-use crate::stats::{
-    Bootstrap, Clustered, Found, Interval, bootstrap, deviation, holm, max_t, mean, probability_best,
-};
+use crate::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, deviation, holm, max_t, mean, probability_best};
 
 pub use clusters::Clusters;
 pub use figures::figure;
@@ -57,7 +55,8 @@ pub fn analyse(report: &mut Report) {
     }
     let fair = ranked.iter().take_while(|&&at| !is_favoured(report, &report.cells[at])).count().max(1);
     let fair = &ranked[..fair];
-    let choice: Vec<Clustered> = fair.iter().map(|&at| better_is_higher(report, &report.cells[at], &clusters)).collect();
+    let choice: Vec<Clustered> =
+        fair.iter().map(|&at| better_is_higher(report, &report.cells[at], &clusters)).collect();
     let shares = probability_best(&choice.iter().collect::<Vec<_>>(), &settings(&report.scoring));
     for (&at, share) in fair.iter().zip(shares) {
         report.cells[at].p_best = Some(share);

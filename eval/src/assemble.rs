@@ -125,9 +125,8 @@ impl Measured {
 
     /// What a cell found.
     fn found(&self, cell: &RunCell, scoring: &Scoring) -> Found<'_> {
-        let decides = |&&budget: &&usize| {
-            scoring.primary == in_context(budget) || scoring.primary == all_in_context(budget)
-        };
+        let decides =
+            |&&budget: &&usize| scoring.primary == in_context(budget) || scoring.primary == all_in_context(budget);
         let context = self.run.scoring.budgets.iter().position(|budget| decides(&budget));
         Found {
             context,

@@ -86,8 +86,7 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
     }
     let clusters = Clusters::of_questions(questions.records());
     let cluster = |value: &Value| (clusters.number(value.question), value.rise());
-    let differences: Vec<Clustered> =
-        values.iter().map(|(.., values)| values.iter().map(cluster).collect()).collect();
+    let differences: Vec<Clustered> = values.iter().map(|(.., values)| values.iter().map(cluster).collect()).collect();
     let comparisons = compare(&differences, &before.scoring);
     let mut moved = Vec::new();
     if let Some(metric) = metrics.first() {

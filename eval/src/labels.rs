@@ -143,7 +143,7 @@ impl Reference {
     }
 
     /// All its places, alternatives one after the other.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    pub fn places(&self) -> impl Iterator<Item = &Place> + Clone {
         self.any.iter().flatten()
     }
 }

@@ -449,7 +449,9 @@ impl Judge {
     fn question(&self, query: usize, references: Vec<Reference>, corpus: &Corpus) -> Question {
         let mut question = Question { query, targets: Vec::new(), places: Vec::new(), relevant: Vec::new() };
         for Reference { any, grade } in references {
-            question.relevant.push((any.iter().map(|places| places.iter().map(|(doc, _)| *doc).collect()).collect(), grade));
+            question
+                .relevant
+                .push((any.iter().map(|places| places.iter().map(|(doc, _)| *doc).collect()).collect(), grade));
             let mut target = Target { any: Vec::new(), grade };
             let mut alternatives = Vec::new();
             for places in any {

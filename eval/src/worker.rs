@@ -21,7 +21,7 @@ use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
 use chunkmill::embed::{self, Batcher, Reading, Role};
 use chunkmill::index::{self, Recipe};
-use chunkmill::search::{CANDIDATES, Found, Mode, Packing, Passage, Query, Ranking, Searcher};
+use chunkmill::search::{CANDIDATES, Context as Packed, Found, Mode, Packing, Passage, Query, Ranking, Searcher};
 use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
@@ -355,13 +355,13 @@ fn ask(
             let query = query(at);
             let documents = ranked_documents(&searcher, &query, hits)?;
             let candidates = &hits[..hits.len().min(CANDIDATES)];
-            let context = |&budget: &usize| handed_over(searcher.context(candidates, budget, query.packing())?, &by_id);
+            let contexts = searcher.contexts(candidates, budgets, query.packing())?;
             let hits = &hits[..hits.len().min(depth)];
             Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
                 documents: documents.iter().filter_map(|id| by_id.get(id).copied()).collect(),
-                contexts: budgets.iter().map(context).collect::<anyhow::Result<_>>()?,
+                contexts: contexts.iter().map(|context| handed_over(context, &by_id)).collect::<anyhow::Result<_>>()?,
             })
         };
         // What is not timed need not wait for each other.
@@ -392,7 +392,7 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32
 }
 
 /// A context as places.
-fn handed_over(context: chunkmill::search::Context, by_id: &HashMap<&str, usize>) -> anyhow::Result<HandedOver> {
+fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result<HandedOver> {
     let passage = |passage: &Passage| {
         let doc = by_id.get(passage.doc_id.as_str()).copied().context("a passage is of no document")?;
         let place = |number: &u64| usize::try_from(*number).context("a document is too large");

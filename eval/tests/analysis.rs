@@ -54,9 +54,10 @@ fn the_best_is_named_with_what_cannot_be_told_from_it_and_the_cheapest_of_those(
     let summary = report.cell("good").unwrap().metrics[METRIC];
     assert!((summary.mean - 0.8).abs() < 1e-12 && (summary.std - 0.4).abs() < 1e-12);
     for words in [
-        "Best is `good`: Recall is 0.800 on average over 200 questions (95 % interval 0.7",
+        "`good` is ahead, and the best with a probability of",
+        "Recall is 0.800 on average over 200 questions (95 % interval 0.7",
         "; 1 is perfect).",
-        "cannot tell 1 of the other 2 settings from it: `alike`.",
+        "1 of the other 2 settings is not ruled out: `alike` (",
         "`alike`: 0.40 MB, where the best takes 1.00 MB.",
         "in four of five cases",
     ] {

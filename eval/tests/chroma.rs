@@ -96,8 +96,9 @@ fn published() -> Option<Published> {
         set.documents.into_iter().map(|(id, bytes)| (id, String::from_utf8(bytes).unwrap())).collect();
     let tables: Vec<Vec<usize>> = texts.iter().map(|(_, text)| characters(text)).collect();
     let span = |reference: &Reference| {
-        let doc = texts.iter().position(|(id, _)| *id == reference.doc_id).unwrap();
-        let range = &reference.quote.as_ref().unwrap().range;
+        let place = &reference.any[0][0];
+        let doc = texts.iter().position(|(id, _)| *id == place.doc_id).unwrap();
+        let range = &place.quote.as_ref().unwrap().range;
         Span::new(doc, tables[doc][range.start]..tables[doc][range.end])
     };
     let questions = set.queries.iter().map(|query| query.references.iter().map(span).collect()).collect();

@@ -186,6 +186,8 @@ fn frame() -> Report {
             confidence: 0.95,
             resamples: 400,
             permutations: 1_000,
+            correction: Correction::MaxT,
+            held_out: true,
             seed: 42,
         },
         metrics,
@@ -206,7 +208,7 @@ fn metric(name: &str, title: &str, meaning: &str, higher_is_better: bool) -> Met
 
 fn question(at: usize) -> QueryRecord {
     let tags = vec![if at.is_multiple_of(2) { "paraphrase" } else { "exact" }.to_owned()];
-    QueryRecord { id: format!("q{:03}", at + 1), text: ASKED[at % ASKED.len()].to_owned(), tags }
+    QueryRecord { id: format!("q{:03}", at + 1), text: ASKED[at % ASKED.len()].to_owned(), tags, cluster: Some(at / 2) }
 }
 
 fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) -> Cell {
@@ -247,6 +249,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
         evidence: evidence(quality),
         values,
         cost: cost(build, mode, chunks, dice),
+        p_best: None,
         comparison: None,
         pareto: Vec::new(),
         toml: format!(
@@ -305,7 +308,7 @@ fn worst(query: usize, value: f64) -> WorstQuery {
     let piece = |text: &str, evidence| TextPiece { text: text.to_owned(), evidence };
     let chunk = |rank: usize, citation: &str, pieces: Vec<TextPiece>| RetrievedText {
         rank,
-        score: 0.71 - rank as f64 * 0.034,
+        score: Some(0.71 - rank as f64 * 0.034),
         citation: citation.to_owned(),
         pieces,
     };
@@ -322,6 +325,7 @@ fn worst(query: usize, value: f64) -> WorstQuery {
                         .to_owned(),
                 ),
                 state: "split".to_owned(),
+                alternatives: 0,
                 rank: Some(3),
             },
             EvidenceText {
@@ -329,6 +333,7 @@ fn worst(query: usize, value: f64) -> WorstQuery {
                 line: 1,
                 text: None,
                 state: "missed".to_owned(),
+                alternatives: 2,
                 rank: None,
             },
         ],

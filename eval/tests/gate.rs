@@ -236,7 +236,7 @@ fn changes_are_those_of_the_questions() {
             change.comparison.lo <= change.comparison.difference
                 && change.comparison.difference <= change.comparison.hi
         );
-        assert_eq!(change.better + change.worse, change.differences.iter().filter(|rise| **rise != 0.0).count());
+        assert_eq!(change.better + change.worse, change.differences.sums().iter().filter(|rise| **rise != 0.0).count());
         let rises: Vec<f64> = change.moved.iter().map(|moved| moved.after - moved.before).collect();
         assert!(rises.is_sorted() && rises.len() == 10, "{rises:?}");
     }

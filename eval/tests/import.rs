@@ -156,7 +156,9 @@ fn squad_becomes_a_set() {
     assert_eq!(text(&files, "corpus/Die_Farbe-2.txt"), "");
     assert_eq!(
         text(&files, "queries.jsonl"),
-        "{\"query_id\":\"a1\",\"query\":\"Was?\",\"references\":[{\"doc_id\":\"Die_Farbe.txt\",\"start\":16,\"end\":18,\"text\":\"ö\"}]}\n"
+        "{\"query_id\":\"a1\",\"query\":\"Was?\",\"references\":[{\"any\":[\
+         {\"doc_id\":\"Die_Farbe.txt\",\"start\":16,\"end\":18,\"text\":\"ö\"},\
+         {\"doc_id\":\"Die_Farbe.txt\",\"start\":23,\"end\":27,\"text\":\"blau\"}]}]}\n"
     );
     assert!(out.contains("1 questions without evidence were left out"), "{out}");
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Scored, State, to_jsonl};
+use chunkmill_eval::labels::{LabelSet, Scored, ScoredPlace, State, to_jsonl};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};
@@ -115,8 +115,71 @@ fn what_has_moved_is_scored_where_it_is_and_what_has_drifted_is_not() {
     let states: Vec<&str> = checked.iter().map(|checked| checked.state.name()).collect();
     assert_eq!(states, ["moved", "gone", "no_document", "valid"]);
     let scored = labels.scored(&checked);
-    let place = |range, grade| Scored { doc_id: "a.md", range, grade };
+    let place = |range, grade| Scored { any: vec![vec![ScoredPlace { doc_id: "a.md", range }]], grade };
     assert_eq!(scored, [vec![place(Some(4..7), 3.0), place(None, 2.0)]]);
+}
+
+#[test]
+fn of_alternatives_those_are_scored_that_still_fit() {
+    let at = |start: usize, text: &str| serde_json::json!({"doc_id": "a.md", "start": start, "end": start + text.len(), "text": text});
+    let line = serde_json::json!({"query_id": "q", "query": "?", "references": [
+        {"any": [at(0, "six"), at(4, "two"), {"all": [at(0, "one"), {"doc_id": "a.md"}]}], "grade": 2.0},
+        {"any": [at(0, "six"), {"all": [at(0, "one"), at(9, "ten")]}]},
+    ]});
+    let folder = set("one two", &line.to_string());
+    let labels = LabelSet::read(folder.path()).unwrap();
+    let checked = labels.check(&labels.corpus().unwrap());
+    assert_eq!(checked.len(), 7);
+    let place = |range| ScoredPlace { doc_id: "a.md", range };
+    let any = vec![vec![place(Some(4..7))], vec![place(Some(0..3)), place(None)]];
+    assert_eq!(labels.scored(&checked), [vec![Scored { any, grade: 2.0 }]], "of the second none fits");
+    assert_eq!(to_jsonl(&labels.queries).unwrap().trim_end(), sorted(&line));
+    let (code, out, _) = eval(&["verify", arg(folder.path())]);
+    assert_eq!(code, 1);
+    assert!(out.contains("1 queries, 2 references in 7 places of 1 documents: 4 valid, 3 gone; 3 drifted"), "{out}");
+}
+
+/// In the order in which labels are written.
+fn sorted(line: &serde_json::Value) -> String {
+    let place = |place: &serde_json::Value| match place.get("start") {
+        Some(start) => format!(
+            r#"{{"doc_id":{},"start":{start},"end":{},"text":{}}}"#,
+            place["doc_id"], place["end"], place["text"]
+        ),
+        None => format!(r#"{{"doc_id":{}}}"#, place["doc_id"]),
+    };
+    let alternative = |alternative: &serde_json::Value| match alternative.get("all") {
+        Some(all) => {
+            let places: Vec<String> = all.as_array().unwrap().iter().map(place).collect();
+            format!(r#"{{"all":[{}]}}"#, places.join(","))
+        }
+        None => place(alternative),
+    };
+    let reference = |reference: &serde_json::Value| {
+        let any: Vec<String> = reference["any"].as_array().unwrap().iter().map(alternative).collect();
+        let grade = reference.get("grade").map_or_else(String::new, |grade| format!(r#","grade":{grade}"#));
+        format!(r#"{{"any":[{}]{grade}}}"#, any.join(","))
+    };
+    let references: Vec<String> = line["references"].as_array().unwrap().iter().map(reference).collect();
+    format!(r#"{{"query_id":{},"query":{},"references":[{}]}}"#, line["query_id"], line["query"], references.join(","))
+}
+
+#[test]
+fn what_is_no_list_of_alternatives_is_refused() {
+    let place = r#"{"doc_id":"a.md"}"#;
+    for (reference, problem) in [
+        (r#"{"any":[]}"#.to_owned(), "`any` is empty"),
+        (r#"{"any":[{"all":[]}]}"#.to_owned(), "`all` is empty"),
+        (format!(r#"{{"any":[{place}],"doc_id":"b.md"}}"#), "a reference has `any` and something else"),
+        (format!(r#"{{"any":[{{"all":[{place}],"start":1}}]}}"#), "an alternative has `all` and something else"),
+        (format!(r#"{{"any":[{{"any":[{place}]}}]}}"#), "lists may stand in each other only as `all` in `any`"),
+        (r#"{"any":[{"doc_id":"a.md","grade":2}]}"#.to_owned(), "a grade belongs to the reference"),
+        (r#"{"start":1}"#.to_owned(), "has no doc_id"),
+    ] {
+        let line = format!(r#"{{"query_id":"q","query":"?","references":[{reference}]}}"#);
+        let error = LabelSet::read(set("one", &line).path()).unwrap_err().to_string();
+        assert!(error.contains(problem), "{reference}: {error}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn cover(ranges: &[Range<usize>]) -> Cover {
 }
 
 fn target(range: Range<usize>, grade: f64) -> Target {
-    Target { text: cover(&[range]), grade }
+    Target { any: vec![cover(&[range])], grade }
 }
 
 fn near(value: f64, expected: f64) {

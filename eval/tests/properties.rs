@@ -17,7 +17,7 @@ fn spans(most: usize) -> impl Strategy<Value = Vec<Span>> {
 
 fn targets() -> impl Strategy<Value = Vec<Target>> {
     let target = (spans(4), -1..4i32)
-        .prop_map(|(spans, grade)| Target { text: spans.into_iter().collect(), grade: f64::from(grade) });
+        .prop_map(|(spans, grade)| Target { any: vec![spans.into_iter().collect()], grade: f64::from(grade) });
     prop::collection::vec(target, 0..6)
 }
 

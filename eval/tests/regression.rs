@@ -96,6 +96,6 @@ fn a_model_that_reads_32_tokens_fails() {
     let run = sweep("cut", IN_USE, &["--model", arg(folder.path())]);
     let (code, said) = gate(&run);
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("FAILED in use, vector, k=5: recall_in_1000_tokens"), "{said}");
+    assert!(said.contains("FAILED in use, vector, k=5: evidence_in_context_1000"), "{said}");
     assert!(!said.contains("FAILED in use, keyword"), "keyword search reads no vector: {said}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::record::{Answer, ChunkPlace};
+use chunkmill_eval::record::{Answer, ChunkPlace, HandedOver};
 use chunkmill_eval::report::EvidenceCounts;
 use chunkmill_eval::score::{Chunks, Judge, ScoringOptions, score};
 use chunkmill_eval::sweep::Labelled;
@@ -42,12 +42,25 @@ struct Outcome {
 
 /// Scores answers that all questions get alike.
 fn outcome(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize) -> Outcome {
+    handed_over(places, rows, documents, k, &[])
+}
+
+/// The same with contexts of 10 and 25 tokens.
+fn handed_over(
+    places: &[ChunkPlace],
+    rows: &[usize],
+    documents: &[usize],
+    k: usize,
+    contexts: &[Vec<(usize, Vec<[usize; 2]>)>],
+) -> Outcome {
     let set = set();
     let labelled = Labelled::read(set.path()).unwrap();
-    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
     assert_eq!(Vec::from_iter(judge.queries()), [0, 1, 2], "the last question's evidence is gone");
     let chunks = Chunks::new(&judge, &["b.md".to_owned(), "a.md".to_owned()], places);
-    let answer = Answer { rows: rows.to_vec(), scores: vec![0.0; rows.len()], documents: documents.to_vec() };
+    let contexts = contexts.iter().map(|passages| HandedOver { tokens: 9, passages: passages.clone() }).collect();
+    let (rows, documents) = (rows.to_vec(), documents.to_vec());
+    let answer = Answer { scores: vec![0.0; rows.len()], rows, documents, contexts };
     let options = ScoringOptions { budgets: vec![10, 25], ..ScoringOptions::default() };
     let (values, evidence) = score(&judge, &chunks, &vec![answer; 4], k, &options);
     Outcome { values, evidence, omega: chunks.precision_omega(&judge, &options) }
@@ -116,4 +129,106 @@ fn tokens_of_whole_documents_are_those_of_the_documents_that_were_retrieved() {
     let count = |text: &str| chunkmill::tokens::TokenCounter::count(chunkmill::tokens::cl100k(), text).unwrap() as f64;
     close(one["whole_document_tokens"][0], count(TEXT));
     close(all["whole_document_tokens"][0], count(TEXT) + count("another"));
+}
+
+#[test]
+fn a_context_is_scored_by_the_evidence_that_is_in_it() {
+    // The first context has the four characters of "grün" of 9; the second has all but "j", in two passages.
+    let place = |from: &str, to: &str| [TEXT.find(from).unwrap(), TEXT.find(to).unwrap()];
+    let contexts = [
+        vec![(1, vec![place("789 g", "-bl")]), (0, vec![[0, 7]])],
+        vec![(1, vec![place("789 g", "öd"), place("öd", " \n012")]), (1, vec![place(" abc", "j 0")])],
+    ];
+    let values = handed_over(&places(&[(0, 57, 20)]), &[], &[], 3, &contexts).values;
+    close(values["evidence_in_context_10"][0], 4.0 / 9.0);
+    close(values["evidence_in_context_10"][1], 4.0 / 19.0);
+    close(values["evidence_in_context_25"][0], 1.0);
+    close(values["evidence_in_context_25"][1], 18.0 / 19.0);
+    assert_eq!(values["evidence_in_context_25"][2], None, "a document judged as a whole has no text");
+    let all = |name: &str| values[name][..2].iter().map(|value| value.unwrap()).collect::<Vec<_>>();
+    assert_eq!(
+        (all("all_evidence_in_context_10"), all("all_evidence_in_context_25")),
+        (vec![0.0, 0.0], vec![1.0, 0.0])
+    );
+}
+
+/// What a chunk of each document is worth, documents by name, for one question.
+fn of_one_question(documents: &[(&str, &str)], references: &str, duplicates: bool, found: &[&str]) -> Outcome {
+    let line = format!(r#"{{"query_id":"q","query":"?","references":[{references}]}}"#);
+    let files: Vec<(String, &str)> = documents.iter().map(|(name, text)| (format!("corpus/{name}"), *text)).collect();
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    files.push(("queries.jsonl", &line));
+    let set = folder(&files);
+    let labelled = Labelled::read(set.path()).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, duplicates).unwrap();
+    let names: Vec<String> = documents.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let whole = |(doc, (_, text)): (usize, &(&str, &str))| ChunkPlace { doc, start: 0, end: text.len(), tokens: 5 };
+    let places: Vec<ChunkPlace> = documents.iter().enumerate().map(whole).collect();
+    let chunks = Chunks::new(&judge, &names, &places);
+    let rows: Vec<usize> = found.iter().map(|name| names.iter().position(|known| known == name).unwrap()).collect();
+    let contexts =
+        vec![HandedOver { tokens: 9, passages: rows.iter().map(|&row| (row, vec![[0, places[row].end]])).collect() }];
+    let answer = Answer { scores: vec![0.0; rows.len()], documents: rows.clone(), rows, contexts };
+    let options = ScoringOptions { budgets: vec![10], duplicates, ..ScoringOptions::default() };
+    let (values, evidence) = score(&judge, &chunks, &[answer], 5, &options);
+    Outcome { values, evidence, omega: chunks.precision_omega(&judge, &options) }
+}
+
+#[test]
+fn one_alternative_is_enough_and_all_of_its_places_are_needed() {
+    let documents = [("a.md", "yes"), ("b.md", "also"), ("c.md", "both"), ("d.md", "no")];
+    let references = r#"{"any":[{"doc_id":"a.md","start":0,"end":3,"text":"yes"},
+        {"all":[{"doc_id":"b.md","start":0,"end":4,"text":"also"},{"doc_id":"c.md","start":0,"end":4,"text":"both"}]}]}"#
+        .replace('\n', "");
+    let share = |found: &[&str]| {
+        let Outcome { values, evidence, .. } = of_one_question(&documents, &references, false, found);
+        let value = |name: &str| values[name][0].unwrap();
+        assert_eq!(value("evidence_in_context_10"), value("span_recall"));
+        assert_eq!(value("recall_at_k") == 1.0, evidence.whole + evidence.split == 1);
+        (value("span_recall"), value("recall_at_k"), value("mrr_at_10"), value("doc_mrr_at_10"))
+    };
+    assert_eq!(share(&["a.md"]), (1.0, 1.0, 1.0, 1.0));
+    assert_eq!(share(&["d.md", "a.md", "b.md"]), (1.0, 1.0, 0.5, 0.5));
+    // One of two places: half of the alternative, which is more than nothing of the other.
+    assert_eq!(share(&["b.md"]), (0.5, 0.0, 0.0, 1.0));
+    assert_eq!(share(&["b.md", "d.md", "c.md"]), (1.0, 1.0, 1.0 / 3.0, 1.0));
+    assert_eq!(share(&["d.md"]), (0.0, 0.0, 0.0, 0.0));
+}
+
+#[test]
+fn evidence_that_stands_twice_is_found_in_either_place_if_it_is_long_enough_to_be_the_same() {
+    let long = "Backups are kept for thirty days, after which they are removed for good.";
+    let short = "Thirty days.";
+    for (text, found) in [(long, 1.0), (short, 0.0)] {
+        let (a, b) = (format!("# Here\n\n{text}\n"), format!("# There\n\n{text} And more.\n"));
+        let documents = [("a.md", a.as_str()), ("b.md", b.as_str())];
+        let start = a.find(text).unwrap();
+        let references = format!(r#"{{"doc_id":"a.md","start":{start},"end":{},"text":"{text}"}}"#, start + text.len());
+        let values = |duplicates| of_one_question(&documents, &references, duplicates, &["b.md"]).values;
+        close(values(true)["evidence_in_context_10"][0], found);
+        close(values(true)["doc_recall_at_10"][0], found);
+        close(values(false)["evidence_in_context_10"][0], 0.0);
+    }
+}
+
+#[test]
+fn questions_whose_evidence_begins_near_each_other_are_one_cluster() {
+    let text = format!("{}\n", "word ".repeat(10_000));
+    let at = |id: &str, doc: &str, start: usize| {
+        format!(
+            r#"{{"query_id":"{id}","query":"?","references":[{{"doc_id":"{doc}","start":{start},"end":{},"text":"word"}}]}}"#,
+            start + 4
+        )
+    };
+    let lines = [
+        at("1", "a.md", 0),
+        at("2", "a.md", 19_995),
+        at("3", "a.md", 20_000),
+        at("4", "b.md", 5),
+        at("5", "a.md", 100),
+    ];
+    let set = folder(&[("corpus/a.md", &text), ("corpus/b.md", &text), ("queries.jsonl", &lines.join("\n"))]);
+    let labelled = Labelled::read(set.path()).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
+    assert_eq!(judge.clusters(), [0, 0, 1, 2, 0]);
 }

@@ -2,8 +2,8 @@
 //! slower way finds. The figures of scipy were printed by its version 1.17.1.
 
 use chunkmill_eval::stats::{
-    Bootstrap, bootstrap, deviation, holm, kendall_tau_b, mean, minimum_detectable_effect, normal_cdf, normal_quantile,
-    pareto, randomisation,
+    Bootstrap, Clustered, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean, minimum_detectable_effect,
+    normal_cdf, normal_quantile, pareto, probability_best, randomisation, student_quantile,
 };
 use proptest::prelude::*;
 
@@ -30,26 +30,31 @@ fn shares(next: &mut impl FnMut() -> f64, questions: usize) -> Vec<f64> {
 fn an_interval_holds_the_true_mean_about_as_often_as_it_says() {
     const TRIES: usize = 2_000;
     let mut next = dice(1);
-    for (confidence, allowed) in [(0.95, 0.93..=0.965), (0.8, 0.775..=0.825)] {
-        let samples: Vec<Vec<f64>> = (0..TRIES).map(|_| shares(&mut next, 100)).collect();
+    for (questions, confidence, allowed) in
+        [(100, 0.95, 0.93..=0.965), (100, 0.8, 0.775..=0.825), (30, 0.95, 0.925..=0.965)]
+    {
+        let samples: Vec<Vec<f64>> = (0..TRIES).map(|_| shares(&mut next, questions)).collect();
         // Each with its own resamples, so that the tries are independent.
         let holds = |(seed, row): (usize, &Vec<f64>)| {
-            let interval = bootstrap(&[row], &Bootstrap { confidence, resamples: 400, seed: seed as u64 })[0];
+            let interval =
+                bootstrap(&[&Clustered::alone(row)], &Bootstrap { confidence, resamples: 400, seed: seed as u64 })[0];
             (interval.lo..=interval.hi).contains(&0.7)
         };
         let held = samples.iter().enumerate().filter(|&sample| holds(sample)).count() as f64 / TRIES as f64;
-        assert!(allowed.contains(&held), "{confidence}: {held}");
-        note(&format!("intervals of {confidence} held the true mean in {held} of {TRIES} tries of 100 questions"));
+        assert!(allowed.contains(&held), "{questions} {confidence}: {held}");
+        note(&format!(
+            "intervals of {confidence} held the true mean in {held} of {TRIES} tries of {questions} questions"
+        ));
     }
 }
 
 #[test]
-fn an_interval_is_that_of_scipy() {
+fn an_interval_is_that_of_numpy() {
     let values =
         [0.0, 0.0, 0.2, 0.25, 0.5, 0.5, 0.6, 0.75, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.1, 0.0, 1.0, 0.33];
-    let interval = bootstrap(&[&values], &Bootstrap { resamples: 200_000, ..SETTINGS })[0];
-    // scipy.stats.bootstrap(method="percentile") with 2,000,000 samples.
-    assert!((interval.lo - 0.4).abs() < 0.003 && (interval.hi - 0.73).abs() < 0.003, "{interval:?}");
+    let interval = bootstrap(&[&Clustered::alone(&values)], &Bootstrap { resamples: 200_000, ..SETTINGS })[0];
+    // Quantiles .01588 and .98412 of 2,000,000 means in NumPy: norm.cdf(sqrt(20 / 19) * t.ppf(.025, 19)) of scipy.
+    assert!((interval.lo - 0.384).abs() < 0.003 && (interval.hi - 0.7445).abs() < 0.003, "{interval:?}");
     assert!((mean(&values) - 0.5665).abs() < 1e-12 && (deviation(&values) - 0.376_527_223_451_372_8).abs() < 1e-12);
 }
 
@@ -57,8 +62,9 @@ fn an_interval_is_that_of_scipy() {
 fn intervals_depend_neither_on_the_rows_beside_them_nor_on_threads() {
     let mut next = dice(2);
     let rows: Vec<Vec<f64>> = (0..50).map(|at| shares(&mut next, [40, 7, 0, 41][at % 4])).collect();
-    let slices: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
-    let on = |threads: usize, rows: &[&[f64]]| {
+    let rows: Vec<Clustered> = rows.iter().map(|row| Clustered::alone(row)).collect();
+    let slices: Vec<&Clustered> = rows.iter().collect();
+    let on = |threads: usize, rows: &[&Clustered]| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| bootstrap(rows, &SETTINGS))
     };
@@ -66,7 +72,7 @@ fn intervals_depend_neither_on_the_rows_beside_them_nor_on_threads() {
     assert_eq!(all, on(4, &slices));
     let alone: Vec<_> = slices.iter().map(|row| bootstrap(&[row], &SETTINGS)[0]).collect();
     assert_eq!(all, alone);
-    let reversed: Vec<&[f64]> = slices.iter().rev().copied().collect();
+    let reversed: Vec<&Clustered> = slices.iter().rev().copied().collect();
     assert_eq!(all, bootstrap(&reversed, &SETTINGS).into_iter().rev().collect::<Vec<_>>());
     assert_ne!(all, bootstrap(&slices, &Bootstrap { seed: 8, ..SETTINGS }));
 }
@@ -95,7 +101,7 @@ fn the_randomisation_test_finds_what_is_not_there_as_often_as_alpha_and_what_is_
 fn the_minimum_detectable_effect_is_found_in_four_of_five_cases() {
     const TRIES: usize = 1_000;
     let mut next = dice(4);
-    let effect = minimum_detectable_effect(1.0, 100, 0.05, 0.8);
+    let effect = minimum_detectable_effect(0.1, 0.05, 0.8);
     assert!((effect - 0.280_158_5).abs() < 1e-6, "{effect}");
     let shown = (0..TRIES).filter(|&seed| {
         let differences: Vec<f64> = (0..100).map(|_| normal(&mut next) + effect).collect();
@@ -103,7 +109,6 @@ fn the_minimum_detectable_effect_is_found_in_four_of_five_cases() {
     });
     let power = shown.count() as f64 / TRIES as f64;
     assert!((0.76..=0.84).contains(&power), "{power}");
-    assert!(minimum_detectable_effect(1.0, 0, 0.05, 0.8).is_infinite());
 }
 
 #[test]
@@ -140,6 +145,168 @@ fn holm_as_by_hand() {
     assert_eq!(holm(&[0.7, 0.9]), [1.0, 1.0]);
 }
 
+/// Questions in clusters of four: each the sum of what its cluster has in common and of its own.
+fn clustered(next: &mut impl FnMut() -> f64, clusters: usize, common: f64) -> Vec<(usize, f64)> {
+    let mut values = Vec::new();
+    for cluster in 0..clusters {
+        let shared = common * normal(next);
+        values.extend((0..4).map(|_| (cluster, shared + normal(next))));
+    }
+    values
+}
+
+#[test]
+fn intervals_over_clusters_hold_the_truth_where_those_over_questions_do_not() {
+    const TRIES: usize = 1_000;
+    let mut next = dice(5);
+    let (mut held, mut held_alone, mut error) = (0, 0, 0.0);
+    for seed in 0..TRIES {
+        let values = clustered(&mut next, 60, 1.0);
+        let settings = Bootstrap { confidence: 0.95, resamples: 500, seed: seed as u64 };
+        let by_cluster: Clustered = values.iter().copied().collect();
+        let alone = Clustered::alone(&values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        let holds = |row: &Clustered| {
+            let interval = bootstrap(&[row], &settings)[0];
+            usize::from((interval.lo..=interval.hi).contains(&0.0))
+        };
+        held += holds(&by_cluster);
+        held_alone += holds(&alone);
+        error += by_cluster.standard_error().powi(2);
+    }
+    let [held, held_alone] = [held, held_alone].map(|count| count as f64 / TRIES as f64);
+    assert!((0.93..=0.97).contains(&held) && held_alone < 0.85, "{held} {held_alone}");
+    // Of 60 clusters of 4: variance (1 + 1/4) / 60.
+    let error = (error / TRIES as f64 / (1.25 / 60.0)).sqrt();
+    assert!((0.97..=1.03).contains(&error), "{error}");
+    note(&format!(
+        "95 % intervals held in {held} of 1,000 sweeps with clusters of four, over questions in {held_alone}"
+    ));
+}
+
+/// The same as `max_t`, by every way to choose signs.
+fn max_t_by_hand(rows: &[Vec<f64>]) -> Vec<f64> {
+    let questions = rows[0].len();
+    let statistic = |row: &[f64], way: usize| {
+        let signed = row.iter().enumerate().map(|(at, value)| if way >> at & 1 == 0 { *value } else { -value });
+        let root = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+        if root > 0.0 { (signed.sum::<f64>() / root).abs() } else { 0.0 }
+    };
+    let highest: Vec<f64> =
+        (0..1 << questions).map(|way| rows.iter().map(|row| statistic(row, way)).fold(0.0, f64::max)).collect();
+    let p = |row: &Vec<f64>| {
+        let own = statistic(row, 0);
+        highest.iter().filter(|&&highest| highest >= own - 1e-9).count() as f64 / highest.len() as f64
+    };
+    rows.iter().map(p).collect()
+}
+
+#[test]
+fn max_t_is_what_every_choice_of_signs_gives() {
+    let mut next = dice(6);
+    for _ in 0..20 {
+        let rows: Vec<Vec<f64>> = (0..5)
+            .map(|row| (0..9).map(|_| if next() < 0.3 { 0.0 } else { next() - 0.4 - 0.1 * f64::from(row) }).collect())
+            .collect();
+        let found = max_t(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), 1_000, 3);
+        for ((row, found), by_hand) in rows.iter().zip(&found).zip(max_t_by_hand(&rows)) {
+            assert!((found.p_max - by_hand).abs() < 1e-12, "{found:?} {by_hand}");
+            assert!((found.p - randomisation(row, 1_000, 3)).abs() < 1e-12);
+        }
+        // The same drawn.
+        let drawn = max_t(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), 500, 3);
+        assert!(found.iter().zip(drawn).all(|(exact, drawn)| (exact.p_max - drawn.p_max).abs() < 0.1));
+    }
+    assert!(max_t(&[], 100, 1).is_empty());
+    assert!(max_t(&[&[0.0; 4], &[1.0; 4]], 100, 1).iter().map(|found| found.p_max).eq([1.0, 0.125]));
+}
+
+#[test]
+fn max_t_is_wrong_as_seldom_as_it_says_and_sees_more_than_holm_where_rows_are_alike() {
+    const TRIES: usize = 400;
+    let mut next = dice(7);
+    // Twenty rows that have most of what they are in common; in the last there is something to find.
+    let mut sweep = |shift: f64| {
+        let common: Vec<f64> = (0..60).map(|_| normal(&mut next)).collect();
+        let rows = (0..20).map(|row| {
+            let shift = if row == 19 { shift } else { 0.0 };
+            common.iter().map(|value| value + 0.3 * normal(&mut next) + shift).collect()
+        });
+        rows.collect::<Vec<Vec<f64>>>()
+    };
+    let mut count = |shift: f64| {
+        let (mut by_max, mut by_holm) = (0, 0);
+        for seed in 0..TRIES {
+            let rows = sweep(shift);
+            let found = max_t(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), 999, seed as u64);
+            let holm = holm(&found.iter().map(|found| found.p).collect::<Vec<_>>());
+            let looked_at = if shift > 0.0 { 19..20 } else { 0..20 };
+            by_max += usize::from(looked_at.clone().any(|row| found[row].p_max <= 0.05));
+            by_holm += usize::from(looked_at.clone().any(|row| holm[row] <= 0.05));
+        }
+        [by_max, by_holm].map(|count| count as f64 / TRIES as f64)
+    };
+    let ([wrong, wrong_by_holm], [seen, seen_by_holm]) = (count(0.0), count(0.4));
+    assert!((0.025..=0.08).contains(&wrong) && wrong_by_holm < wrong, "{wrong} {wrong_by_holm}");
+    assert!(seen > seen_by_holm + 0.1, "{seen} {seen_by_holm}");
+    note(&format!(
+        "wrong about any of 20 alike rows: MaxT {wrong}, Holm {wrong_by_holm}; seen: {seen}, {seen_by_holm}"
+    ));
+}
+
+#[test]
+fn the_probability_of_being_best_is_that_of_the_difference() {
+    let mut next = dice(8);
+    // Of two, it is Φ(difference / standard error).
+    for shift in [0.0, 0.1, 0.2] {
+        let rows: Vec<Vec<f64>> =
+            [0.0, shift].iter().map(|shift| (0..300).map(|_| normal(&mut next) + shift).collect()).collect();
+        let differences: Vec<f64> = rows[1].iter().zip(&rows[0]).map(|(one, other)| one - other).collect();
+        let difference = Clustered::alone(&differences);
+        let expected = normal_cdf(difference.mean() / difference.standard_error());
+        let clustered: Vec<Clustered> = rows.iter().map(|row| Clustered::alone(row)).collect();
+        let shares =
+            probability_best(&clustered.iter().collect::<Vec<_>>(), &Bootstrap { resamples: 4_000, ..SETTINGS });
+        assert!((shares[1] - expected).abs() < 0.03, "{shares:?} {expected}");
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+    // Equal ones share, and one that is never best has nothing.
+    let values: Vec<f64> = (0..50).map(|_| next()).collect();
+    let worse: Vec<f64> = values.iter().map(|value| value - 0.1).collect();
+    let rows = [Clustered::alone(&values), Clustered::alone(&values), Clustered::alone(&worse)];
+    let shares = probability_best(&rows.iter().collect::<Vec<_>>(), &SETTINGS);
+    assert!(shares.iter().zip([0.5, 0.5, 0.0]).all(|(share, expected)| (share - expected).abs() < 1e-9), "{shares:?}");
+    assert!(probability_best(&[], &SETTINGS).is_empty());
+}
+
+#[test]
+fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
+    const TRIES: usize = 200;
+    let mut next = dice(9);
+    let (mut chosen, mut kept, mut found) = (0.0, 0.0, 0.0);
+    for seed in 0..TRIES {
+        // Thirty settings that are all alike: true mean 0.
+        let rows: Vec<Clustered> =
+            (0..30).map(|_| Clustered::alone(&(0..100).map(|_| normal(&mut next)).collect::<Vec<_>>())).collect();
+        let record = held_out(&rows.iter().collect::<Vec<_>>(), 20, seed as u64).unwrap();
+        chosen += record.chosen / TRIES as f64;
+        kept += record.held_out / TRIES as f64;
+        found += rows.iter().map(Clustered::mean).fold(f64::MIN, f64::max) / TRIES as f64;
+    }
+    // The expected maximum of 30 standard normal variables is 2.043, of means of 50 questions over √50.
+    assert!(
+        (chosen - 2.043 / 50.0_f64.sqrt()).abs() < 0.02 && found > 0.15 && kept.abs() < 0.02,
+        "{chosen} {found} {kept}"
+    );
+    note(&format!(
+        "thirty equal settings of mean 0: the best has {found:.3}, chosen by half {chosen:.3}, held out {kept:.3}"
+    ));
+    // A clear winner is always chosen.
+    let rows = [0.0, 1.0].map(|shift| Clustered::alone(&(0..40).map(|_| next() * 0.1 + shift).collect::<Vec<_>>()));
+    let record = held_out(&rows.iter().collect::<Vec<_>>(), 50, 1).unwrap();
+    assert!(record.same == 1.0 && (record.held_out - rows[1].mean()).abs() < 0.01, "{record:?}");
+    assert!(held_out(&[&Clustered::alone(&[1.0])], 10, 1).is_none() && held_out(&[], 10, 1).is_none());
+}
+
 #[test]
 fn the_normal_distribution_is_that_of_scipy() {
     for (p, x) in
@@ -150,6 +317,20 @@ fn the_normal_distribution_is_that_of_scipy() {
     }
     assert!((normal_cdf(-3.1) - 0.000_967_603_213_218_356_3).abs() < 1e-15);
     assert!(normal_quantile(0.0).is_finite() && normal_quantile(1.0).is_finite());
+}
+
+#[test]
+fn students_distribution_is_that_of_scipy() {
+    for (p, freedom, t) in [
+        (0.975, 19.0, 2.093_024),
+        (0.975, 59.0, 2.000_995),
+        (0.9, 10.0, 1.372_184),
+        (0.975, 5.0, 2.570_582),
+        (0.005, 30.0, -2.749_996),
+        (0.6, 200.0, 0.253_684),
+    ] {
+        assert!((student_quantile(p, freedom) - t).abs() < 2e-3, "{p} {freedom}: {}", student_quantile(p, freedom));
+    }
 }
 
 #[test]
@@ -208,11 +389,11 @@ proptest! {
 
     #[test]
     fn an_interval_is_within_the_values_and_around_the_mean(row in prop::collection::vec(-5.0..5.0f64, 1..30)) {
-        let interval = bootstrap(&[&row], &SETTINGS)[0];
+        let interval = bootstrap(&[&Clustered::alone(&row)], &SETTINGS)[0];
         let (least, most) = row.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
         prop_assert!(least - 1e-9 <= interval.lo && interval.hi <= most + 1e-9);
         prop_assert!(interval.lo - 1e-9 <= mean(&row) && mean(&row) <= interval.hi + 1e-9);
-        let narrow = bootstrap(&[&row], &Bootstrap { confidence: 0.5, ..SETTINGS })[0];
+        let narrow = bootstrap(&[&Clustered::alone(&row)], &Bootstrap { confidence: 0.5, ..SETTINGS })[0];
         prop_assert!(interval.lo <= narrow.lo && narrow.hi <= interval.hi);
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Query, SYNTHETIC, State};
+use chunkmill_eval::labels::{LabelSet, Query, Reference, SYNTHETIC, State};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};
@@ -38,12 +38,12 @@ fn check(labels: &LabelSet) {
         assert_eq!(query.tags.len(), 2);
         assert_eq!(query.tags[0], SYNTHETIC);
         assert!(query.is_synthetic() && query.id.starts_with(&format!("synthetic-{}-", query.tags[1])), "{query:?}");
-        let evidence = query.references.iter().map(|reference| reference.quote.as_ref().unwrap());
+        let evidence = query.references.iter().flat_map(Reference::places).map(|place| place.quote.as_ref().unwrap());
         let size: usize = evidence.clone().map(|quote| quote.text.chars().count()).sum();
         assert!((80..=1500).contains(&size), "{query:?}");
         for quote in evidence {
             assert_eq!(quote.text, quote.text.trim());
-            let others = taken.entry(&query.references[0].doc_id).or_default();
+            let others = taken.entry(&query.references[0].any[0][0].doc_id).or_default();
             assert!(others.iter().all(|other| other.end <= quote.range.start || quote.range.end <= other.start));
             others.push(quote.range.clone());
             let copies = corpus.texts.values().map(|text| text.matches(&quote.text).count()).sum::<usize>();
@@ -53,7 +53,12 @@ fn check(labels: &LabelSet) {
 }
 
 fn quotes(query: &Query) -> Vec<&str> {
-    query.references.iter().map(|reference| reference.quote.as_ref().unwrap().text.as_str()).collect()
+    query
+        .references
+        .iter()
+        .flat_map(Reference::places)
+        .map(|place| place.quote.as_ref().unwrap().text.as_str())
+        .collect()
 }
 
 #[test]
@@ -119,12 +124,15 @@ fn questions_are_spread_evenly_over_documents() {
     let corpus = folder(&files);
     let (labels, out, ..) = synth(corpus.path(), &["--queries", "18", "--kinds", "heading"]);
     let mut asked: BTreeMap<&str, usize> = BTreeMap::new();
-    labels.queries.iter().for_each(|query| *asked.entry(query.references[0].doc_id.as_str()).or_default() += 1);
+    labels
+        .queries
+        .iter()
+        .for_each(|query| *asked.entry(query.references[0].any[0][0].doc_id.as_str()).or_default() += 1);
     assert_eq!(asked.into_values().collect::<Vec<_>>(), [3; 6]);
     assert!(out.contains("about 6 of 6 documents"), "{out}");
     // With more, the short documents give all they have and the long one the rest.
     let (labels, ..) = synth(corpus.path(), &["--queries", "30", "--kinds", "heading"]);
-    let long = labels.queries.iter().filter(|query| query.references[0].doc_id == "all.md").count();
+    let long = labels.queries.iter().filter(|query| query.references[0].any[0][0].doc_id == "all.md").count();
     assert_eq!((labels.queries.len(), long), (30, 10));
 }
 
@@ -223,7 +231,7 @@ fn marks_line_ends_and_front_matter_stay_where_they_are() {
         assert_eq!(fs::read(home.path().join("set/corpus/guide.md")).unwrap(), guide);
         assert!(!home.path().join("set/corpus/broken.md").exists());
         assert_eq!(eval(&["verify", arg(&home.path().join("set"))]).0, 0);
-        assert!(labels.queries.iter().any(|query| query.references[0].doc_id == "plain.txt"));
+        assert!(labels.queries.iter().any(|query| query.references[0].any[0][0].doc_id == "plain.txt"));
         labels.queries.into_iter().map(|query| query.text).collect::<BTreeSet<_>>()
     };
     let plain = questions(GUIDE.as_bytes());

@@ -66,7 +66,7 @@ pub struct Passage {
 }
 
 /// How many of the best chunks are considered for a context, unless something else is asked for.
-pub const CANDIDATES: usize = 50;
+pub const CANDIDATES: usize = 100;
 
 /// In which order a context is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -124,32 +124,36 @@ impl Searcher {
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
     pub fn context(&self, found: &[Found], budget: usize, packing: Packing) -> Result<Context> {
+        let mut contexts = self.contexts(found, &[budget], packing)?;
+        Ok(contexts.remove(0))
+    }
+
+    /// The same for each of several budgets, in less time.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::context`].
+    pub fn contexts(&self, found: &[Found], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
         let pieces = self.pieces(found)?;
-        let room = Room { tokens: budget, counter: self.dataset().manifest().spec.encoding().counter() };
-        let mut taken: Vec<&Piece<'_>> = Vec::new();
-        let mut packed = Packed::default();
-        let mut left = Left::new(&pieces, packing, room)?;
-        while let Some(piece) = left.next(budget - packed.tokens) {
-            taken.push(piece);
-            match Packed::new(passages(&taken), room)? {
-                Some(more) => {
-                    packed = more;
-                    left.taken.insert(piece.key());
-                }
-                None => {
-                    taken.pop();
-                }
+        let counter = self.dataset().manifest().spec.encoding().counter();
+        let left = Left::new(&pieces, packing, counter)?;
+        let context = |&budget: &usize| {
+            let room = Room { tokens: budget, counter };
+            let mut filling = Filling { left: left.clone(), taken: Vec::new(), packed: None, expected: 0, room };
+            while let Some((at, cost)) = filling.next()? {
+                filling.try_out(at, cost)?;
             }
-        }
-        if taken.is_empty()
-            && let Some(best) = pieces.first()
-            && let Some(start) = first_lines(best, room)?
-        {
-            packed = start;
-            taken.push(best);
-        }
-        let Packed { passages, text, tokens } = packed;
-        Ok(Context { budget, tokens, left_out: found.len() - taken.len(), text, passages })
+            let mut taken = filling.taken.len();
+            let mut packed = filling.counted()?;
+            if taken == 0
+                && let Some(best) = pieces.first()
+                && let Some(start) = first_lines(best, room)?
+            {
+                (packed, taken) = (start, 1);
+            }
+            let Packed { passages, text, tokens } = packed;
+            Ok(Context { budget, tokens, left_out: found.len() - taken, text, passages })
+        };
+        budgets.iter().map(context).collect()
     }
 
     /// What was found as passages: chunks that touch or follow each other are one.
@@ -182,7 +186,11 @@ impl Searcher {
 /// By so many tokens the parts of a text may count more than the whole.
 const SLACK: usize = 8;
 
+/// By so many tokens for each piece what is expected of a text may be off: far more than it ever is.
+const MARGIN: usize = 8;
+
 /// The pieces that were not tried yet.
+#[derive(Clone)]
 struct Left<'p, 's> {
     /// Each with its expected evidence, its tokens and those of its label.
     pieces: Vec<(&'p Piece<'s>, f64, [usize; 2])>,
@@ -192,36 +200,99 @@ struct Left<'p, 's> {
 }
 
 impl<'p, 's> Left<'p, 's> {
-    fn new(pieces: &'p [Piece<'s>], packing: Packing, room: Room) -> Result<Self> {
+    fn new(pieces: &'p [Piece<'s>], packing: Packing, counter: &dyn TokenCounter) -> Result<Self> {
         let best = pieces.first().map_or(0.0, |piece| piece.score);
         let sized = |piece: &'p Piece<'s>| {
-            let tokens = [room.counter.count(&piece.text)?, room.counter.count(&piece.label())?];
+            let tokens = [counter.count(&piece.text)?, counter.count(&piece.label())?];
             Ok((piece, (STEEPNESS * (piece.score - best)).exp(), tokens))
         };
         Ok(Self { pieces: pieces.iter().map(sized).collect::<Result<_>>()?, taken: HashSet::new(), packing })
     }
 
-    /// The next to be tried, which is no longer left: one that may fit.
-    fn next(&mut self, room: usize) -> Option<&'p Piece<'s>> {
+    /// The next to be tried, one that costs at most so many tokens: its position and what it costs, which is nothing where
+    /// it saves as much.
+    fn next(&self, room: usize) -> Option<(usize, isize)> {
         let cost = |(piece, _, [text, label]): &(&Piece<'_>, f64, [usize; 2])| {
             let (doc, at) = piece.key();
             let is_taken = |at: Option<u32>| at.is_some_and(|at| self.taken.contains(&(doc, at)));
             let joins = usize::from(is_taken(at.checked_sub(1))) + usize::from(is_taken(at.checked_add(1)));
             // One that lies between two passages makes them one, and saves a label.
-            (text + label).saturating_sub(joins * label).max(1)
+            (text + label).cast_signed() - (joins * label).cast_signed()
         };
-        let fits = |cost: usize| cost <= room.saturating_add(SLACK);
+        let fits = |cost: isize| cost.max(1).cast_unsigned() <= room;
         let costs = self.pieces.iter().map(cost).enumerate().filter(|(_, cost)| fits(*cost));
-        let next = match self.packing {
-            Packing::Rank => costs.map(|(at, _)| at).next(),
+        match self.packing {
+            Packing::Rank => costs.into_iter().next(),
             Packing::Evidence => {
                 #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2^52")]
-                let worths = costs.map(|(at, cost)| (at, self.pieces[at].1 / cost as f64));
+                let worths = costs.map(|(at, cost)| (at, cost, self.pieces[at].1 / cost.max(1) as f64));
                 // Of equals the one with the better rank.
-                worths.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
+                let best = worths.max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
+                best.map(|(at, cost, _)| (at, cost))
             }
-        }?;
-        Some(self.pieces.remove(next).0)
+        }
+    }
+}
+
+/// A context that is being filled. As long as there is surely room, what is taken is not counted: the text of a context is
+/// some thousand tokens, and would be counted once for each of its pieces.
+struct Filling<'p, 's> {
+    left: Left<'p, 's>,
+    taken: Vec<&'p Piece<'s>>,
+    /// What was taken, if it was counted.
+    packed: Option<Packed>,
+    /// Tokens that are expected of it, if it was not.
+    expected: usize,
+    room: Room,
+}
+
+impl<'p> Filling<'p, '_> {
+    /// The next piece to be tried: its position and what it is expected to cost.
+    fn next(&mut self) -> Result<Option<(usize, isize)>> {
+        if self.packed.is_none() {
+            // One that might have room by what is expected, and surely has, is the one that counting would choose.
+            let margin = SLACK + MARGIN * (self.taken.len() + 1);
+            let room = (self.room.tokens + margin).saturating_sub(self.expected);
+            let next = self.left.next(room.saturating_add(SLACK));
+            if next.is_none_or(|(_, cost)| self.expected.saturating_add_signed(cost) + margin <= self.room.tokens) {
+                return Ok(next);
+            }
+            self.packed = Some(self.counted()?);
+        }
+        let used = self.packed.as_ref().map_or(0, |packed| packed.tokens);
+        Ok(self.left.next((self.room.tokens - used).saturating_add(SLACK)))
+    }
+
+    /// Takes a piece if there is room, and leaves it out if there is none.
+    fn try_out(&mut self, at: usize, cost: isize) -> Result<()> {
+        let (piece, ..) = self.left.pieces.remove(at);
+        self.taken.push(piece);
+        if self.packed.is_none() {
+            self.expected = self.expected.saturating_add_signed(cost);
+        } else if let Some(more) = Packed::new(passages(&self.taken), self.room)? {
+            self.packed = Some(more);
+        } else {
+            self.taken.pop();
+            return Ok(());
+        }
+        self.left.taken.insert(piece.key());
+        Ok(())
+    }
+
+    /// What was taken, counted.
+    fn counted(&mut self) -> Result<Packed> {
+        if let Some(packed) = self.packed.take() {
+            return Ok(packed);
+        }
+        loop {
+            if let Some(packed) = Packed::new(passages(&self.taken), self.room)? {
+                return Ok(packed);
+            }
+            // Never seen: more than the margin was wrong.
+            if let Some(piece) = self.taken.pop() {
+                self.left.taken.remove(&piece.key());
+            }
+        }
     }
 }
 

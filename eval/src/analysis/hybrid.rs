@@ -72,9 +72,8 @@ pub(super) fn overall(report: &Report, clusters: &Clusters) -> Option<HybridOver
         values.map(|values| mean(&values))
     };
     let questions = 0..tried.first()?[0].len();
-    let averages: Vec<Option<[f64; 3]>> = questions
-        .map(|question| Some([average(0, question)?, average(1, question)?, average(2, question)?]))
-        .collect();
+    let averages: Vec<Option<[f64; 3]>> =
+        questions.map(|question| Some([average(0, question)?, average(1, question)?, average(2, question)?])).collect();
     let total = |which: usize| averages.iter().flatten().map(|values| values[which]).sum::<f64>();
     let better = if (total(2) - total(1)) * direction(report, primary) > 0.0 { 2 } else { 1 };
     let differences = clusters.gather(averages.iter().map(|values| values.map(|values| values[0] - values[better])));

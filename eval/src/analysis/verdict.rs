@@ -82,8 +82,7 @@ fn is_ruled_out(cell: &Cell) -> bool {
 /// The minimum detectable effect for a typical pair: by the median standard error of the differences to the best. Where
 /// no cell differs, that of two cells whose values do not depend on each other, √2 times that of the values.
 fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
-    let mut errors: Vec<f64> =
-        differences.iter().map(Clustered::standard_error).filter(|&error| error > 0.0).collect();
+    let mut errors: Vec<f64> = differences.iter().map(Clustered::standard_error).filter(|&error| error > 0.0).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let alone = || values.standard_error() * 2.0_f64.sqrt();
     minimum_detectable_effect(errors.get(errors.len() / 2).copied().unwrap_or_else(alone), alpha, POWER)
@@ -106,7 +105,9 @@ fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp
 fn more_questions(next: &RunnerUp) -> Option<String> {
     match next.more_questions {
         0 => None,
-        more if more > HOPELESS => Some(format!("No number of questions that people label would part it from `{}`.", next.id)),
+        more if more > HOPELESS => {
+            Some(format!("No number of questions that people label would part it from `{}`.", next.id))
+        }
         more => Some(format!(
             "About {} more questions like these would part it from `{}`, if the difference stays what it is.",
             rounded(more),

@@ -29,19 +29,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     for checked in &checked {
         *states.entry(checked.state.name()).or_default() += 1;
     }
+    let references = checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)).count();
     let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
     let synthetic = labels.queries.iter().filter(|query| query.is_synthetic()).count();
     let notable: Vec<&Checked> = checked.iter().filter(|checked| checked.state != State::Valid).collect();
     if args.json {
-        let references: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
+        let not_valid: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
         let summary = json!({
             "documents": corpus.documents,
             "queries": labels.queries.len(),
             "synthetic": synthetic,
-            "references": checked.len(),
+            "references": references,
+            "places": checked.len(),
             "states": states,
             "drifted": drifted,
-            "not_valid": references,
+            "not_valid": not_valid,
         });
         print_json(&summary)?;
     } else {
@@ -60,9 +62,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         let counts: Vec<String> =
             STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();
         print(format_args!(
-            "{} queries, {} references to {} documents: {}; {drifted} drifted",
+            "{} queries, {references} references {} {} documents: {}; {drifted} drifted",
             labels.queries.len(),
-            checked.len(),
+            if checked.len() == references { "to".to_owned() } else { format!("in {} places of", checked.len()) },
             corpus.documents,
             if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
         ))?;

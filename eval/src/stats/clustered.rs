@@ -74,8 +74,7 @@ impl Clustered {
             return 0.0;
         }
         let mean = self.mean();
-        let squares: f64 =
-            self.sums.iter().zip(&self.counts).map(|(sum, count)| (sum - count * mean).powi(2)).sum();
+        let squares: f64 = self.sums.iter().zip(&self.counts).map(|(sum, count)| (sum - count * mean).powi(2)).sum();
         (float(clusters) / float(clusters - 1) * squares).sqrt() / self.len()
     }
 

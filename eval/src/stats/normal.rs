@@ -39,6 +39,21 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 { -x } else { x }
 }
 
+/// The `x` that a variable of Student's distribution with so many degrees of freedom exceeds with probability 1 − `p`: the
+/// expansion of Fisher & Cornish (Abramowitz & Stegun 1964, 26.7.5), good to three digits from 5 degrees on.
+#[must_use]
+pub fn student_quantile(p: f64, freedom: f64) -> f64 {
+    let z = normal_quantile(p);
+    let terms = [
+        (z.powi(3) + z) / 4.0,
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+        (79.0 * z.powi(9) + 776.0 * z.powi(7) + 1482.0 * z.powi(5) - 1920.0 * z.powi(3) - 945.0 * z) / 92160.0,
+    ];
+    // Σ term · freedom^−n, from the last.
+    z + terms.iter().rev().fold(0.0, |sum, term| (sum + term) / freedom)
+}
+
 /// The smallest true mean of paired differences that questions show with probability `power` in a two-sided test at `alpha`:
 /// (z(1 − alpha/2) + z(power)) · `standard_error` (Bloom 1995, "Minimum detectable effects"; Cohen 1988 for power).
 /// `standard_error` is that of the mean difference.
