@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
-use chunkmill::config::{CacheFolder, Options, SearchOptions};
+use chunkmill::config::{CacheFolder, EmbeddingOptions, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
 use crate::record::{self, FORMAT_VERSION, Record, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::ScoringOptions;
-use crate::worker::{Asked, Chunked, Indexed, ReadOnce, Request, delegate};
+use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, delegate};
 
 /// What is run, in a run's folder.
 const FILE: &str = "run.json";
@@ -236,6 +236,8 @@ pub fn sweep(
     let work = folder.join(WORK);
     clear(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
+    // The questions are embedded once for each model.
+    let mut embedded: Vec<(&EmbeddingOptions, QueryVectors)> = Vec::new();
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
@@ -244,8 +246,11 @@ pub fn sweep(
             watch(Event::Kept);
             continue;
         }
-        let step = Step { plan, build, run_build, labelled, work: &work };
-        let (record, dataset) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
+        let known = embedded.iter().position(|(options, _)| **options == build.options.embedding);
+        let vectors = known.map(|at| &embedded[at].1);
+        let step = Step { plan, build, run_build, labelled, work: &work, vectors };
+        let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
+        embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
             clear(&kept)?;
             fs::create_dir_all(folder.join("datasets")).map_err(Error::io("create", &kept))?;
@@ -343,11 +348,12 @@ struct Step<'a> {
     run_build: &'a RunBuild,
     labelled: &'a Labelled,
     work: &'a Path,
+    vectors: Option<&'a QueryVectors>,
 }
 
 impl Step<'_> {
-    /// The record, and where the dataset is.
-    fn measure(&self) -> anyhow::Result<(Record, PathBuf)> {
+    /// The record, where the dataset is, and the questions as vectors, if they were needed.
+    fn measure(&self) -> anyhow::Result<(Record, PathBuf, Option<QueryVectors>)> {
         let out = self.work.join("dataset");
         let runs = self.make(&out)?;
         let mut peak_rss = BTreeMap::new();
@@ -357,8 +363,11 @@ impl Step<'_> {
                 *highest = bytes.max(*highest);
             }
         };
-        let chunked: Chunked = delegate(&self.chunk())?;
-        peak("chunk", chunked.peak_rss);
+        // What chunking alone takes is worth a pass of its own only where costs are measured.
+        if self.plan.timing.repeats > 0 {
+            let chunked: Chunked = delegate(&self.chunk())?;
+            peak("chunk", chunked.peak_rss);
+        }
         peak("index", runs.iter().filter_map(|run| run.peak_rss).max());
         let asked: Asked = delegate(&self.ask(&out))?;
         peak("search", asked.peak_rss);
@@ -374,10 +383,10 @@ impl Step<'_> {
             peak_rss,
             documents: asked.documents,
             chunks,
-            embed_ms: asked.embed_ms,
+            embed_ms: asked.vectors.as_ref().map_or_else(Vec::new, |vectors| vectors.embed_ms.clone()),
             variants: asked.variants,
         };
-        Ok((record, out))
+        Ok((record, out, asked.vectors))
     }
 
     fn corpus(&self) -> PathBuf {
@@ -397,6 +406,7 @@ impl Step<'_> {
             dataset: dataset.to_owned(),
             options: Box::new(self.build.options.clone()),
             queries: self.labelled.labels.queries.iter().map(|query| query.text.clone()).collect(),
+            vectors: self.vectors.cloned(),
             variants: self.run_build.variants.clone(),
             depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),
             budgets: self.plan.scoring.budgets.clone(),

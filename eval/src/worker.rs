@@ -75,6 +75,8 @@ pub enum Request {
         options: Box<Options>,
         /// The questions.
         queries: Vec<String>,
+        /// The same as vectors, if they are known.
+        vectors: Option<QueryVectors>,
         /// The ways to search: name and settings.
         variants: Vec<(String, SearchOptions)>,
         /// How many chunks are wanted.
@@ -130,11 +132,20 @@ pub struct Indexed {
     pub peak_rss: Option<u64>,
 }
 
+/// Questions as a model has them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct QueryVectors {
+    /// A vector for each question.
+    pub vectors: Vec<Vec<f32>>,
+    /// Milliseconds that each took.
+    pub embed_ms: Vec<f64>,
+}
+
 /// What came of [`Request::Ask`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Asked {
-    /// Milliseconds to embed each question; empty if none had to be.
-    pub embed_ms: Vec<f64>,
+    /// The questions as vectors; `None` if no way to search needed them.
+    pub vectors: Option<QueryVectors>,
     /// What each way to search found.
     pub variants: Vec<VariantRecord>,
     /// Ids of the documents.
@@ -183,8 +194,8 @@ pub fn serve() -> anyhow::Result<()> {
         Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
         Request::Read { corpus, options } => serde_json::to_value(read(&corpus, options)?)?,
         Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
-        Request::Ask { dataset, options, queries, variants, depth, budgets } => {
-            serde_json::to_value(ask(&dataset, *options, &queries, &variants, depth, &budgets)?)?
+        Request::Ask { dataset, options, queries, vectors, variants, depth, budgets } => {
+            serde_json::to_value(ask(&dataset, *options, &queries, vectors, &variants, depth, &budgets)?)?
         }
     };
     print_json(&result)
@@ -310,6 +321,7 @@ fn ask(
     dataset: &Path,
     options: Options,
     queries: &[String],
+    vectors: Option<QueryVectors>,
     variants: &[(String, SearchOptions)],
     depth: usize,
     budgets: &[usize],
@@ -329,7 +341,13 @@ fn ask(
         })
         .collect::<chunkmill::error::Result<_>>()?;
     let needs_vectors = ways.iter().any(|(_, mode, ..)| mode.needs_vector());
-    let (vectors, embed_ms) = if needs_vectors { embed_all(&config, queries)? } else { Default::default() };
+    let embedded = match vectors {
+        Some(vectors) if needs_vectors => Some(vectors),
+        None if needs_vectors => Some(embed_all(&config, queries)?),
+        _ => None,
+    };
+    let vectors = embedded.as_ref().map_or(&[][..], |embedded| embedded.vectors.as_slice());
+    searcher.prepare_contexts()?;
     let mut asked = Vec::new();
     // Contexts are packed from as many chunks as the program packs them from, whatever else is scored.
     let k = depth.max(CANDIDATES);
@@ -368,11 +386,11 @@ fn ask(
         found.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
         asked.push(found);
     }
-    Ok(Asked { embed_ms, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
+    Ok(Asked { vectors: embedded, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
 }
 
 /// The vectors of all questions, one after the other as users ask them, and the milliseconds each took.
-fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32>>, Vec<f64>)> {
+fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors> {
     let embedder = config.embedder()?;
     let embed = |text: &str| {
         let encoded = embedder.encode(text, Role::Query)?;
@@ -388,7 +406,8 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<(Vec<Vec<f32
         Ok((vector, milliseconds(started.elapsed())))
     };
     let timed: Vec<(Vec<f32>, f64)> = queries.iter().map(timed).collect::<chunkmill::error::Result<_>>()?;
-    Ok(timed.into_iter().unzip())
+    let (vectors, embed_ms) = timed.into_iter().unzip();
+    Ok(QueryVectors { vectors, embed_ms })
 }
 
 /// A context as places.

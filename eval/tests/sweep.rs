@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 
 use chunkmill::config::Options;
 use chunkmill::corpus::Root;
+use chunkmill::embed::Role;
 use chunkmill::index;
+use chunkmill::search::{CANDIDATES, Packing, Query, Searcher};
 use chunkmill::store::Dataset;
+use chunkmill_eval::labels::LabelSet;
 use chunkmill_eval::record::Record;
 use chunkmill_eval::report::Report;
 use tempfile::TempDir;
@@ -139,6 +142,54 @@ fn the_evaluated_dataset_is_the_shipped_one() {
     assert_eq!(report.cells[0].snapshot, Dataset::open(&shipped).unwrap().id());
     let kept = fs::read_dir(out.join("datasets")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&kept).unwrap().id());
+}
+
+#[test]
+fn what_is_scored_is_what_context_hands_over() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = 'structure'\nmode = ['keyword', 'hybrid']\n\
+                packing = ['evidence', 'rank']\n[scoring]\nbudgets = [300, 900]\ndepth = 10\n";
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &["--keep-datasets"]);
+    assert_eq!(code, 0, "{said}");
+    let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();
+    let record: Record = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    // Keyword search has no scores by which evidence could be expected, so both orders are one.
+    let names: Vec<&str> = record.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["keyword", "vector", "hybrid packing=evidence", "hybrid packing=rank"]);
+    let config = Options::parse("[embedding]\nembedder = 'fake'\n", "test").unwrap().resolve().unwrap();
+    let embedder = config.embedder().unwrap();
+    let dataset = out.join("datasets").join(chunkmill_eval::record::file_name(&record.build));
+    let searcher = Searcher::open(Dataset::open(&dataset).unwrap(), None).unwrap();
+    let labels = LabelSet::read(&larder()).unwrap();
+    let mut differ = 0;
+    for (at, asked) in labels.queries.iter().enumerate().step_by(9) {
+        let encoded = embedder.encode(&asked.text, Role::Query).unwrap();
+        let vector = embedder.embed(&[&encoded.ids]).unwrap();
+        let mut handed_over = Vec::new();
+        for (variant, packing) in [(2, Packing::Evidence), (3, Packing::Rank)] {
+            let answer = &record.variants[variant].answers[at];
+            assert_eq!(answer.rows.len(), 10);
+            let query = Query { text: &asked.text, vector: Some(&vector), k: CANDIDATES, packing, ..Query::default() };
+            let found = searcher.search(&query).unwrap();
+            for (budget, kept) in [300, 900].into_iter().zip(&answer.contexts) {
+                let context = searcher.context(&found, budget, query.packing()).unwrap();
+                assert!(context.tokens <= budget && kept.tokens == context.tokens);
+                let places = context.passages.iter().map(|passage| {
+                    let ranges = passage.ranges.iter().map(|range| range.map(|at| usize::try_from(at).unwrap()));
+                    (passage.doc_id.as_str(), ranges.collect::<Vec<_>>())
+                });
+                let known = kept.passages.iter().map(|(doc, ranges)| (record.documents[*doc].as_str(), ranges.clone()));
+                assert!(places.eq(known), "{} {budget}", asked.id);
+            }
+            handed_over.push(&answer.contexts);
+        }
+        differ += usize::from(handed_over[0] != handed_over[1]);
+    }
+    assert!(differ > 0, "the order in which a context is filled matters");
+    let report = Report::read(&out).unwrap();
+    assert_eq!(report.scoring.primary, "evidence_in_context_900");
+    assert!(report.worst.iter().flat_map(|worst| &worst.retrieved).all(|passage| passage.score.is_none()));
 }
 
 #[test]

@@ -11,8 +11,10 @@
 //! best chunks, the passages of each in its own. What is counted is the whole text that the reader gets, labels and all, in tokens
 //! of the encoding that the dataset was made with.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Found, Place, Searcher};
@@ -98,12 +100,22 @@ named!(Packing, "an order to fill a context in");
 /// four sets of the README: less favours short chunks too much in a large budget, more is an order by rank.
 const STEEPNESS: f64 = 2.5;
 
+/// A chunk's own text, and what it counts in a context.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    text: String,
+    hash: blake3::Hash,
+    /// Tokens of the text, and of the label of a passage that begins with it.
+    tokens: [usize; 2],
+}
+
 /// A hit with the part of its text that is the document's own.
+#[derive(Clone)]
 struct Piece<'s> {
     rank: usize,
     score: f64,
     place: Place<'s>,
-    text: String,
+    text: Cow<'s, Text>,
 }
 
 impl<'s> Piece<'s> {
@@ -111,9 +123,14 @@ impl<'s> Piece<'s> {
     fn key(&self) -> (&'s str, u32) {
         (&self.place.document.doc_id, self.place.chunk_index)
     }
+}
 
-    fn label(&self) -> String {
-        format!("[0] {}  {}\n", self.place.citation(), self.place.header_path)
+impl Text {
+    fn new(place: &Place<'_>, content: &str, counter: &dyn TokenCounter) -> Result<Self> {
+        let text = place.source(content).to_owned();
+        let label = format!("[0] {}  {}\n", place.citation(), place.header_path);
+        let tokens = [counter.count(&text)?, counter.count(&label)?];
+        Ok(Self { hash: blake3::hash(text.as_bytes()), text, tokens })
     }
 }
 
@@ -135,7 +152,7 @@ impl Searcher {
     pub fn contexts(&self, found: &[Found], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
         let pieces = self.pieces(found)?;
         let counter = self.dataset().manifest().spec.encoding().counter();
-        let left = Left::new(&pieces, packing, counter)?;
+        let left = Left::new(&pieces, packing);
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
             let mut filling = Filling { left: left.clone(), taken: Vec::new(), packed: None, expected: 0, room };
@@ -156,6 +173,26 @@ impl Searcher {
         budgets.iter().map(context).collect()
     }
 
+    /// Reads the texts of all chunks and counts their tokens, so that contexts need not: for who packs many. They stay in memory.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    pub fn prepare_contexts(&self) -> Result<()> {
+        if self.texts.get().is_none() {
+            let rows: Vec<u32> = (0..).take(self.len()).collect();
+            // Should another thread have been quicker, its texts are the same.
+            let _ = self.texts.set(self.read_texts(&rows)?);
+        }
+        Ok(())
+    }
+
+    fn read_texts(&self, rows: &[u32]) -> Result<Vec<Text>> {
+        let counter = self.dataset().manifest().spec.encoding().counter();
+        let contents = self.rows().fetch(self.dataset(), rows, ["content"])?;
+        let texts = rows.par_iter().zip(contents);
+        texts.map(|(&row, [content])| Text::new(&self.place(row), &content, counter)).collect()
+    }
+
     /// What was found as passages: chunks that touch or follow each other are one.
     ///
     /// # Errors
@@ -167,16 +204,18 @@ impl Searcher {
     /// What was found with its texts, less what is there already.
     fn pieces(&self, found: &[Found]) -> Result<Vec<Piece<'_>>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
-        let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
+        let texts: Vec<Cow<'_, Text>> = match self.texts.get() {
+            Some(texts) => rows.iter().map(|&row| Cow::Borrowed(&texts[row as usize])).collect(),
+            None => self.read_texts(&rows)?.into_iter().map(Cow::Owned).collect(),
+        };
         let mut pieces = Vec::new();
         let mut known = HashMap::new();
-        for (rank, (found, [content])) in (1..).zip(found.iter().zip(texts)) {
+        for (rank, (found, text)) in (1..).zip(found.iter().zip(texts)) {
             let place = self.place(found.row);
-            let text = place.source(&content);
             // A document that repeats itself is not cut to pieces; one that repeats another is left out.
-            let first = known.entry(blake3::hash(text.as_bytes())).or_insert(&place.document.doc_id);
-            if !text.trim().is_empty() && **first == place.document.doc_id {
-                pieces.push(Piece { rank, score: found.score, place, text: text.to_owned() });
+            let first = known.entry(text.hash).or_insert(&place.document.doc_id);
+            if !text.text.trim().is_empty() && **first == place.document.doc_id {
+                pieces.push(Piece { rank, score: found.score, place, text });
             }
         }
         Ok(pieces)
@@ -192,27 +231,25 @@ const MARGIN: usize = 8;
 /// The pieces that were not tried yet.
 #[derive(Clone)]
 struct Left<'p, 's> {
-    /// Each with its expected evidence, its tokens and those of its label.
-    pieces: Vec<(&'p Piece<'s>, f64, [usize; 2])>,
+    /// Each with its expected evidence.
+    pieces: Vec<(&'p Piece<'s>, f64)>,
     /// Those that are in the context.
     taken: HashSet<(&'s str, u32)>,
     packing: Packing,
 }
 
 impl<'p, 's> Left<'p, 's> {
-    fn new(pieces: &'p [Piece<'s>], packing: Packing, counter: &dyn TokenCounter) -> Result<Self> {
+    fn new(pieces: &'p [Piece<'s>], packing: Packing) -> Self {
         let best = pieces.first().map_or(0.0, |piece| piece.score);
-        let sized = |piece: &'p Piece<'s>| {
-            let tokens = [counter.count(&piece.text)?, counter.count(&piece.label())?];
-            Ok((piece, (STEEPNESS * (piece.score - best)).exp(), tokens))
-        };
-        Ok(Self { pieces: pieces.iter().map(sized).collect::<Result<_>>()?, taken: HashSet::new(), packing })
+        let expected = |piece: &'p Piece<'s>| (piece, (STEEPNESS * (piece.score - best)).exp());
+        Self { pieces: pieces.iter().map(expected).collect(), taken: HashSet::new(), packing }
     }
 
     /// The next to be tried, one that costs at most so many tokens: its position and what it costs, which is nothing where
     /// it saves as much.
     fn next(&self, room: usize) -> Option<(usize, isize)> {
-        let cost = |(piece, _, [text, label]): &(&Piece<'_>, f64, [usize; 2])| {
+        let cost = |(piece, _): &(&Piece<'_>, f64)| {
+            let [text, label] = piece.text.tokens;
             let (doc, at) = piece.key();
             let is_taken = |at: Option<u32>| at.is_some_and(|at| self.taken.contains(&(doc, at)));
             let joins = usize::from(is_taken(at.checked_sub(1))) + usize::from(is_taken(at.checked_add(1)));
@@ -265,7 +302,7 @@ impl<'p> Filling<'p, '_> {
 
     /// Takes a piece if there is room, and leaves it out if there is none.
     fn try_out(&mut self, at: usize, cost: isize) -> Result<()> {
-        let (piece, ..) = self.left.pieces.remove(at);
+        let (piece, _) = self.left.pieces.remove(at);
         self.taken.push(piece);
         if self.packed.is_none() {
             self.expected = self.expected.saturating_add_signed(cost);
@@ -332,12 +369,14 @@ impl Packed {
 
 /// The first lines of a piece, as many as fit.
 fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
-    let ends: Vec<usize> = piece.text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let whole = &piece.text.text;
+    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
     let start = |lines: usize| {
-        let text = piece.text[..ends[lines - 1]].to_owned();
+        let text = whole[..ends[lines - 1]].to_owned();
         let mut place = piece.place;
         place.end_byte = place.start_byte + text.len() as u64;
         place.end_line = place.start_line + u32::try_from(lines - 1).unwrap_or(u32::MAX);
+        let text = Cow::Owned(Text { text, ..*piece.text });
         let mut passages = passages(&[&Piece { place, text, ..*piece }]);
         for passage in &mut passages {
             passage.cut = true;
@@ -372,12 +411,12 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             let follows = piece.place.chunk_index == before.place.chunk_index + 1;
             if start_byte <= covered || follows {
                 if start_byte <= covered {
-                    let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.get(known..));
+                    let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.text.get(known..));
                     open.content.push_str(new.unwrap_or_default());
                     range[1] = covered.max(end_byte);
                 } else {
                     open.content.push_str(between(open, piece.place.start_line));
-                    open.content.push_str(&piece.text);
+                    open.content.push_str(&piece.text.text);
                     open.ranges.push([start_byte, end_byte]);
                 }
                 open.end_line = open.end_line.max(piece.place.end_line);
@@ -399,7 +438,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             score: piece.score,
             ranges: vec![[start_byte, end_byte]],
             cut: false,
-            content: piece.text.clone(),
+            content: piece.text.text.clone(),
         });
     }
     let mut best: HashMap<String, usize> = HashMap::new();

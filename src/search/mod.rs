@@ -21,6 +21,7 @@ pub use crate::ranking::{
 };
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::error::Result;
 use crate::ranking::{Question, Ranker, Rows};
@@ -62,6 +63,8 @@ impl Query<'_> {
 #[derive(Debug)]
 pub struct Searcher {
     ranker: Ranker,
+    /// Of all chunks by row, once they were asked for.
+    texts: OnceLock<Vec<context::Text>>,
 }
 
 impl Searcher {
@@ -71,7 +74,7 @@ impl Searcher {
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
     pub fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
-        Ok(Self { ranker: Ranker::open(dataset, keyword_cache)? })
+        Ok(Self { ranker: Ranker::open(dataset, keyword_cache)?, texts: OnceLock::new() })
     }
 
     /// The dataset.
