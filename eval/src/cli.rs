@@ -5,7 +5,9 @@ mod baseline;
 mod diff;
 mod gate;
 mod import;
+mod label;
 mod pair;
+mod recommend;
 mod report;
 mod sweep;
 mod synth;
@@ -31,6 +33,8 @@ enum Command {
     /// Make a set of labels from another project's
     #[command(subcommand)]
     Import(import::Format),
+    /// From documents to advice: which settings to use, how sure that is, and what it costs
+    Recommend(recommend::Args),
     /// Measure every setting of a grid against labels
     Sweep(sweep::Args),
     /// Score a run again and show what came of it: an HTML page, JSON, Markdown, CSV, XML for CI, TREC
@@ -40,6 +44,8 @@ enum Command {
     /// One measured step of a sweep, in a process of its own
     #[command(hide = true)]
     Work,
+    /// Find evidence for questions that people asked, with proposals to accept
+    Label(label::Args),
     /// Make up questions from documents that have none
     Synth(synth::Args),
     /// Check that every label still fits its document; exit code 1 if one has drifted
@@ -60,10 +66,12 @@ pub fn main() -> u8 {
     let Cli { command } = parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
+        Command::Recommend(args) => recommend::run(args),
         Command::Sweep(args) => sweep::run(args),
         Command::Report(args) => report::run(&args),
         Command::Schema => report::schema(),
         Command::Work => worker::serve().map(|()| exit::DONE),
+        Command::Label(args) => label::run(args),
         Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),

@@ -514,6 +514,20 @@ fn key(options: &Options, config: &Config) -> String {
     format!("{} {:?} {corpus:?} {model:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
 }
 
+impl Plan {
+    /// The same with the first datasets alone; the others are left out, because there was no time for them.
+    #[must_use]
+    pub fn first(mut self, builds: usize) -> Self {
+        let late = self.builds.split_off(builds.min(self.builds.len()));
+        self.left_out.extend(
+            late.into_iter()
+                .map(|build| LeftOut { id: build.name, reason: "the time was up before it was begun".to_owned() }),
+        );
+        self.cells.retain(|cell| cell.build < builds);
+        self
+    }
+}
+
 impl Variant {
     /// Whether it finds and hands over what another search does.
     fn finds_as(&self, mode: Mode, ranking: &Ranking, packing: Packing) -> bool {

@@ -3,6 +3,7 @@
 
 mod beir;
 mod chroma;
+mod documents;
 mod source;
 mod squad;
 mod trec;
@@ -15,6 +16,7 @@ use chunkmill::error::{Error, Result};
 
 pub use beir::beir;
 pub use chroma::chroma;
+pub use documents::{Documents, documents, write_documents};
 pub use squad::squad;
 pub use trec::trec;
 
@@ -55,12 +57,7 @@ impl Imported {
         }
         let staging = set.join(STAGING);
         remove(&staging)?;
-        for (doc_id, bytes) in &self.documents {
-            let file = staging.join(CORPUS).join(doc_id);
-            let folder = file.parent().unwrap_or(&staging);
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-            fs::write(&file, bytes).map_err(Error::io("write", &file))?;
-        }
+        write_documents(&self.documents, &staging)?;
         let queries = staging.join(QUERIES);
         fs::create_dir_all(&staging).map_err(Error::io("create", &staging))?;
         fs::write(&queries, to_jsonl(&self.queries)?).map_err(Error::io("write", &queries))?;

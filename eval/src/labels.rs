@@ -158,6 +158,14 @@ impl Checked {
 }
 
 impl Query {
+    /// A question as a line of `queries.jsonl` has it.
+    ///
+    /// # Errors
+    /// What is wrong with the line.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        serde_json::from_str::<WireQuery>(line).map_err(|error| error.to_string())?.try_into()
+    }
+
     /// Whether it was made up from the corpus.
     #[must_use]
     pub fn is_synthetic(&self) -> bool {
@@ -191,8 +199,7 @@ impl LabelSet {
                     .to_owned(),
             }
             };
-            let query = serde_json::from_str::<WireQuery>(line).map_err(|e| wrong(e.to_string()))?;
-            let query = Query::try_from(query).map_err(wrong)?;
+            let query = Query::parse(line).map_err(wrong)?;
             if !ids.insert(query.id.clone()) {
                 return Err(wrong(format!("query_id `{}` was used before", query.id)));
             }

@@ -16,6 +16,7 @@
 //! | [`record`] | What was measured of one dataset? → a file of the run |
 //! | [`score`] | What is each answer of a setting worth? |
 //! | [`grid`] | Which settings are tried? → `Plan` |
+//! | [`label`] | Where do the documents answer questions that people asked? A person says it |
 //! | [`worker`] | How is a step measured in a process of its own? |
 //! | [`sweep`] | How is a plan run, stopped and continued? → records |
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
@@ -25,6 +26,7 @@
 //! | [`change`] | What differs between two runs, question by question? |
 //! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
 //! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
+//! | [`recommend`] | What is tried when nobody says what, and what does it mean? |
 //! | [`cli`] | How is it said on a command line? |
 //!
 //! # From labels to numbers
@@ -54,6 +56,7 @@ pub mod record;
 pub mod score;
 
 pub mod grid;
+pub mod label;
 pub mod worker;
 
 pub mod sweep;
@@ -68,5 +71,7 @@ pub mod change;
 pub mod gate;
 
 pub mod render;
+
+pub mod recommend;
 
 pub mod cli;

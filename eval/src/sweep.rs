@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
@@ -212,9 +212,12 @@ pub enum Event<'a> {
 pub struct Settings {
     /// Whether the datasets stay in the run's folder.
     pub keep_datasets: bool,
+    /// No dataset but the first is begun that would not be done by then, if it takes as long as those before.
+    pub deadline: Option<Instant>,
 }
 
-/// Makes and asks every dataset of a plan that has no record yet.
+/// Makes and asks every dataset of a plan that has no record yet, and says how many have one now: all, or those for which
+/// there was time.
 ///
 /// # Errors
 /// What goes wrong with the first dataset that fails; the records of those before it stay. [`Error::Locked`] if
@@ -226,7 +229,7 @@ pub fn sweep(
     labelled: &Labelled,
     settings: &Settings,
     watch: &mut dyn FnMut(Event<'_>),
-) -> anyhow::Result<()> {
+) -> anyhow::Result<usize> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     refuse_foreign(folder)?;
     let _lock = lock(folder)?;
@@ -238,7 +241,12 @@ pub fn sweep(
     read_once(plan, run, folder, labelled, watch)?;
     // The questions are embedded once for each model.
     let mut embedded: Vec<(&EmbeddingOptions, QueryVectors)> = Vec::new();
+    let (started, mut made) = (Instant::now(), 0);
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
+        let expected = started.elapsed() / made.max(1);
+        if made > 0 && settings.deadline.is_some_and(|deadline| Instant::now() + expected > deadline) {
+            return Ok(at);
+        }
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
         let is_kept = !settings.keep_datasets || kept.exists();
@@ -258,9 +266,10 @@ pub fn sweep(
         }
         record.write(folder)?;
         clear(&work)?;
+        made += 1;
         watch(Event::Done(&record));
     }
-    Ok(())
+    Ok(plan.builds.len())
 }
 
 /// With late pooling a vector is made of a document's token states, whatever the chunks are. So all settings that are

@@ -48,17 +48,16 @@ mod title;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::str::FromStr;
 
-use chunkmill::corpus::{self, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
+use chunkmill::corpus::{Filter, Quarantined, Root};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::unknown;
 
-use crate::import::Imported;
+use crate::import::{self, Documents, Imported};
 use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
 use texts::Texts;
 
@@ -143,24 +142,10 @@ struct Candidate {
 /// path in the set; [`Error::Corpus`] for a root that cannot be used; [`Error::Io`] if a document
 /// vanishes while it is read.
 pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Synthesis> {
-    let found = corpus::discover(roots, filter, &[])?;
-    let mut made = Synthesis { unreadable: found.quarantined, ..Synthesis::default() };
-    let mut documents = Vec::new();
-    for source in found.sources {
-        let id = path_in_set(&source);
-        let file = source.file();
-        match corpus::read(source) {
-            Ok((source, content)) => {
-                let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
-                if made.set.documents.insert(id.clone(), bytes).is_some() {
-                    let problem = format!("two documents would be `{id}` in the set");
-                    return Err(wrong(problem, "name the roots differently: manual=PATH"));
-                }
-                documents.push(Document::parse(Source { doc_id: id.into(), ..source }, content));
-            }
-            Err(unreadable) => made.unreadable.push(unreadable),
-        }
-    }
+    let Documents { bytes, read, unreadable } = import::documents(roots, filter)?;
+    let set = Imported { documents: bytes, ..Imported::default() };
+    let mut made = Synthesis { set, unreadable, ..Synthesis::default() };
+    let documents = read.into_iter().map(|(source, content)| Document::parse(source, content)).collect();
     let texts = Texts::new(documents);
     let chosen = chosen(&texts, candidates(&texts, &settings.kinds), settings);
     if chosen.is_empty() {
@@ -195,14 +180,6 @@ pub fn refuse_real_labels(set: &Path) -> Result<()> {
 
 fn wrong(problem: String, help: &str) -> Error {
     Error::Setting { origin: "synth".to_owned(), problem, help: help.to_owned() }
-}
-
-fn path_in_set(source: &Source) -> String {
-    if *source.collection == *DEFAULT_COLLECTION {
-        source.path.to_string()
-    } else {
-        format!("{}/{}", source.collection, source.path)
-    }
 }
 
 /// All questions of these kinds that no other candidate asks as well.

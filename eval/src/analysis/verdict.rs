@@ -99,7 +99,9 @@ fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp
     let times = (minimum_detectable_effect(difference.standard_error(), alpha, POWER) / found).powi(2);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is at least 0, and saturates")]
     let more = (difference.len() * (times - 1.0)).max(0.0).ceil() as u64;
-    Some(RunnerUp { id: cell.id.clone(), more_questions: more })
+    // To two digits: it is no more exact than that.
+    let step = 10_u64.pow(more.checked_ilog10().unwrap_or_default().saturating_sub(1));
+    Some(RunnerUp { id: cell.id.clone(), more_questions: more.div_ceil(step).saturating_mul(step) })
 }
 
 fn more_questions(next: &RunnerUp) -> Option<String> {
@@ -110,16 +112,10 @@ fn more_questions(next: &RunnerUp) -> Option<String> {
         }
         more => Some(format!(
             "About {} more questions like these would part it from `{}`, if the difference stays what it is.",
-            rounded(more),
+            more,
             next.id
         )),
     }
-}
-
-/// To two digits: it is no more exact than that.
-fn rounded(count: u64) -> u64 {
-    let step = 10_u64.pow(count.checked_ilog10().unwrap_or_default().saturating_sub(1));
-    count.div_ceil(step) * step
 }
 
 fn held_out_of(report: &Report, choice: &[Clustered]) -> Option<HeldOutRecord> {

@@ -50,22 +50,8 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let Args { labels, sweep: file, out, list, verify, keep_datasets, output, embedding, threads } = args;
     let json = output.json;
-    let environment = Options::from_env()?;
-    // Only what changes no result: a variable that is set for other work must not change what is measured.
-    let EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, .. } = environment.embedding;
-    let environment = Options {
-        embedding: EmbeddingOptions {
-            device,
-            batch_tokens,
-            embedding_cache,
-            embedding_cache_size,
-            ..EmbeddingOptions::default()
-        },
-        run: environment.run,
-        ..Options::default()
-    };
     let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
-    let plan = grid::read(&file, flags.or(environment))?;
+    let plan = grid::read(&file, flags.or(environment()?))?;
     if list {
         return print_plan(&plan, json);
     }
@@ -84,18 +70,38 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return print_preview(&plan, &labelled, json);
     }
     let out = out.context("there is no folder for the run: -o RUN")?;
-    let command = std::env::args().skip(1).collect();
-    let started = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
-    let run = Run::new(&plan, &labelled, &models, command, started.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
-    let mut progress = Progress { started: Instant::now() };
-    sweep(&plan, &run, &out, &labelled, &Settings { keep_datasets }, &mut |event| progress.on(&event))?;
+    let run = Run::new(&plan, &labelled, &models, command(), now());
+    let mut progress = Progress::new();
+    let settings = Settings { keep_datasets, ..Settings::default() };
+    sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let measured = Measured::read(&out, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
 }
 
+/// Of the environment only what changes no result: a variable that is set for other work must not change what is
+/// measured.
+pub(super) fn environment() -> anyhow::Result<Options> {
+    let Options { embedding, run, .. } = Options::from_env()?;
+    let EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, .. } = embedding;
+    let embedding =
+        EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, ..EmbeddingOptions::default() };
+    Ok(Options { embedding, run, ..Options::default() })
+}
+
+/// The command line, without the path of the program.
+pub(super) fn command() -> Vec<String> {
+    std::env::args().skip(1).collect()
+}
+
+/// As RFC 3339.
+pub(super) fn now() -> String {
+    let now = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
+    now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
 /// Loads each model once, so that a name that is wrong is known before hours have passed. Gives for each build what
 /// decides its vectors.
-fn check_models(plan: &Plan) -> anyhow::Result<Vec<String>> {
+pub(super) fn check_models(plan: &Plan) -> anyhow::Result<Vec<String>> {
     let mut known = Vec::new();
     let mut models = Vec::new();
     for Build { options, .. } in &plan.builds {
@@ -164,12 +170,16 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
 }
 
 /// Says on standard error how a sweep goes on.
-struct Progress {
+pub(super) struct Progress {
     started: Instant,
 }
 
 impl Progress {
-    fn on(&mut self, event: &Event<'_>) {
+    pub(super) fn new() -> Self {
+        Self { started: Instant::now() }
+    }
+
+    pub(super) fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::Read(settings, tokens) => {
                 tell(format_args!("read the documents once for {settings} settings: {tokens} tokens\n"));

@@ -1,0 +1,72 @@
+//! `chunkmill-eval label`: questions that people asked become labels, with evidence that search proposes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, tell};
+use chunkmill::config::{Config, Options};
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use chunkmill::error::{Error, exit};
+
+use crate::import::{Documents, documents, write_documents};
+use crate::label::{Outcome, Proposer, Questions, session};
+use crate::labels::CORPUS;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folders or files of documents; NAME=PATH puts one below NAME/ in the set. Not needed for a set that has its own
+    documents: Vec<Root>,
+    /// Questions: one on each line, or a JSON object on each, with `query`
+    #[arg(long, value_name = "FILE")]
+    questions: PathBuf,
+    /// Folder of the set: new, empty, or one that is to have more labels
+    #[arg(short = 'o', long = "output", value_name = "SET")]
+    set: PathBuf,
+    #[command(flatten)]
+    embedding: EmbeddingFlags,
+    #[command(flatten)]
+    threads: ThreadFlags,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let questions = Questions::read(&args.questions)?;
+    let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+    let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
+    let Outcome { labelled, unanswered, open } = outcome;
+    let set = args.set.display();
+    print(format_args!("{set}: {labelled} questions with evidence, {unanswered} without an answer, {open} left"))?;
+    Ok(exit::DONE)
+}
+
+/// Asks at the terminal. The set gets the documents if it has none.
+pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: Config) -> anyhow::Result<Outcome> {
+    prepare(roots, set)?;
+    tell("reading the documents\n");
+    let proposer = Proposer::new(set, config)?;
+    session(&proposer, questions, set, &mut io::stdin().lock(), &mut io::stderr().lock())
+}
+
+/// Gives a set its documents, if it has none yet.
+pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
+    if set.join(CORPUS).is_dir() {
+        return Ok(());
+    }
+    let wrong = |problem: &str, help: &str| Error::Setting {
+        origin: set.display().to_string(),
+        problem: problem.to_owned(),
+        help: help.to_owned(),
+    };
+    if fs::read_dir(set).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(wrong("is not empty and not a set of labels", "name a new folder with -o").into());
+    }
+    if roots.is_empty() {
+        return Err(wrong("has no documents", "name the folder of your documents before -o").into());
+    }
+    let Documents { bytes, unreadable, .. } = documents(roots, &Filter::new(&[], &[], true, DEFAULT_MAX_BYTES)?)?;
+    for document in unreadable {
+        tell(format_args!("warning: {} is not in the set: it {}\n", document.doc_id, document.reason));
+    }
+    fs::create_dir_all(set).map_err(Error::io("create", set))?;
+    Ok(write_documents(&bytes, set)?)
+}

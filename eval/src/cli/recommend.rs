@@ -1,0 +1,148 @@
+//! `chunkmill-eval recommend`: one command from documents to advice.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
+use chunkmill::config::Options;
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use chunkmill::error::{Error, exit};
+use serde_json::json;
+
+use super::label::{label, prepare};
+use super::sweep::{Progress, check_models, command, environment};
+use crate::assemble::Measured;
+use crate::grid;
+use crate::label::Questions;
+use crate::labels::{CORPUS, LabelSet, QUERIES, to_jsonl};
+use crate::recommend::{SWEEP, sentences};
+use crate::record::replace;
+use crate::render;
+use crate::sweep::{Labelled, Run, Settings, sweep};
+use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
+
+/// Questions that are made up where there are none.
+const SYNTHETIC: usize = 200;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Folder of documents, or a set of labels: a folder with corpus/ and queries.jsonl
+    documents: PathBuf,
+    /// Questions that people asked, with evidence (as in queries.jsonl) or without (one on each line): then you are asked
+    /// which passages answer them
+    #[arg(long, value_name = "FILE")]
+    questions: Option<PathBuf>,
+    /// No dataset is begun after so many minutes; the first one always is
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    minutes: u64,
+    /// Folder for the advice: chunkmill.toml, report.html, the labels, the run. One that is there goes on where it was
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    out: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    embedding: EmbeddingFlags,
+    #[command(flatten)]
+    threads: ThreadFlags,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+    let deadline = Instant::now() + Duration::from_secs(60 * args.minutes);
+    let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+    let options = flags.or(environment()?);
+    let set = labels(&args.documents, args.questions.as_deref(), &args.out, &options)?;
+    let labelled = Labelled::read(&set)?;
+    let file = args.out.join("sweep.toml");
+    replace(&file, SWEEP.as_bytes())?;
+    let plan = grid::read(&file, options)?;
+    let out = args.out.join("run");
+    let start = |plan: &grid::Plan| -> anyhow::Result<Run> {
+        Ok(Run::new(plan, &labelled, &check_models(plan)?, command(), super::sweep::now()))
+    };
+    let run = start(&plan)?;
+    let mut progress = Progress::new();
+    let settings = Settings { deadline: Some(deadline), ..Settings::default() };
+    let done = sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
+    let plan = plan.first(done);
+    let run = start(&plan)?;
+    sweep(&plan, &run, &out, &labelled, &Settings::default(), &mut |_| {})?;
+    let report = Measured::read(&out, run, labelled)?.report();
+    let mut written = render::write(&report, None, &args.out)?;
+    let verdict = report.verdict.as_ref().context("no question could be scored")?;
+    let advice = args.out.join("chunkmill.toml");
+    replace(&advice, verdict.toml.as_bytes())?;
+    written.push(advice.clone());
+    let said = sentences(&report).context("no question could be scored")?;
+    if args.json {
+        print_json(
+            &json!({ "advice": said, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
+        )?;
+    } else {
+        let (report, advice) = (args.out.join("report.html"), advice.display());
+        print(format_args!("{}\n\n{advice}\n{}", said.join("\n"), report.display()))?;
+    }
+    Ok(exit::DONE)
+}
+
+/// The set of labels to measure with: the documents' own, one of the questions that were given, or a made-up one.
+fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Options) -> anyhow::Result<PathBuf> {
+    if questions.is_none() && documents.join(QUERIES).is_file() && documents.join(CORPUS).is_dir() {
+        return Ok(documents.to_owned());
+    }
+    let set = out.join("labels");
+    let roots = [Root::new(documents)];
+    let Some(file) = questions else {
+        refuse_real_labels(&set)?;
+        let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES)?;
+        let wanted = Wanted { queries: SYNTHETIC, seed: 1, kinds: Kind::ALL.to_vec() };
+        let made = synth(&roots, &filter, &wanted)?;
+        made.set.write(&set)?;
+        tell(format_args!(
+            "made up {} questions about {} documents; questions that people asked are worth more: --questions FILE\n",
+            made.set.queries.len(),
+            made.asked
+        ));
+        return Ok(set);
+    };
+    let questions = Questions::read(file)?;
+    prepare(&roots, &set)?;
+    let given = set.join(QUERIES);
+    let known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };
+    let is_open = |text: &str| !known.iter().any(|query| query.text == text);
+    let open = questions.plain.iter().filter(|asked| is_open(&asked.text)).count();
+    if open > 0 && io::stdin().is_terminal() {
+        label(&roots, &questions, &set, options.clone().resolve()?)?;
+    } else {
+        let mut queries = known;
+        queries.extend(
+            questions
+                .labelled
+                .iter()
+                .filter(|query| !queries.iter().any(|known| known.id == query.id))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        if !queries.is_empty() {
+            fs::create_dir_all(&set).map_err(Error::io("create", &set))?;
+            replace(&given, to_jsonl(&queries)?.as_bytes())?;
+        }
+    }
+    if !given.is_file() {
+        return Err(Error::Setting {
+            origin: file.display().to_string(),
+            problem: format!("has {open} questions, of none of which is known where the answer is"),
+            help: format!(
+                "say it: chunkmill-eval label {} --questions {} -o {}; then run this again",
+                documents.display(),
+                file.display(),
+                set.display()
+            ),
+        }
+        .into());
+    }
+    Ok(set)
+}

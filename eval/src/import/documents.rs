@@ -1,0 +1,72 @@
+//! The documents of a set, taken from where they lie.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use chunkmill::corpus::{self, Content, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
+use chunkmill::error::{Error, Result};
+
+use crate::labels::CORPUS;
+
+/// Documents that were read.
+#[derive(Debug, Default)]
+pub struct Documents {
+    /// Their bytes by their ids in the set.
+    pub bytes: BTreeMap<String, Vec<u8>>,
+    /// The same as they were read, with those ids.
+    pub read: Vec<(Source, Content)>,
+    /// Those that cannot be read, and so are not in the set.
+    pub unreadable: Vec<Quarantined>,
+}
+
+/// Reads the documents below `roots`, all at once. One of a named root `NAME=PATH` stands below `NAME/` in the set.
+///
+/// # Errors
+/// [`Error::Setting`] if two documents would have one path in the set; [`Error::Corpus`] for a root that cannot be
+/// used; [`Error::Io`] if a document vanishes while it is read.
+pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
+    let found = corpus::discover(roots, filter, &[])?;
+    let mut documents = Documents { unreadable: found.quarantined, ..Documents::default() };
+    for source in found.sources {
+        let id = path_in_set(&source);
+        let file = source.file();
+        match corpus::read(source) {
+            Ok((source, content)) => {
+                let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
+                if documents.bytes.insert(id.clone(), bytes).is_some() {
+                    return Err(Error::Setting {
+                        origin: "documents".to_owned(),
+                        problem: format!("two documents would be `{id}` in the set"),
+                        help: "name the roots differently: manual=PATH".to_owned(),
+                    });
+                }
+                documents.read.push((Source { doc_id: id.into(), ..source }, content));
+            }
+            Err(unreadable) => documents.unreadable.push(unreadable),
+        }
+    }
+    Ok(documents)
+}
+
+fn path_in_set(source: &Source) -> String {
+    if *source.collection == *DEFAULT_COLLECTION {
+        source.path.to_string()
+    } else {
+        format!("{}/{}", source.collection, source.path)
+    }
+}
+
+/// Writes documents below `corpus/` of a folder.
+///
+/// # Errors
+/// [`Error::Io`] if one cannot be written.
+pub fn write_documents(documents: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<()> {
+    for (doc_id, bytes) in documents {
+        let file = folder.join(CORPUS).join(doc_id);
+        let parent = file.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        fs::write(&file, bytes).map_err(Error::io("write", &file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,450 @@
+//! Questions that people asked, and no evidence yet: passages are proposed by search, and a person says which of them
+//! answer.
+//!
+//! # Bias
+//!
+//! What search does not find is not proposed. So a proposal is a sentence or a few, never a chunk, whose borders would
+//! favour the settings that it was found with; the text of any other place can be given instead; and that the documents
+//! do not answer a question is an answer too.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use chunkmill::config::Config;
+use chunkmill::corpus::Root;
+use chunkmill::embed::{Embedder, Role};
+use chunkmill::error::{Error, Result};
+use chunkmill::index;
+use chunkmill::search::{Query as Search, Searcher};
+use chunkmill::store::Dataset;
+use serde::Deserialize;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, Reference, to_jsonl};
+use crate::record::replace;
+
+/// Questions that the documents do not answer, a line each, in a set's folder.
+pub const UNANSWERED: &str = "unanswered.txt";
+
+/// What search proposes from, in a set's folder.
+const WORK: &str = ".chunkmill-label";
+
+/// Passages that are proposed for a question.
+const PROPOSED: usize = 5;
+
+/// Sentences of a proposal, at most.
+const SENTENCES: usize = 3;
+
+/// A sentence beside the best is taken with it if it is so near to the question, in parts of the best one's nearness.
+const NEAR: f32 = 0.9;
+
+/// A question without evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Unique in its file.
+    pub id: String,
+    /// The question.
+    pub text: String,
+}
+
+/// The questions of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Questions {
+    /// Those that name their evidence.
+    pub labelled: Vec<Query>,
+    /// Those that do not.
+    pub plain: Vec<Asked>,
+}
+
+/// A question as it may be written without evidence.
+#[derive(Deserialize)]
+struct Plain {
+    query_id: Option<String>,
+    query: String,
+}
+
+impl Questions {
+    /// Reads a file of questions: a line of text each, or a JSON object each, with `query`, `query_id` if there is one, and
+    /// `references` if there are some.
+    ///
+    /// # Errors
+    /// [`Error::Named`] if it cannot be read, [`Error::Setting`] with file and line for what is no question.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path)
+            .map_err(Error::named(path, "name a file with a question on each line, or a queries.jsonl"))?;
+        let mut questions = Self::default();
+        let mut ids = HashSet::new();
+        let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+        for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong = |problem: String| Error::Setting {
+                origin: format!("{}:{}", path.display(), at + 1),
+                problem,
+                help: r#"a line is a question, or {"query", "query_id"?, "references"?}"#.to_owned(),
+            };
+            let number = format!("q{:03}", questions.labelled.len() + questions.plain.len() + 1);
+            let id = if !line.trim_start().starts_with('{') {
+                questions.plain.push(Asked { id: number.clone(), text: line.trim().to_owned() });
+                number
+            } else if let Ok(query) = Query::parse(line) {
+                let id = query.id.clone();
+                questions.labelled.push(query);
+                id
+            } else {
+                // What has references is a label, or should be one.
+                if line.contains("\"references\"") {
+                    return Err(wrong(Query::parse(line).err().unwrap_or_default()));
+                }
+                let Plain { query_id, query } = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+                let id = query_id.unwrap_or(number);
+                questions.plain.push(Asked { id: id.clone(), text: query.trim().to_owned() });
+                id
+            };
+            if !ids.insert(id.clone()) {
+                return Err(wrong(format!("query_id `{id}` was used before")));
+            }
+        }
+        if ids.is_empty() {
+            return Err(Error::Setting {
+                origin: path.display().to_string(),
+                problem: "has no question".to_owned(),
+                help: "write a question on each line".to_owned(),
+            });
+        }
+        Ok(questions)
+    }
+}
+
+/// A passage that may answer a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// Document.
+    pub doc_id: String,
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// First line, from 1.
+    pub line: usize,
+}
+
+/// Proposes evidence by search over a set's documents.
+pub struct Proposer {
+    searcher: Searcher,
+    embedder: Box<dyn Embedder>,
+    corpus: Corpus,
+}
+
+impl Proposer {
+    /// Indexes the documents of a set; a second time only what changed.
+    ///
+    /// # Errors
+    /// Those of the job and of the model.
+    pub fn new(set: &Path, config: Config) -> anyhow::Result<Self> {
+        let corpus = LabelSet { path: set.to_owned(), queries: Vec::new() }.corpus()?;
+        let embedder = config.embedder()?;
+        let out = set.join(WORK);
+        let job = config.job(vec![Root::new(set.join(CORPUS))], false);
+        index::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+        Ok(Self { searcher: Searcher::open(Dataset::open(&out)?, None)?, embedder, corpus })
+    }
+
+    /// The passages that are nearest to a question, best first, each of another place.
+    ///
+    /// # Errors
+    /// Those of the search and of the model.
+    pub fn propose(&self, question: &str) -> Result<Vec<Proposal>> {
+        let vector = self.vector(question, Role::Query)?;
+        let query = Search { text: question, vector: Some(&vector), k: 4 * PROPOSED, ..Search::default() };
+        let mut proposals: Vec<Proposal> = Vec::new();
+        for found in self.searcher.search(&query)? {
+            let place = self.searcher.place(found.row);
+            let Some(text) = self.corpus.texts.get(&place.document.doc_id) else { continue };
+            let range = usize::try_from(place.start_byte)
+                .and_then(|start| Ok(start..usize::try_from(place.end_byte)?))
+                .unwrap_or_default();
+            let Some(range) = self.nearest(text, range, &vector)? else { continue };
+            let line = text[..range.start].matches('\n').count() + 1;
+            let proposal = Proposal { doc_id: place.document.doc_id.clone(), range, line };
+            let meets = |other: &Proposal| {
+                other.doc_id == proposal.doc_id
+                    && other.range.start < proposal.range.end
+                    && proposal.range.start < other.range.end
+            };
+            if !proposals.iter().any(meets) {
+                proposals.push(proposal);
+            }
+            if proposals.len() == PROPOSED {
+                break;
+            }
+        }
+        Ok(proposals)
+    }
+
+    /// The sentences of a range that are nearest to a question, in a row.
+    fn nearest(&self, text: &str, range: Range<usize>, question: &[f32]) -> Result<Option<Range<usize>>> {
+        let sentences = sentences(text, range);
+        let near = |range: &Range<usize>| {
+            let vector = self.vector(&text[range.clone()], Role::Document)?;
+            Ok(vector.iter().zip(question).map(|(a, b)| a * b).sum::<f32>())
+        };
+        let near: Vec<f32> = sentences.iter().map(near).collect::<Result<_>>()?;
+        let Some(best) = (0..near.len()).max_by(|&a, &b| near[a].total_cmp(&near[b])) else { return Ok(None) };
+        let (mut first, mut last) = (best, best);
+        while last - first + 1 < SENTENCES {
+            let value = |at: Option<usize>| at.and_then(|at| near.get(at)).copied().unwrap_or(f32::NEG_INFINITY);
+            let (before, after) = (value(first.checked_sub(1)), value(Some(last + 1)));
+            if before.max(after) < NEAR * near[best] {
+                break;
+            }
+            if before > after { first -= 1 } else { last += 1 }
+        }
+        Ok(Some(sentences[first].start..sentences[last].end))
+    }
+
+    fn vector(&self, text: &str, role: Role) -> Result<Vec<f32>> {
+        let encoded = self.embedder.encode(text, role)?;
+        self.embedder.embed(&[&encoded.ids])
+    }
+
+    /// Every place where the words of a text stand, whatever white space is between them.
+    fn places(&self, text: &str) -> Vec<Place> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let of = |(doc_id, document): (&String, &String)| {
+            let quote = |range: Range<usize>| Quote { text: document[range.clone()].to_owned(), range };
+            let place = |range| Place { doc_id: doc_id.clone(), quote: Some(quote(range)) };
+            occurrences(document, &words).into_iter().map(place).collect::<Vec<_>>()
+        };
+        self.corpus.texts.iter().flat_map(of).collect()
+    }
+
+    /// The lines of a document, from one to another.
+    fn lines(&self, doc_id: &str, from: usize, to: usize) -> Option<Place> {
+        let document = self.corpus.texts.get(doc_id)?;
+        let starts: Vec<usize> = std::iter::once(0).chain(document.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let start = *starts.get(from.checked_sub(1)?)?;
+        let end = starts.get(to).map_or(document.len(), |next| next - 1);
+        let text = document.get(start..end)?;
+        let quote = Quote { range: start..start + text.trim_end().len(), text: text.trim_end().to_owned() };
+        (!quote.text.is_empty()).then(|| Place { doc_id: doc_id.to_owned(), quote: Some(quote) })
+    }
+
+    fn text(&self, proposal: &Proposal) -> &str {
+        self.corpus.texts.get(&proposal.doc_id).and_then(|text| text.get(proposal.range.clone())).unwrap_or_default()
+    }
+
+    fn place(&self, proposal: &Proposal) -> Place {
+        let quote = Quote { range: proposal.range.clone(), text: self.text(proposal).to_owned() };
+        Place { doc_id: proposal.doc_id.clone(), quote: Some(quote) }
+    }
+}
+
+/// Where some words stand in a row, white space between them.
+fn occurrences(document: &str, words: &[&str]) -> Vec<Range<usize>> {
+    let Some((first, others)) = words.split_first() else { return Vec::new() };
+    let from = |(start, _): (usize, &str)| {
+        let mut end = start + first.len();
+        for word in others {
+            let rest = &document[end..];
+            let next = rest.trim_start();
+            // Words that are not parted are no two words.
+            if next.len() == rest.len() || !next.starts_with(word) {
+                return None;
+            }
+            end = document.len() - next.len() + word.len();
+        }
+        Some(start..end)
+    };
+    document.match_indices(first).filter_map(from).collect()
+}
+
+/// The sentences of a range (Unicode, annex 29), each without white space at its ends. A line feed within prose ends none; an empty
+/// line, and one before a heading, a list, a table or a fence, does. Headings are none: they say what is asked, not what is
+/// answered.
+fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let Some(part) = text.get(range.clone()) else { return Vec::new() };
+    let mut blocks: Vec<Range<usize>> = Vec::new();
+    let mut at = range.start;
+    let mut goes_on = false;
+    for line in part.split_inclusive('\n') {
+        let end = at + line.len();
+        let is_prose = line.trim_start().starts_with(|c: char| c.is_alphabetic());
+        match blocks.last_mut().filter(|_| goes_on && is_prose) {
+            Some(block) => block.end = end,
+            None => blocks.push(at..end),
+        }
+        goes_on = !line.trim().is_empty() && !line.trim_start().starts_with(['#', '|', '`']);
+        at = end;
+    }
+    let mut sentences = Vec::new();
+    for block in blocks.into_iter().filter(|block| !text[block.clone()].trim_start().starts_with('#')) {
+        // Characters of one byte for others of one byte: every offset stays as it is.
+        let line = text[block.clone()].replace(['\r', '\n'], " ");
+        let mut start = block.start;
+        for (offset, sentence) in line.split_sentence_bound_indices() {
+            let end = block.start + offset + sentence.len();
+            if end == block.end || sentence.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
+                let inner = text[start..end].trim();
+                if inner.chars().any(char::is_alphanumeric) {
+                    let from = start + (end - start - text[start..end].trim_start().len());
+                    sentences.push(from..from + inner.len());
+                }
+                start = end;
+            }
+        }
+    }
+    sentences
+}
+
+/// What came of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Questions that have evidence now.
+    pub labelled: usize,
+    /// Questions that the documents do not answer.
+    pub unanswered: usize,
+    /// Questions that were left for later.
+    pub open: usize,
+}
+
+/// What a person said of a question.
+enum Answer {
+    /// The references that answer it.
+    Evidence(Vec<Reference>),
+    Unanswered,
+    Later,
+    Stop,
+}
+
+const HELP: &str = "y or a number: this answers · 1,3: both are needed · 1/3: either does · e: give the text or PATH:FROM-TO · \
+                    n: the documents do not answer it · s: later · q: stop";
+
+/// Asks a person about each question that has no answer yet, and writes every answer to the set at once, so that a session can be
+/// stopped and continued.
+///
+/// # Errors
+/// Those of the search, and [`Error::Io`] if the set cannot be written. What cannot be understood is asked again.
+pub fn session(
+    proposer: &Proposer,
+    questions: &Questions,
+    set: &Path,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    let mut known: BTreeMap<String, Query> = if set.join(QUERIES).is_file() {
+        LabelSet::read(set)?.queries.into_iter().map(|query| (query.id.clone(), query)).collect()
+    } else {
+        BTreeMap::new()
+    };
+    known.extend(questions.labelled.iter().map(|query| (query.id.clone(), query.clone())));
+    let mut unanswered: Vec<String> = match fs::read_to_string(set.join(UNANSWERED)) {
+        Ok(text) => text.lines().map(str::to_owned).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(Error::io("read", set.join(UNANSWERED))(error).into()),
+    };
+    let open: Vec<&Asked> = questions
+        .plain
+        .iter()
+        .filter(|asked| !known.values().any(|query| query.text == asked.text) && !unanswered.contains(&asked.text))
+        .collect();
+    writeln!(output, "{HELP}")?;
+    let mut outcome = Outcome::default();
+    for (at, asked) in open.iter().enumerate() {
+        writeln!(output, "\n[{}/{}] {}", at + 1, open.len(), asked.text)?;
+        let proposals = proposer.propose(&asked.text)?;
+        for (number, proposal) in (1..).zip(&proposals) {
+            let text = proposer.text(proposal).split_whitespace().collect::<Vec<_>>().join(" ");
+            writeln!(output, "  {number}  {}:{}\n     {text}", proposal.doc_id, proposal.line)?;
+        }
+        match ask(proposer, &proposals, input, output)? {
+            Answer::Evidence(references) => {
+                let mut id = asked.id.clone();
+                while known.contains_key(&id) {
+                    id.push('\'');
+                }
+                let (text, tags) = (asked.text.clone(), Vec::new());
+                known.insert(id.clone(), Query { id, text, references, grade: 1.0, tags });
+                let queries: Vec<Query> = known.values().cloned().collect();
+                replace(&set.join(QUERIES), to_jsonl(&queries)?.as_bytes())?;
+            }
+            Answer::Unanswered => {
+                unanswered.push(asked.text.clone());
+                replace(&set.join(UNANSWERED), format!("{}\n", unanswered.join("\n")).as_bytes())?;
+            }
+            Answer::Later => outcome.open += 1,
+            Answer::Stop => {
+                outcome.open += open.len() - at;
+                break;
+            }
+        }
+    }
+    // Labels that were given are part of the set also where nothing was asked.
+    if !known.is_empty() {
+        replace(&set.join(QUERIES), to_jsonl(&known.into_values().collect::<Vec<_>>())?.as_bytes())?;
+    }
+    outcome.labelled = if set.join(QUERIES).is_file() { LabelSet::read(set)?.queries.len() } else { 0 };
+    outcome.unanswered = unanswered.len();
+    Ok(outcome)
+}
+
+/// What a person says of a question, asked again until it can be understood. The end of the input stops.
+fn ask(
+    proposer: &Proposer,
+    proposals: &[Proposal],
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> anyhow::Result<Answer> {
+    loop {
+        let Some(line) = prompt("> ", input, output)? else { return Ok(Answer::Stop) };
+        match line.as_str() {
+            "n" => return Ok(Answer::Unanswered),
+            "s" => return Ok(Answer::Later),
+            "q" => return Ok(Answer::Stop),
+            "e" => {
+                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, output)? else { return Ok(Answer::Stop) };
+                let places = given(proposer, &text);
+                if !places.is_empty() {
+                    // A text that stands in several places may be found in any of them.
+                    let any = places.into_iter().map(|place| vec![place]).collect();
+                    return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
+                }
+                writeln!(output, "no document has this text, word for word, or these lines")?;
+            }
+            "" => writeln!(output, "{HELP}")?,
+            numbers => match chosen(proposer, proposals, numbers) {
+                Some(references) => return Ok(Answer::Evidence(references)),
+                None => writeln!(output, "`{numbers}` is none of: {HELP}")?,
+            },
+        }
+    }
+}
+
+fn prompt(text: &str, input: &mut dyn BufRead, output: &mut dyn Write) -> anyhow::Result<Option<String>> {
+    write!(output, "{text}")?;
+    output.flush()?;
+    let mut line = String::new();
+    Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
+}
+
+/// Places that were typed: `PATH:FROM-TO`, or a text that stands somewhere.
+fn given(proposer: &Proposer, text: &str) -> Vec<Place> {
+    let lines = text.rsplit_once(':').and_then(|(path, lines)| {
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        proposer.lines(path, from.trim().parse().ok()?, to.trim().parse().ok()?)
+    });
+    lines.map_or_else(|| proposer.places(text), |place| vec![place])
+}
+
+/// The references that some numbers stand for: with commas between, all are needed; with strokes, any will do.
+fn chosen(proposer: &Proposer, proposals: &[Proposal], numbers: &str) -> Option<Vec<Reference>> {
+    let place = |number: &str| {
+        let at = if number == "y" { 0 } else { number.trim().parse::<usize>().ok()?.checked_sub(1)? };
+        Some(vec![proposer.place(proposals.get(at)?)])
+    };
+    let reference = |any: &str| {
+        let any = any.split('/').map(place).collect::<Option<Vec<_>>>()?;
+        Some(Reference { any, grade: None })
+    };
+    numbers.split(',').map(reference).collect()
+}

@@ -1,0 +1,131 @@
+//! From documents to advice: what is tried when nobody says what to try, and what came of it in three sentences.
+
+use crate::analysis::figure;
+use crate::report::{Cell, Report, Verdict};
+
+/// The settings that are tried, those first that were best on the most sets of labels, until the time is up.
+pub const SWEEP: &str = r#"# What `chunkmill-eval recommend` tries, in this order, until its time is up.
+# Go on with it: chunkmill-eval sweep --labels labels --sweep sweep.toml -o run
+
+[[grid]]
+preset = ["structure"]
+mode = "hybrid"
+
+[[grid]]
+preset = ["structure"]
+max = [256, 64, 192]
+mode = "hybrid"
+
+# The usual baselines: text cut at separators, and windows of equal length.
+[[grid]]
+strategy = ["recursive"]
+unit = "model"
+max = [256, 128]
+overlap = [0]
+mode = "hybrid"
+
+[[grid]]
+strategy = ["windows"]
+unit = "model"
+max = [256]
+overlap = [32]
+mode = "hybrid"
+
+# Published designs.
+[[grid]]
+preset = ["sections", "heading-tokens", "ragdocs"]
+mode = "hybrid"
+
+[[grid]]
+preset = ["structure"]
+max = [384]
+mode = "hybrid"
+
+[timing]
+repeats = 1
+"#;
+
+/// What a run means for who decides: what to use, how sure that is, and what it costs.
+///
+/// `None` if nothing could be scored.
+#[must_use]
+pub fn sentences(report: &Report) -> Option<[String; 3]> {
+    let verdict = report.verdict.as_ref()?;
+    let best = report.cell(&verdict.best)?;
+    Some([what(report, best), how_sure(report, verdict, best), cost(report, best)])
+}
+
+fn what(report: &Report, best: &Cell) -> String {
+    let summary = best.metrics.get(&report.scoring.primary).copied().unwrap_or_default();
+    let percent = |value: f64| format!("{:.0} %", 100.0 * value);
+    let measure = match report.scoring.primary.strip_prefix("evidence_in_context_") {
+        Some(budget) => format!(
+            "{} of the text that answers a question is then among the {budget} tokens that are handed to the reader",
+            percent(summary.mean)
+        ),
+        None => format!(
+            "{} is then {}",
+            report.metric(&report.scoring.primary).map_or("the measure", |metric| &metric.title),
+            figure(summary.mean)
+        ),
+    };
+    format!(
+        "Cut the documents by `{}` and search them by {}: {measure} (between {} and {}, as far as {} questions tell).",
+        best.build,
+        mode(best),
+        percent(summary.lo),
+        percent(summary.hi),
+        report.labels.scored
+    )
+}
+
+fn mode(cell: &Cell) -> &str {
+    match cell.retrieval.as_str() {
+        "hybrid" => "meaning and words together (`hybrid`)",
+        "vector" => "meaning (`vector`)",
+        "keyword" => "words (`keyword`)",
+        other => other,
+    }
+}
+
+fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
+    let tried = report.cells.len();
+    let made_up = if report.labels.synthetic {
+        "; but these questions were made up from the documents, and fifty real ones would say more (`chunkmill-eval label`)"
+    } else {
+        ""
+    };
+    let others = verdict.not_separable.len();
+    if verdict.p_best >= 0.9 {
+        return format!(
+            "Of {tried} settings that were tried it is the best with a probability of {:.0} %{made_up}.",
+            (100.0 * verdict.p_best).min(99.0)
+        );
+    }
+    if tried == 1 {
+        return format!("No other setting was tried{made_up}.");
+    }
+    let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < 100_000);
+    let more = more.map_or_else(String::new, |next| {
+        format!("; about {} more questions would part it from the next, `{}`", next.more_questions, next.id)
+    });
+    let build = best.build.as_str();
+    format!(
+        "Of {tried} settings that were tried {others} may be as good as `{build}`, so nothing is lost by any of these{more}{made_up}."
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits of a size are shown")]
+fn cost(report: &Report, best: &Cell) -> String {
+    let seconds = best.cost.index.as_ref().map_or_else(String::new, |index| {
+        let seconds = index.seconds.median;
+        let text = if seconds < 90.0 { format!("{seconds:.1} s") } else { format!("{:.0} minutes", seconds / 60.0) };
+        format!("takes {text} on this machine and ")
+    });
+    format!(
+        "Indexing all {} documents {seconds}makes {:.1} MB, and a question takes {:.0} ms.",
+        report.labels.documents,
+        best.cost.bytes as f64 / 1e6,
+        best.cost.query_ms.p50.max(1.0)
+    )
+}
