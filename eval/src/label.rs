@@ -164,7 +164,7 @@ impl Proposer {
             let range = usize::try_from(place.start_byte)
                 .and_then(|start| Ok(start..usize::try_from(place.end_byte)?))
                 .unwrap_or_default();
-            let Some(range) = self.nearest(text, range, &vector)? else { continue };
+            let Some(range) = self.nearest(text, paragraphs(text, range), &vector)? else { continue };
             let line = text[..range.start].matches('\n').count() + 1;
             let proposal = Proposal { doc_id: place.document.doc_id.clone(), range, line };
             let meets = |other: &Proposal| {
@@ -238,6 +238,17 @@ impl Proposer {
         let quote = Quote { range: proposal.range.clone(), text: self.text(proposal).to_owned() };
         Place { doc_id: proposal.doc_id.clone(), quote: Some(quote) }
     }
+}
+
+/// A chunk's range up to the borders of its paragraphs, as far as these are near: a chunk may end within a sentence.
+fn paragraphs(text: &str, range: Range<usize>) -> Range<usize> {
+    const REACH: usize = 500;
+    const BORDER: &str = "\n\n";
+    let before = text.get(..range.start).and_then(|before| before.rfind(BORDER)).map_or(0, |at| at + BORDER.len());
+    let after = text.get(range.end..).map(|after| after.find(BORDER).unwrap_or(after.len()));
+    let end = range.end + after.filter(|reach| *reach <= REACH).unwrap_or_default();
+    let start = if range.start - before.min(range.start) <= REACH { before.min(range.start) } else { range.start };
+    start..end
 }
 
 /// Where some words stand in a row, white space between them.

@@ -19,6 +19,7 @@ mod grid;
 #[path = "../../tests/hostile.rs"]
 mod hostile;
 mod import;
+mod label;
 mod labels;
 mod messages;
 mod metrics;

@@ -112,8 +112,7 @@ fn more_questions(next: &RunnerUp) -> Option<String> {
         }
         more => Some(format!(
             "About {} more questions like these would part it from `{}`, if the difference stays what it is.",
-            more,
-            next.id
+            more, next.id
         )),
     }
 }

@@ -1,0 +1,174 @@
+//! Questions that people asked, and the passages that answer them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use chunkmill_eval::labels::LabelSet;
+use tempfile::TempDir;
+
+use crate::common::{arg, eval, folder};
+
+const DOCUMENTS: [(&str, &str); 3] = [
+    (
+        "docs/keep.md",
+        "# Backups\n\nWe make a backup each night. Backups are kept\nfor thirty days.\n\n## Deleting\n\nNobody deletes one.\n",
+    ),
+    ("docs/vault.md", "# Vaults\n\nThe vault is locked. Only the owner of a vault may delete it.\n"),
+    ("docs/copy.md", "# Vaults again\n\nThe owner pays. Only the owner of a vault may delete it.\n"),
+];
+
+/// Runs the program with what a person types.
+fn typed(args: &[&str], input: &str) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn label(home: &TempDir, input: &str) -> (i32, String, String) {
+    let path = |name: &str| home.path().join(name);
+    let (docs, file, set) = (path("docs"), path("questions.txt"), path("set"));
+    let args = ["label", arg(&docs), "--questions", arg(&file), "-o", arg(&set), "--embedder", "fake"];
+    typed(&[&args[..], &["--embedding-cache", "off"]].concat(), input)
+}
+
+fn texts(set: &Path) -> Vec<(String, Vec<Vec<String>>)> {
+    let of = |query: &chunkmill_eval::labels::Query| {
+        let reference = |reference: &chunkmill_eval::labels::Reference| {
+            reference.places().map(|place| place.quote.as_ref().unwrap().text.clone()).collect()
+        };
+        (query.text.clone(), query.references.iter().map(reference).collect())
+    };
+    LabelSet::read(set).unwrap().queries.iter().map(of).collect()
+}
+
+#[test]
+fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "how long are backups kept\n\nwho may delete a vault\nwhy\nwhen\n")
+        .unwrap();
+    let set = home.path().join("set");
+    // The second answer is no answer, and is asked again; so is a text that no document has.
+    let (code, out, said) = label(&home, "y\nperhaps\ne\nonly the owner\nq\n");
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("[1/4] how long are backups kept") && said.contains("[2/4] who may delete a vault"),
+        "{said}"
+    );
+    assert!(said.contains("`perhaps` is none of"), "{said}");
+    assert!(out.contains("1 questions with evidence, 0 without an answer, 3 left"), "{out}");
+    let labelled = texts(&set);
+    assert_eq!(labelled.len(), 1);
+    let sentence = &labelled[0].1[0][0];
+    assert!(sentence.contains("Backups are kept\nfor thirty days."), "whole sentences: {sentence}");
+    assert_eq!(eval(&["verify", arg(&set)]).0, 0);
+    // Only what is open is asked.
+    let (code, out, said) = label(&home, "e\nOnly the owner of a vault\nn\ne\nkeep.md:3-4\n");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("[1/3] who may delete a vault"), "{said}");
+    assert!(out.contains("3 questions with evidence, 1 without an answer, 0 left"), "{out}");
+    let labelled = texts(&set);
+    let of = |question: &str| labelled.iter().find(|(text, _)| text == question).unwrap().1.clone();
+    assert_eq!(
+        of("who may delete a vault"),
+        [["Only the owner of a vault", "Only the owner of a vault"]],
+        "either will do"
+    );
+    assert_eq!(of("when"), [["We make a backup each night. Backups are kept\nfor thirty days."]]);
+    assert_eq!(fs::read_to_string(set.join("unanswered.txt")).unwrap(), "why\n");
+    let (_, out, said) = label(&home, "");
+    assert!(out.contains("0 left") && !said.contains("[1/"), "{out} {said}");
+}
+
+#[test]
+fn several_numbers_are_all_needed_or_any_of_them() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "who may delete a vault, and how long are backups kept\n").unwrap();
+    let (code, _, said) = label(&home, "1/2,3\n");
+    assert_eq!(code, 0, "{said}");
+    let references = LabelSet::read(&home.path().join("set")).unwrap().queries[0].references.clone();
+    assert_eq!(references.iter().map(|reference| reference.any.len()).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn a_file_of_questions_that_is_none_is_refused() {
+    let home = folder(&DOCUMENTS);
+    for (text, problem) in [
+        ("\n\n", "has no question"),
+        ("{\"query_id\": \"q\", \"query\": \"a\", \"references\": []}", "references is empty"),
+        ("{\"text\": \"a\"}", "missing field `query`"),
+        (
+            "{\"query_id\": \"a\", \"query\": \"1\"}\n{\"query_id\": \"a\", \"query\": \"2\"}",
+            "questions.txt:2: query_id `a` was used before",
+        ),
+    ] {
+        fs::write(home.path().join("questions.txt"), text).unwrap();
+        let (code, _, said) = label(&home, "");
+        assert!(code == 2 && said.contains(problem), "{text}: {code} {said}");
+    }
+}
+
+fn recommend(home: &TempDir, more: &[&str]) -> (i32, String, String) {
+    let (docs, out) = (home.path().join("docs"), home.path().join("advice"));
+    let fake = ["--embedder", "fake", "--embedding-cache", "off"];
+    let (docs, out) = (arg(&docs).to_owned(), arg(&out).to_owned());
+    eval(&[&["recommend", &docs, "-o", &out][..], &fake, more].concat())
+}
+
+#[test]
+fn from_documents_to_advice() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder/corpus/guide");
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("docs")).unwrap();
+    for entry in fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap()) {
+        fs::copy(entry.path(), home.path().join("docs").join(entry.file_name())).unwrap();
+    }
+    // No time at all: the first setting is tried all the same.
+    let (code, out, said) = recommend(&home, &["--minutes", "0"]);
+    assert_eq!(code, 0, "{said}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("Cut the documents by `structure` and search them by "), "{out}");
+    assert!(lines[1].contains("made up from the documents") && lines[2].starts_with("Indexing all "), "{out}");
+    let advice = home.path().join("advice");
+    for file in ["chunkmill.toml", "report.html", "labels/queries.jsonl", "sweep.toml", "run/run.json"] {
+        assert!(advice.join(file).is_file(), "{file}");
+    }
+    let toml = fs::read_to_string(advice.join("chunkmill.toml")).unwrap();
+    chunkmill::config::Options::parse(&toml, "advice").unwrap().resolve().unwrap();
+    assert!(said.contains("made up ") && said.contains("[1/"), "{said}");
+    let report = chunkmill_eval::report::Report::read(&advice).unwrap();
+    assert!(report.left_out.iter().filter(|left| left.reason.contains("the time was up")).count() > 5);
+    // Once more with time: what is there is kept.
+    let (code, out, said) = recommend(&home, &["--json"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("structure: was done"), "{said}");
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(found["advice"].as_array().unwrap().len() == 3 && found["cells"].as_u64().unwrap() > 20, "{out}");
+}
+
+#[test]
+fn questions_without_evidence_are_asked_about_before_anything_is_tried() {
+    let home = folder(&DOCUMENTS);
+    let file = home.path().join("questions.txt");
+    fs::write(&file, "how long are backups kept\nwhy\n").unwrap();
+    let with = ["--questions", arg(&file), "--minutes", "0"];
+    let (code, _, said) = recommend(&home, &with);
+    assert!(code == 2 && said.contains("has 2 questions, of none of which is known where the answer is"), "{said}");
+    assert!(said.contains("chunkmill-eval label "), "{said}");
+    // What was labelled is enough to go on.
+    let (docs, set) = (home.path().join("docs"), home.path().join("advice/labels"));
+    let args = ["label", arg(&docs), "--questions", arg(&file), "-o", arg(&set), "--embedder", "fake"];
+    assert_eq!(typed(&args, "y\nq\n").0, 0);
+    let (code, out, said) = recommend(&home, &with);
+    assert_eq!(code, 0, "{said}");
+    assert!(out.contains("as far as 1 questions tell") && !out.contains("made up"), "{out}");
+}
