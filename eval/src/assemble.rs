@@ -12,12 +12,12 @@ use chunkmill::error::{Error, Result};
 use chunkmill::search::Mode;
 use rayon::prelude::*;
 
-use crate::analysis::analyse;
+use crate::analysis::{analyse, figure};
 use crate::labels::Query;
 use crate::metrics::Evidence;
-use crate::record::{Answer, HandedOver, Record};
+use crate::record::{Answer, Dropped, HandedOver, Record};
 use crate::report::{
-    Cell, Cost, EvidenceCounts, EvidenceText, FORMAT_VERSION, LabelsRecord, Percentiles, QueryRecord, Report,
+    Cell, Cost, EvidenceCounts, EvidenceText, FORMAT_VERSION, LabelsRecord, LeftOut, Percentiles, QueryRecord, Report,
     RetrievedText, Scoring, TextPiece, WorstQuery,
 };
 use crate::score::{Chunks, Judge, Question, Scored, ScoringOptions, all_in_context, in_context, score};
@@ -87,7 +87,16 @@ impl Measured {
             values.retain(|_, values| values.iter().any(Option::is_some));
             Cell { values, evidence, ..describe(run, cell, record) }
         };
-        let cells = run.cells.par_iter().map(cell).collect();
+        let dropped = |cell: &&RunCell| records[cell.build].variants[cell.variant].dropped.is_some();
+        let cells = run.cells.par_iter().filter(|cell| !dropped(cell)).map(cell).collect();
+        let mut left_out = run.left_out.clone();
+        left_out.extend(run.cells.iter().filter_map(|cell| {
+            let Dropped { questions, better, mean, difference } =
+                records[cell.build].variants[cell.variant].dropped.as_ref()?;
+            let (own, other) = (figure(*mean), figure(mean - difference));
+            let reason = format!("surely worse than `{better}` after {questions} questions: {own} against {other}");
+            Some(LeftOut { id: cell.id.clone(), reason })
+        }));
         let query = |(at, cluster): (usize, usize)| {
             let Query { id, text, tags, .. } = &labelled.labels.queries[at];
             QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone(), cluster: Some(cluster) }
@@ -103,7 +112,7 @@ impl Measured {
             metrics: run.scoring.metrics(),
             queries: judge.queries().zip(judge.clusters()).map(query).collect(),
             cells,
-            left_out: run.left_out.clone(),
+            left_out,
             verdict: None,
             worst: Vec::new(),
         };

@@ -16,6 +16,8 @@
 //! [timing]
 //! repeats = 3                   # runs of the whole job without the cache
 //! seconds = 5                   # fewer of them, once they took so long together
+//! [sweep]
+//! race = true                   # what is surely worse after a part of the questions is not asked the others
 //! ```
 //!
 //! A key is one of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, one of `[search]`,
@@ -45,7 +47,7 @@ const MAX_CELLS: usize = 20_000;
 
 /// What a file of settings to try holds.
 const TABLES: &str =
-    "it is a TOML file with the tables [defaults.…], [[grid]], [scoring] and [timing]; see the README's sweep";
+    "it is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see the README's sweep";
 
 /// A sweep file, checked.
 #[derive(Debug, Clone)]
@@ -60,6 +62,8 @@ pub struct Plan {
     pub scoring: ScoringOptions,
     /// How often indexing is timed.
     pub timing: Timing,
+    /// Whether settings that are surely worse after a part of the questions are not asked the others.
+    pub race: bool,
 }
 
 /// How the cost of indexing is measured.
@@ -124,6 +128,15 @@ struct WirePlan {
     scoring: ScoringOptions,
     #[serde(default)]
     timing: Timing,
+    #[serde(default)]
+    sweep: Sweep,
+}
+
+/// How a sweep goes.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Sweep {
+    race: bool,
 }
 
 /// Reads a sweep file. Flags go over its `[defaults]`, its grids over both.
@@ -155,6 +168,7 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
             left_out: Vec::new(),
             scoring: file.scoring,
             timing: file.timing,
+            race: file.sweep.race,
         },
         by_key: HashMap::new(),
         known: HashSet::new(),

@@ -18,6 +18,7 @@
 //! | [`grid`] | Which settings are tried? → `Plan` |
 //! | [`label`] | Where do the documents answer questions that people asked? A person says it |
 //! | [`worker`] | How is a step measured in a process of its own? |
+//! | [`race`] | Which settings need not be asked all questions? |
 //! | [`sweep`] | How is a plan run, stopped and continued? → records |
 //! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
@@ -58,6 +59,8 @@ pub mod score;
 pub mod grid;
 pub mod label;
 pub mod worker;
+
+pub mod race;
 
 pub mod sweep;
 

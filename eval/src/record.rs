@@ -115,10 +115,26 @@ pub struct VariantRecord {
     pub name: String,
     /// `vector`, `keyword`, `hybrid` or `graph`.
     pub mode: String,
-    /// For each question of the set, in its order.
+    /// For each question of the set, in its order; none if it was dropped.
     pub answers: Vec<Answer>,
     /// Milliseconds of each search.
     pub search_ms: Vec<f64>,
+    /// Why it was not asked all questions.
+    #[serde(default)]
+    pub dropped: Option<Dropped>,
+}
+
+/// Why a race was over for a way to search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// After so many questions.
+    pub questions: usize,
+    /// Its mean over them by the metric that decides.
+    pub mean: f64,
+    /// The setting that is surely better.
+    pub better: String,
+    /// Its mean less that one's.
+    pub difference: f64,
 }
 
 /// What was found for a question, best first.

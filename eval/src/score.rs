@@ -685,6 +685,24 @@ pub fn score(
     (values, counts)
 }
 
+/// The values of one metric for every question that can be scored; `None` of those without an answer.
+#[must_use]
+pub fn value(
+    judge: &Judge,
+    chunks: &Chunks,
+    answers: &[Option<Answer>],
+    k: usize,
+    options: &ScoringOptions,
+    metric: &str,
+) -> Vec<Option<f64>> {
+    let of = |question: &Question| {
+        let answer = answers.get(question.query)?.as_ref()?;
+        let values = Scored { judge, chunks, question, answer }.values(k, options);
+        values.into_iter().find_map(|(name, value)| (name == metric).then_some(value))
+    };
+    judge.questions.iter().map(of).collect()
+}
+
 /// A question with what was found for it.
 pub(crate) struct Scored<'a> {
     pub(crate) judge: &'a Judge,

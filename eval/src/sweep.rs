@@ -24,13 +24,15 @@ use anyhow::Context;
 use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, EmbeddingOptions, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{Build, Plan, PlannedCell, Timing};
 use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
-use crate::record::{self, FORMAT_VERSION, Record, replace};
+use crate::race::Race;
+use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
-use crate::score::ScoringOptions;
+use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, delegate};
 
 /// What is run, in a run's folder.
@@ -136,8 +138,9 @@ impl Run {
             let variants: Vec<(String, SearchOptions)> =
                 build.variants.iter().map(|variant| (variant.name.clone(), variant.options.clone())).collect();
             let made_from = format!(
-                "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?} {:?}",
+                "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?} {:?} {:?}",
                 build.key(),
+                plan.race.then_some(&plan.scoring),
                 plan.scoring.budgets,
                 labelled.hashes,
                 plan.timing,
@@ -239,6 +242,8 @@ pub fn sweep(
     let work = folder.join(WORK);
     clear(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
+    let mut race = plan.race.then(|| Race::new(&judge, &plan.scoring, plan.cells.len()));
     // The questions are embedded once for each model.
     let mut embedded: Vec<(&EmbeddingOptions, QueryVectors)> = Vec::new();
     let (started, mut made) = (Instant::now(), 0);
@@ -250,13 +255,18 @@ pub fn sweep(
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
         let is_kept = !settings.keep_datasets || kept.exists();
-        if is_kept && Record::find(folder, &build.name, &run_build.key).is_some() {
+        let record = Record::find(folder, &build.name, &run_build.key).filter(|_| is_kept);
+        if let Some(record) = record {
+            if let Some(race) = &mut race {
+                lead(race, &judge, plan, at, &record);
+            }
             watch(Event::Kept);
             continue;
         }
         let known = embedded.iter().position(|(options, _)| **options == build.options.embedding);
         let vectors = known.map(|at| &embedded[at].1);
-        let step = Step { plan, build, run_build, labelled, work: &work, vectors };
+        let race_so_far = race.as_ref().map(|race| (race, &judge));
+        let step = Step { plan, build: (at, build), run_build, labelled, work: &work, vectors, race: race_so_far };
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
@@ -266,10 +276,26 @@ pub fn sweep(
         }
         record.write(folder)?;
         clear(&work)?;
+        if let Some(race) = &mut race {
+            lead(race, &judge, plan, at, &record);
+        }
         made += 1;
         watch(Event::Done(&record));
     }
     Ok(plan.builds.len())
+}
+
+/// Lets the settings of a dataset lead a race that were asked all questions.
+fn lead(race: &mut Race<'_>, judge: &Judge, plan: &Plan, build: usize, record: &Record) {
+    let chunks = Chunks::new(judge, &record.documents, &record.chunks);
+    for cell in plan.cells.iter().filter(|cell| cell.build == build) {
+        let variant = &record.variants[cell.variant];
+        if variant.dropped.is_none() {
+            let answers: Vec<Option<Answer>> = variant.answers.iter().cloned().map(Some).collect();
+            let values = race.values(&chunks, &answers, cell.k);
+            race.finish(&cell.id, values);
+        }
+    }
 }
 
 /// With late pooling a vector is made of a document's token states, whatever the chunks are. So all settings that are
@@ -350,14 +376,46 @@ fn lock(folder: &Path) -> Result<fs::File> {
     }
 }
 
+/// A way to search in a race.
+struct Lane {
+    found: VariantRecord,
+    /// By question of the set.
+    answers: Vec<Option<Answer>>,
+    search_ms: Vec<Option<f64>>,
+    dropped: Option<Dropped>,
+}
+
+impl Lane {
+    fn new(name: &str, queries: usize) -> Self {
+        let found = VariantRecord { name: name.to_owned(), ..VariantRecord::default() };
+        Self { found, answers: vec![None; queries], search_ms: vec![None; queries], dropped: None }
+    }
+
+    /// What was found for the questions of a stage.
+    fn add(&mut self, stage: &[usize], found: VariantRecord) {
+        for (&at, (answer, ms)) in stage.iter().zip(found.answers.into_iter().zip(found.search_ms)) {
+            (self.answers[at], self.search_ms[at]) = (Some(answer), Some(ms));
+        }
+        self.found.mode = found.mode;
+    }
+
+    fn record(self) -> VariantRecord {
+        let answers = if self.dropped.is_some() { Vec::new() } else { self.answers.into_iter().flatten().collect() };
+        let search_ms = self.search_ms.into_iter().flatten().collect();
+        VariantRecord { answers, search_ms, dropped: self.dropped, ..self.found }
+    }
+}
+
 /// A dataset that is being measured.
 struct Step<'a> {
     plan: &'a Plan,
-    build: &'a Build,
+    /// The dataset, and its position in the plan.
+    build: (usize, &'a Build),
     run_build: &'a RunBuild,
     labelled: &'a Labelled,
     work: &'a Path,
     vectors: Option<&'a QueryVectors>,
+    race: Option<(&'a Race<'a>, &'a Judge)>,
 }
 
 impl Step<'_> {
@@ -378,15 +436,16 @@ impl Step<'_> {
             peak("chunk", chunked.peak_rss);
         }
         peak("index", runs.iter().filter_map(|run| run.peak_rss).max());
-        let asked: Asked = delegate(&self.ask(&out))?;
+        let asked = match self.race {
+            Some((race, judge)) => self.ask_in_stages(&out, race, judge)?,
+            None => self.ask(&out, None, &self.run_build.variants)?,
+        };
         peak("search", asked.peak_rss);
-        let nothing = String::new();
-        let text = |doc: usize| self.labelled.corpus.texts.get(&asked.documents[doc]).unwrap_or(&nothing);
-        let chunks = asked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect();
+        let chunks = self.places(&asked);
         let record = Record {
             format_version: FORMAT_VERSION,
             key: self.run_build.key.clone(),
-            build: self.build.name.clone(),
+            build: self.build.1.name.clone(),
             index: (self.plan.timing.repeats > 0).then(|| cost(&runs)),
             dataset: runs.into_iter().next_back().context("no run")?.dataset,
             peak_rss,
@@ -403,30 +462,103 @@ impl Step<'_> {
     }
 
     fn chunk(&self) -> Request {
-        Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.options.clone()) }
+        Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.1.options.clone()) }
+    }
+
+    /// Where the chunks stand.
+    fn places(&self, asked: &Asked) -> Vec<ChunkPlace> {
+        let nothing = String::new();
+        let text = |doc: usize| self.labelled.corpus.texts.get(&asked.documents[doc]).unwrap_or(&nothing);
+        asked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect()
     }
 
     fn index(&self, options: Options, out: PathBuf) -> Request {
         Request::Index { corpus: self.corpus(), options: Box::new(options), out }
     }
 
-    fn ask(&self, dataset: &Path) -> Request {
-        Request::Ask {
+    /// Asks some questions, or all, in some ways.
+    fn ask(
+        &self,
+        dataset: &Path,
+        only: Option<&[usize]>,
+        variants: &[(String, SearchOptions)],
+    ) -> anyhow::Result<Asked> {
+        let queries = &self.labelled.labels.queries;
+        let all: Vec<usize> = (0..queries.len()).collect();
+        let only = only.unwrap_or(&all);
+        let known = |vectors: &QueryVectors| QueryVectors {
+            vectors: only.iter().map(|&at| vectors.vectors[at].clone()).collect(),
+            embed_ms: only.iter().map(|&at| vectors.embed_ms[at]).collect(),
+        };
+        delegate(&Request::Ask {
             dataset: dataset.to_owned(),
-            options: Box::new(self.build.options.clone()),
-            queries: self.labelled.labels.queries.iter().map(|query| query.text.clone()).collect(),
-            vectors: self.vectors.cloned(),
-            variants: self.run_build.variants.clone(),
+            options: Box::new(self.build.1.options.clone()),
+            queries: only.iter().map(|&at| queries[at].text.clone()).collect(),
+            vectors: self.vectors.map(known),
+            variants: variants.to_vec(),
             depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),
             budgets: self.plan.scoring.budgets.clone(),
+        })
+    }
+
+    /// Asks a part of the questions after the other, and leaves out what is surely worse.
+    fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>, judge: &Judge) -> anyhow::Result<Asked> {
+        let queries = self.labelled.labels.queries.len();
+        let variants = &self.run_build.variants;
+        let mut lanes: Vec<Lane> = variants.iter().map(|(name, _)| Lane::new(name, queries)).collect();
+        let mut vectors: Vec<Option<(Vec<f32>, f64)>> = vec![None; queries];
+        let mut whole: Option<Asked> = None;
+        let stages = race.stages(queries);
+        for (number, stage) in (1..).zip(&stages) {
+            let running: Vec<usize> = (0..lanes.len()).filter(|&at| lanes[at].dropped.is_none()).collect();
+            if running.is_empty() {
+                break;
+            }
+            let ways: Vec<(String, SearchOptions)> = running.iter().map(|&at| variants[at].clone()).collect();
+            let mut asked = self.ask(dataset, Some(stage), &ways)?;
+            for (found, &at) in std::mem::take(&mut asked.variants).into_iter().zip(&running) {
+                lanes[at].add(stage, found);
+            }
+            if let Some(embedded) = asked.vectors.take() {
+                for (&at, vector) in stage.iter().zip(embedded.vectors.into_iter().zip(embedded.embed_ms)) {
+                    vectors[at] = Some(vector);
+                }
+            }
+            let peak = whole.as_ref().and_then(|whole| whole.peak_rss).max(asked.peak_rss);
+            asked.peak_rss = peak;
+            if number < stages.len() {
+                let chunks = Chunks::new(judge, &asked.documents, &self.places(&asked));
+                let own = |cell: &&PlannedCell| cell.build == self.build.0 && running.contains(&cell.variant);
+                let cells: Vec<&PlannedCell> = self.plan.cells.iter().filter(own).collect();
+                let values: Vec<(&str, Vec<Option<f64>>)> = cells
+                    .par_iter()
+                    .map(|cell| (cell.id.as_str(), race.values(&chunks, &lanes[cell.variant].answers, cell.k)))
+                    .collect();
+                let lagging = race.lagging(&values);
+                for at in running {
+                    let of_lane = cells.iter().zip(&lagging).filter(|(cell, _)| cell.variant == at);
+                    // A way to search is asked on as long as it may be best at any k.
+                    let all: Option<Vec<&Dropped>> = of_lane.map(|(_, dropped)| dropped.as_ref()).collect();
+                    lanes[at].dropped = all.and_then(|all| all.first().map(|&dropped| dropped.clone()));
+                }
+            }
+            whole = Some(asked);
         }
+        let mut asked = whole.context("there is no question to ask")?;
+        asked.variants = lanes.into_iter().map(Lane::record).collect();
+        // Questions of a stage that no way by vectors reached were not embedded.
+        asked.vectors = vectors.into_iter().collect::<Option<Vec<_>>>().map(|all| {
+            let (vectors, embed_ms) = all.into_iter().unzip();
+            QueryVectors { vectors, embed_ms }
+        });
+        Ok(asked)
     }
 
     /// Makes the dataset. What is timed is this very run: it finds no vector in a cache, and is repeated as often as the
     /// plan says. Each gives the same bytes, so it does not matter which stays.
     fn make(&self, out: &Path) -> anyhow::Result<Vec<Indexed>> {
         let Timing { repeats, seconds } = self.plan.timing;
-        let mut options = self.build.options.clone();
+        let mut options = self.build.1.options.clone();
         if repeats > 0 {
             options.embedding.embedding_cache = Some(CacheFolder::Off);
         }
