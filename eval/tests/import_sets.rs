@@ -208,6 +208,12 @@ fn conteb_becomes_a_set() {
         &["conteb", arg(home.path()), "--split", "dev"],
         "documents: no file belongs to split `dev`".replace("documents", arg(home.path())).as_str(),
     );
+    // A codec that is not built in: the number of the codec stands after a column's name.
+    let mut bytes = fs::read(at("documents/test-00000-of-00001.parquet")).unwrap();
+    let codec = bytes.windows(10).rposition(|window| window == b"chunk_id\x15\x00").unwrap() + 9;
+    bytes[codec] = 2;
+    fs::write(at("documents/test-00000-of-00001.parquet"), bytes).unwrap();
+    refused(&args, "test-00000-of-00001.parquet: cannot be read as Parquet: compression SNAPPY, UNCOMPRESSED: ");
     fs::write(at("documents/test-00000-of-00001.parquet"), "PAR1").unwrap();
     refused(&args, "test-00000-of-00001.parquet: cannot be read as Parquet: ");
 }

@@ -98,7 +98,7 @@ pub(super) enum Format {
     Miracl {
         #[arg(help = "Folder with miracl-v1.0-LANG/, or hf://datasets/OWNER/NAME[@REVISION]")]
         folder: PathBuf,
-        /// Folder with miracl-corpus-v1.0-LANG/, unpacked; the same unless said otherwise
+        /// Folder with miracl-corpus-v1.0-LANG/, whose files are unpacked; the same unless said otherwise
         #[arg(long, value_name = "DIR")]
         corpus: Option<PathBuf>,
         /// Which language, as often as you like
@@ -159,8 +159,8 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
         Format::Hicbench { folder, name, output } => (hicbench(&fetched(folder)?, name)?, output),
         Format::LegalbenchRag { folder, benchmark, output } => (legalbench_rag(&fetched(folder)?, benchmark)?, output),
         Format::Miracl { folder, corpus, language, split, articles, output } => {
-            let corpus = fetched(corpus.as_ref().unwrap_or(folder))?;
-            (miracl(&fetched(folder)?, &corpus, language, split, *articles)?, output)
+            let folder = fetched(folder)?;
+            (miracl(&folder, corpus.as_deref().unwrap_or(&folder), language, split, *articles)?, output)
         }
         Format::Chroma { corpora, questions, output } => (chroma(corpora, questions)?, output),
     };

@@ -3,7 +3,7 @@
 //! The layout is that of `miracl/miracl` and `miracl/miracl-corpus` on a hub, below one folder or two:
 //! `miracl-v1.0-LANG/topics/topics.miracl-v1.0-LANG-SPLIT.tsv`, `…/qrels/qrels.miracl-v1.0-LANG-SPLIT.tsv`, and
 //! `miracl-corpus-v1.0-LANG/docs-*.jsonl` with `docid`, `title` and `text`. A passage's id is its article's, `#`, and its
-//! number there.
+//! number there. The hub has the passages as `.jsonl.gz`, which have to be unpacked first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Imported;
 use super::source::{Assembly, Source, by_votes, bytes_of, file_name, quoted};
-use super::table::{self, each, tables};
+use super::table::{self, each, form, tables};
 use crate::labels::{Place, Query, Reference};
 
 #[derive(Deserialize)]
@@ -131,9 +131,10 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
     let mut articles: Vec<(String, Article)> = Vec::new();
     let mut rows = Vec::new();
     for file in files {
-        let source = file.extension().is_some_and(|form| form == "json").then(|| Source::read(file)).transpose()?;
+        // Whatever is called otherwise than a table has always been taken for the authors' JSON.
+        let source = matches!(form(file), None | Some("json")).then(|| Source::read(file)).transpose()?;
         match source {
-            Some(source) if source.text().trim_start().starts_with('{') => {
+            Some(source) if form(file).is_none() || source.text().trim_start().starts_with('{') => {
                 let parsed: File = serde_json::from_str(source.text())
                     .map_err(|error| source.wrong(error.line(), error.to_string(), ARTICLES))?;
                 articles.extend(parsed.data.into_iter().map(|article| (file.display().to_string(), article)));

@@ -3,6 +3,7 @@
 //! A set is published as JSON by its authors and as Parquet on a hub, with the same fields. So an importer says what a
 //! row holds, this module where rows come from, and every importer takes every form: Parquet, JSON lines, JSON, CSV, TSV.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,10 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
+use arrow::error::ArrowError;
 use chunkmill::error::{Error, Result};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
@@ -76,12 +79,13 @@ pub(super) fn part(folder: &Path, name: &str) -> Result<Option<Vec<PathBuf>>> {
 
 /// As [`part`], where the set cannot do without it.
 pub(super) fn needed(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
-    part(folder, name)?.ok_or_else(|| {
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        Error::named(folder.join(format!("{name}.jsonl")), format!("it may also be a folder {name}/; {TABLES}"))(
-            missing,
-        )
-    })
+    if let Some(files) = part(folder, name)? {
+        return Ok(files);
+    }
+    let file = folder.join(format!("{name}.jsonl"));
+    let help = format!("it may also be a folder {name}/; {TABLES}");
+    fs::metadata(&file).map_err(Error::named(&file, help))?;
+    Ok(vec![file])
 }
 
 /// Those of the tables in a folder that belong to a split, as [`tables`] does.
@@ -131,7 +135,8 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn form(path: &Path) -> Option<&'static str> {
+/// The form of a table, if its name says that it is one.
+pub(super) fn form(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?;
     FORMS.into_iter().find(|form| *form == extension)
 }
@@ -222,17 +227,21 @@ fn separated(file: &Path, delimiter: u8, help: &'static str, visit: &mut impl Fn
 }
 
 fn parquet(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
-    let wrong = |error: &dyn std::fmt::Display| Error::Setting {
+    let wrong = |problem: String| Error::Setting {
         origin: file.display().to_string(),
-        problem: format!("cannot be read as Parquet: {error}"),
+        problem: format!("cannot be read as Parquet: {problem}"),
         help: PARQUET.to_owned(),
     };
     let opened = File::open(file).map_err(Error::named(file, TABLES))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| wrong(&error))?;
-    let reader = builder.with_batch_size(BATCH).build().map_err(|error| wrong(&error))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| wrong(error.to_string()))?;
+    let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let codecs: BTreeSet<String> = columns.map(|column| column.compression().to_string()).collect();
+    let broken =
+        |error: ArrowError| wrong(format!("compression {}: {error}", Vec::from_iter(codecs.clone()).join(", ")));
+    let reader = builder.with_batch_size(BATCH).build().map_err(|error| wrong(error.to_string()))?;
     let mut number = 0;
     for batch in reader {
-        let batch = batch.map_err(|error| wrong(&error))?;
+        let batch = batch.map_err(&broken)?;
         let schema = batch.schema();
         for row in 0..batch.num_rows() {
             number += 1;
