@@ -1,14 +1,26 @@
 //! How the labels of other projects become ours. One file per format; each gives an [`Imported`],
 //! which is written as a set. The same input gives the same bytes.
+//!
+//! A format says what a set's rows hold, not what kind of file they are in nor where that is: every format reads
+//! JSON, Parquet and CSV alike, and [`fetched`] turns the name of a set on a hub into a folder. So
+//! a set is imported from a hub by the same command as from the files that its authors publish.
 
 mod beir;
 mod chroma;
+mod conteb;
 mod documents;
+mod hicbench;
+mod hub;
+mod legalbench_rag;
+mod miracl;
+mod narrativeqa;
+mod qasper;
 mod source;
 mod squad;
+mod table;
 mod trec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -16,7 +28,14 @@ use chunkmill::error::{Error, Result};
 
 pub use beir::beir;
 pub use chroma::chroma;
+pub use conteb::conteb;
 pub use documents::{Documents, documents, write_documents};
+pub use hicbench::hicbench;
+pub use hub::fetched;
+pub use legalbench_rag::legalbench_rag;
+pub use miracl::miracl;
+pub use narrativeqa::narrativeqa;
+pub use qasper::qasper;
 pub use squad::squad;
 pub use trec::trec;
 
@@ -31,6 +50,9 @@ pub struct Imported {
     pub queries: Vec<Query>,
     /// Questions without any evidence: not judged, judged without success, or unanswerable.
     pub without_evidence: usize,
+    /// Pieces of evidence whose text is not in their document. They are left out, and so is every alternative that
+    /// needs one.
+    pub unplaced: usize,
     /// Judgements that name a document which is not there. They are kept, and
     /// [`LabelSet::check`](crate::labels::LabelSet::check) reports them.
     pub without_document: usize,
@@ -44,7 +66,7 @@ impl Imported {
     /// An import that was interrupted can be repeated.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the folder is neither empty nor a set, or there is no question to
+    /// [`Error::Setting`] if the folder is neither empty nor a set, two questions have one id, or there is no question to
     /// write; [`Error::Io`] if it cannot be written.
     pub fn write(&self, set: &Path) -> Result<()> {
         refuse_other_folders(set)?;
@@ -53,6 +75,14 @@ impl Imported {
                 origin: set.display().to_string(),
                 problem: "no question has evidence, so there is nothing to write".to_owned(),
                 help: "check that questions and judgements belong together".to_owned(),
+            });
+        }
+        let mut ids = HashSet::new();
+        if let Some(twice) = self.queries.iter().find(|query| !ids.insert(&query.id)) {
+            return Err(Error::Setting {
+                origin: format!("question `{}`", twice.id),
+                problem: "the id was used before".to_owned(),
+                help: "import files that share no questions".to_owned(),
             });
         }
         let staging = set.join(STAGING);

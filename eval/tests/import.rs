@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::common::{arg, eval, folder, shared, tree};
 
 /// Imports into a new folder twice; what it printed, and the set with its files.
-fn imported(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
+pub fn imported(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("new/set");
     let args = [&["import"], args, &["-o", arg(&set)]].concat();
@@ -24,13 +24,13 @@ fn imported(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
     (home, out, first)
 }
 
-fn text<'f>(files: &'f [(String, Vec<u8>)], name: &str) -> &'f str {
+pub fn text<'f>(files: &'f [(String, Vec<u8>)], name: &str) -> &'f str {
     let file = files.iter().find(|(path, _)| path == name).unwrap_or_else(|| panic!("{name} in {files:?}"));
     std::str::from_utf8(&file.1).unwrap()
 }
 
 /// That an import fails with this in its message.
-fn refused(args: &[&str], problem: &str) {
+pub fn refused(args: &[&str], problem: &str) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("set");
     let (code, _, err) = eval(&[&["import"], args, &["-o", arg(&set)]].concat());

@@ -19,6 +19,8 @@ mod grid;
 #[path = "../../tests/hostile.rs"]
 mod hostile;
 mod import;
+mod import_hub;
+mod import_sets;
 mod label;
 mod labels;
 mod messages;

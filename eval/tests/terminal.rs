@@ -80,6 +80,30 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     stage.write("chroma.csv", format!("question,references,corpus_id\nq,[],\"{HOSTILE}\"\n"));
     let chroma = ["import", "chroma", "--corpora", docs, "--questions", "chroma.csv", "-o", set];
     assert_eq!(stage.run(&chroma, "", WORDS).0, 2);
+    stage.write("more/documents.jsonl", json!({"chunk_id": "a_0", "chunk": HOSTILE}).to_string());
+    stage.write("more/queries.jsonl", json!({"query": HOSTILE, "chunk_id": HOSTILE}).to_string());
+    stage.write(
+        "more/qas/HiCBench.jsonl",
+        json!({"_id": HOSTILE, "input": HOSTILE, "evidences": [HOSTILE]}).to_string(),
+    );
+    let snippet = json!({"file_path": HOSTILE, "span": [0, 1]});
+    stage.write("more/benchmarks/a.json", json!({"tests": [{"query": HOSTILE, "snippets": [snippet]}]}).to_string());
+    stage.write("more/miracl-v1.0-sw/topics/topics.miracl-v1.0-sw-dev.tsv", format!("q\t{HOSTILE}\n"));
+    stage.write("more/miracl-v1.0-sw/qrels/qrels.miracl-v1.0-sw-dev.tsv", "q 0 \u{1b}[2J 1\nq 0 \u{1b}[2J 2\n");
+    assert_eq!(stage.run(&["import", "miracl", "more", "--language", "sw", "-o", set], "", refused).0, 2);
+    let story = |text: &str| json!({"document": {"id": HOSTILE, "text": text}, "question": {"text": HOSTILE}});
+    stage.write("stories.json", json!([story("a"), story("b")]).to_string());
+    let paper = json!({"id": HOSTILE, "title": HOSTILE, "abstract": HOSTILE, "full_text": [], "qas": []});
+    stage.write("papers.json", json!([paper, paper]).to_string());
+    for (format, path) in [
+        ("conteb", "more"),
+        ("hicbench", "more"),
+        ("legalbench-rag", "more"),
+        ("narrativeqa", "stories.json"),
+        ("qasper", "papers.json"),
+    ] {
+        assert_eq!(stage.run(&["import", format, path, "-o", set], "", WORDS).0, 2);
+    }
     let synth = ["synth", docs, "-o", synthetic, "--queries", "9"];
     assert_eq!(stage.run(&synth, "", WORDS).0, 0);
     stage.write(&format!("{set}/corpus/{document}"), page());

@@ -59,7 +59,7 @@ impl Measured {
                 .map(|place| format!("{}:{}-{}", record.documents[place.doc], place.start, place.end))
                 .collect();
             write(&format!("{build}.chunks.qrels"), &self.chunks_qrels(at, &ids))?;
-            for found in &record.variants {
+            for found in record.variants.iter().filter(|found| found.dropped.is_none()) {
                 let name = format!("{build}.{}", search_name(&found.name));
                 write(&format!("{name}.chunks.run"), &self.chunks_run(found, &ids))?;
                 write(&format!("{name}.documents.run"), &self.documents_run(record, found))?;

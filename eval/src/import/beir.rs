@@ -1,56 +1,105 @@
-//! BEIR: `corpus.jsonl`, `queries.jsonl`, and judgements of whole documents in `qrels/SPLIT.tsv`.
+//! BEIR: documents, questions, and judgements of whole documents in `qrels/SPLIT.tsv`.
+//!
+//! A hub has the same as tables `corpus`, `queries`, and `qrels` or `data`. `LongEmbed` has it under other names: `doc_id`,
+//! `qid`, and judgements without a score, each of which says that the document is relevant.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
 use serde_json::{Map, Value};
 
 use super::Imported;
-use super::source::{Judged, Source, file_name};
+use super::source::{Judged, Source, document_name, file_name};
+use super::table::{each, needed, of_split, part};
+use crate::labels::Place;
 
 const DOCUMENT: &str = r#"a line is {"_id", "title"?, "text"}"#;
 const QUERY: &str = r#"a line is {"_id", "text"}"#;
 const JUDGEMENT: &str = "a line is query-id, corpus-id and score with tabs between; the first line may be these names";
+const JUDGED: &str = r#"a row is {"query-id", "corpus-id", "score"?}"#;
+
+/// Names of an id, as different sets have them.
+const DOCUMENT_ID: [&str; 3] = ["_id", "doc_id", "docid"];
+const QUERY_ID: [&str; 3] = ["_id", "qid", "query_id"];
+const JUDGED_QUERY: [&str; 3] = ["query-id", "qid", "query_id"];
+const JUDGED_DOCUMENT: [&str; 3] = ["corpus-id", "doc_id", "docid"];
 
 /// Reads a data set in BEIR's layout. A document becomes the text file `ID.txt`: its title, a blank
 /// line, its text. The judgements are those of `qrels/SPLIT.tsv`, or of `qrels.tsv` if there is no
-/// folder `qrels`.
+/// folder `qrels`, or of a table `qrels` or `data`.
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line for what is not in that layout, an id that comes twice, or
 /// a judgement of an unknown question; [`Error::Named`] if a file cannot be read.
 pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
-    let corpus = Source::read(&folder.join("corpus.jsonl"))?;
     let mut documents = BTreeMap::new();
-    for (line, object) in corpus.objects(DOCUMENT)? {
-        let wrong = |problem: String| corpus.wrong(line, problem, DOCUMENT);
-        let id = id(&object).map_err(wrong)?;
-        let text = string(&object, "text").map_err(wrong)?;
-        let title = if object.contains_key("title") { string(&object, "title").map_err(wrong)? } else { "" };
+    each(&needed(folder, "corpus")?, DOCUMENT, |row| {
+        let wrong = |problem: String| row.wrong(problem);
+        let id = id(&row.fields, &DOCUMENT_ID).map_err(wrong)?;
+        let text = string(&row.fields, "text").map_err(wrong)?;
+        let titled = row.fields.get("title").is_some_and(|title| !title.is_null());
+        let title = if titled { string(&row.fields, "title").map_err(wrong)? } else { "" };
         let parts: Vec<&str> = [title, text].into_iter().filter(|part| !part.is_empty()).collect();
-        let name = file_name(&id, "txt");
-        if name.len() > 255 {
-            return Err(wrong(format!("_id `{id}` is too long to name a file")));
+        let name = document_name(&id, "txt").map_err(wrong)?;
+        match documents.insert(name, parts.join("\n\n").into_bytes()) {
+            Some(_) => Err(wrong(format!("_id `{id}` was used before"))),
+            None => Ok(()),
         }
-        if documents.insert(name, parts.join("\n\n").into_bytes()).is_some() {
-            return Err(wrong(format!("_id `{id}` was used before")));
-        }
-    }
+    })?;
 
-    let queries = Source::read(&folder.join("queries.jsonl"))?;
     let mut judged = Judged::default();
-    for (line, object) in queries.objects(QUERY)? {
-        let wrong = |problem: String| queries.wrong(line, problem, QUERY);
-        let id = id(&object).map_err(wrong)?;
-        if !judged.ask(&id, string(&object, "text").map_err(wrong)?) {
-            return Err(wrong(format!("_id `{id}` was used before")));
+    each(&needed(folder, "queries")?, QUERY, |row| {
+        let wrong = |problem: String| row.wrong(problem);
+        let id = id(&row.fields, &QUERY_ID).map_err(wrong)?;
+        if judged.ask(&id, string(&row.fields, "text").map_err(wrong)?) {
+            return Ok(());
+        }
+        Err(wrong(format!("_id `{id}` was used before")))
+    })?;
+
+    match judgements(folder, split)? {
+        Judgements::Lines(file) => lines(&file, &mut judged)?,
+        Judgements::Tables(files) => each(&files, JUDGED, |row| {
+            let wrong = |problem: String| row.wrong(problem);
+            let (query, document) = (id(&row.fields, &JUDGED_QUERY), id(&row.fields, &JUDGED_DOCUMENT));
+            let grade = match row.fields.get("score") {
+                None | Some(Value::Null) => "1".to_owned(),
+                Some(Value::String(score)) => score.clone(),
+                Some(score) => score.to_string(),
+            };
+            judged.judge(&query.map_err(wrong)?, &document.map_err(wrong)?, &grade).map_err(wrong)
+        })?,
+    }
+    Ok(judged.into_set(documents, |id| Place { doc_id: file_name(id, "txt"), quote: None }))
+}
+
+/// Where the judgements are.
+enum Judgements {
+    /// A file that may lack the names of its columns.
+    Lines(PathBuf),
+    Tables(Vec<PathBuf>),
+}
+
+fn judgements(folder: &Path, split: &str) -> Result<Judgements> {
+    let qrels = folder.join("qrels");
+    let lines = if qrels.is_dir() { qrels.join(format!("{split}.tsv")) } else { folder.join("qrels.tsv") };
+    if lines.is_file() {
+        return Ok(Judgements::Lines(lines));
+    }
+    let single = |files: &[PathBuf]| files.len() == 1 && files[0].parent() == Some(folder);
+    for name in ["qrels", "data"] {
+        match part(folder, name)? {
+            Some(files) if single(&files) => return Ok(Judgements::Tables(files)),
+            Some(files) => return of_split(&folder.join(name), &files, Some(split)).map(Judgements::Tables),
+            None => {}
         }
     }
+    Ok(Judgements::Lines(lines))
+}
 
-    let qrels = folder.join("qrels");
-    let qrels = if qrels.is_dir() { qrels.join(format!("{split}.tsv")) } else { folder.join("qrels.tsv") };
-    let qrels = Source::read(&qrels)?;
+fn lines(file: &Path, judged: &mut Judged) -> Result<()> {
+    let qrels = Source::read(file)?;
     for (line, text) in qrels.lines() {
         let wrong = |problem: String| -> Error { qrels.wrong(line, problem, JUDGEMENT) };
         let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
@@ -62,15 +111,15 @@ pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
         }
         judged.judge(query, document, grade).map_err(wrong)?;
     }
-    Ok(judged.into_set(documents, |id| file_name(id, "txt")))
+    Ok(())
 }
 
-/// The field `_id`, which some data sets write as a number.
-fn id(object: &Map<String, Value>) -> Result<String, String> {
-    match object.get("_id") {
+/// An id, which some data sets write as a number.
+fn id(object: &Map<String, Value>, names: &[&str]) -> Result<String, String> {
+    match names.iter().find_map(|name| object.get(*name)) {
         Some(Value::String(id)) if !id.is_empty() => Ok(id.clone()),
         Some(Value::Number(id)) => Ok(id.to_string()),
-        _ => Err("_id is missing or empty".to_owned()),
+        _ => Err(format!("{} is missing or empty", names[0])),
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the formats have in common: lines with numbers, names for documents, judgements.
+//! What the formats have in common: lines with numbers, names for documents and questions, places in documents that are
+//! put together, judgements.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -10,7 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::Imported;
-use crate::labels::{Query, Reference};
+use crate::labels::{Place, Query, Quote, Reference};
 
 /// A file of text, read whole.
 pub(super) struct Source {
@@ -73,6 +74,97 @@ pub(super) fn file_name(id: &str, extension: &str) -> String {
     format!("{name}.{extension}")
 }
 
+/// As [`file_name`]; the problem if no file can be so named.
+pub(super) fn document_name(id: &str, extension: &str) -> Result<String, String> {
+    let name = file_name(id, extension);
+    if name.len() > 255 { Err(format!("id `{id}` is too long to name a file")) } else { Ok(name) }
+}
+
+/// Names for questions that have none: what they belong to and their number there, from 1.
+#[derive(Default)]
+pub(super) struct Numbers(HashMap<String, usize>);
+
+impl Numbers {
+    pub(super) fn next(&mut self, of: &str) -> String {
+        let number = self.0.entry(of.to_owned()).or_default();
+        *number += 1;
+        format!("{of}-{number:04}")
+    }
+}
+
+/// A document that is put together from texts with a blank line between; each keeps its place.
+#[derive(Default)]
+pub(super) struct Assembly {
+    pub(super) text: String,
+}
+
+impl Assembly {
+    /// Adds a text, and says where it stands.
+    pub(super) fn add(&mut self, text: &str) -> Range<usize> {
+        if !self.text.is_empty() {
+            self.text += "\n\n";
+        }
+        let start = self.text.len();
+        self.text += text;
+        start..self.text.len()
+    }
+}
+
+/// What stands in a range of a document.
+pub(super) fn quoted(doc_id: &str, document: &str, range: Range<usize>) -> Place {
+    let quote = Quote { text: document[range.clone()].to_owned(), range };
+    Place { doc_id: doc_id.to_owned(), quote: Some(quote) }
+}
+
+/// Finds texts in a document, where white space may be written in other ways.
+pub(super) struct Finder {
+    /// The document with a single space for all white space in a row.
+    words: String,
+    /// Where each of its bytes was.
+    at: Vec<usize>,
+}
+
+impl Finder {
+    pub(super) fn new(document: &str) -> Self {
+        let mut finder = Self { words: String::with_capacity(document.len()), at: Vec::with_capacity(document.len()) };
+        for (at, c) in document.char_indices() {
+            if !c.is_whitespace() {
+                finder.words.push(c);
+                finder.at.extend(at..at + c.len_utf8());
+            } else if !finder.words.ends_with(' ') {
+                finder.words.push(' ');
+                finder.at.push(at);
+            }
+        }
+        finder
+    }
+
+    /// The bytes of the document that this text stands in first.
+    pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
+        let text = words(text);
+        let start = self.words.find(&text).filter(|_| !text.is_empty())?;
+        Some(self.at[start]..self.at[start + text.len() - 1] + 1)
+    }
+}
+
+/// A text with a single space for all white space in a row, and none around.
+pub(super) fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Each alternative once, those that most people gave first.
+pub(super) fn by_votes(alternatives: Vec<Vec<Place>>) -> Vec<Vec<Place>> {
+    let mut votes: Vec<(Vec<Place>, usize)> = Vec::new();
+    for alternative in alternatives {
+        match votes.iter_mut().find(|(known, _)| *known == alternative) {
+            Some((_, count)) => *count += 1,
+            None => votes.push((alternative, 1)),
+        }
+    }
+    votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    votes.into_iter().map(|(alternative, _)| alternative).collect()
+}
+
 /// Characters as bytes; `None` if the text has not so many.
 pub(super) fn bytes_of(text: &str, chars: &Range<usize>) -> Option<Range<usize>> {
     let starts = || text.char_indices().map(|(at, _)| at).chain([text.len()]);
@@ -113,9 +205,9 @@ impl Judged {
         }
     }
 
-    /// As a set: `name` gives the file of a document. What was judged 0 or less is not relevant, and
+    /// As a set: `place` gives where a document is. What was judged 0 or less is not relevant, and
     /// that is what no judgement means as well, so it is left out.
-    pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, name: impl Fn(&str) -> String) -> Imported {
+    pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, place: impl Fn(&str) -> Place) -> Imported {
         let mut set = Imported { documents, ..Imported::default() };
         for (position, (id, text)) in self.queries.into_iter().enumerate() {
             let relevant =
@@ -123,7 +215,7 @@ impl Judged {
             let references: Vec<Reference> = relevant
                 .map(|(document, grade)| Reference {
                     grade: (grade.to_bits() != 1f64.to_bits()).then_some(grade),
-                    ..Reference::to(name(&document), None)
+                    any: vec![vec![place(&document)]],
                 })
                 .collect();
             if references.is_empty() {

@@ -1,13 +1,18 @@
-//! `SQuAD` 1.1 and 2.0: one JSON file of articles, their paragraphs, and questions with answers.
+//! `SQuAD` 1.1 and 2.0, and what is published in its form, such as CUAD and COVID-QA: texts, and questions with answers.
+//!
+//! Two layouts: the authors' JSON of articles with paragraphs, and a hub's rows of one question each. CUAD has one
+//! paragraph per contract and counts every answer; COVID-QA has numbers as ids, and `document_id` in the place of a title.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Source, bytes_of, file_name};
-use crate::labels::{Place, Query, Quote, Reference};
+use super::source::{Assembly, Source, by_votes, bytes_of, file_name, quoted};
+use super::table::{self, each, form, tables};
+use crate::labels::{Place, Query, Reference};
 
 #[derive(Deserialize)]
 struct File {
@@ -24,15 +29,18 @@ struct Article {
 #[derive(Deserialize)]
 struct Paragraph {
     context: String,
+    #[serde(default, deserialize_with = "optional_id")]
+    document_id: Option<String>,
     qas: Vec<Question>,
 }
 
 #[derive(Deserialize)]
 struct Question {
+    #[serde(deserialize_with = "table::id")]
     id: String,
     #[serde(rename = "question")]
     text: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "table::records")]
     answers: Vec<Answer>,
 }
 
@@ -42,40 +50,51 @@ struct Answer {
     answer_start: usize,
 }
 
-const PARAGRAPHS: &str = "\n\n";
+/// A row of a hub.
+#[derive(Deserialize)]
+struct Row {
+    title: Option<String>,
+    #[serde(default, deserialize_with = "optional_id")]
+    document_id: Option<String>,
+    context: String,
+    #[serde(flatten)]
+    question: Question,
+}
 
-/// Reads a `SQuAD` file. An article becomes the text file `TITLE.txt`, its paragraphs with a blank
-/// line between. The answers that several people gave to a question are alternatives, those given most
-/// often first. Questions without an answer are left out.
+fn optional_id<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Option<String>, D::Error> {
+    table::id(from).map(Some)
+}
+
+const ARTICLES: &str =
+    r#"the file is {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}"#;
+const ROW: &str =
+    r#"a row is {"id", "title" or "document_id", "context", "question", "answers": {"text": [], "answer_start": []}}"#;
+
+/// Reads a `SQuAD` file, or rows from a table or those of a split below a folder. An article becomes the text file
+/// `TITLE.txt`, its paragraphs with a blank line between. The answers that several people gave to a question are
+/// alternatives, those given most often first; with `all` each is evidence of its own, as CUAD counts them. Questions
+/// without an answer are left out.
 ///
 /// # Errors
 /// [`Error::Setting`] with file and line if it is not such a file; with file and question for an
 /// answer that is not where it says, or an id that comes twice; [`Error::Named`] if the file cannot
 /// be read.
-pub fn squad(file: &Path) -> Result<Imported> {
-    let source = Source::read(file)?;
-    let parsed: File = serde_json::from_str(source.text()).map_err(|error| {
-        let help =
-            r#"the file is {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}"#;
-        source.wrong(error.line(), error.to_string(), help)
-    })?;
+pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
+    let files = tables(path, split)?;
     let mut set = Imported::default();
     let mut ids = std::collections::HashSet::new();
-    for article in parsed.data {
-        let doc_id = free_name(&article.title, &set);
-        let mut text = String::new();
-        for paragraph in article.paragraphs {
-            let separator = if text.is_empty() { "" } else { PARAGRAPHS };
-            text += separator;
-            let base = text.len();
-            text += &paragraph.context;
-            for question in paragraph.qas {
-                let wrong = |problem: String| -> Error {
-                    source.wrong(
-                        format!("question {}", question.id),
-                        problem,
-                        "answer_start counts characters of the context",
-                    )
+    for (origin, article) in read(&files)? {
+        let first = article.paragraphs.iter().find_map(|paragraph| paragraph.document_id.as_deref());
+        let title = if article.title.is_empty() { first.unwrap_or_default() } else { &article.title };
+        let doc_id = free_name(title, &set);
+        let mut document = Assembly::default();
+        for Paragraph { context, qas, .. } in article.paragraphs {
+            let base = document.add(&context).start;
+            for question in qas {
+                let wrong = |problem: String| Error::Setting {
+                    origin: format!("{origin}:question {}", question.id),
+                    problem,
+                    help: "answer_start counts characters of the context".to_owned(),
                 };
                 if !ids.insert(question.id.clone()) {
                     return Err(wrong("the id was used before".to_owned()));
@@ -86,36 +105,66 @@ pub fn squad(file: &Path) -> Result<Imported> {
                 }
                 let place = |answer: &Answer| {
                     let chars = answer.answer_start..answer.answer_start.saturating_add(answer.text.chars().count());
-                    let range = bytes_of(&paragraph.context, &chars)
-                        .filter(|range| !range.is_empty() && paragraph.context[range.clone()] == answer.text)
+                    let range = bytes_of(&context, &chars)
+                        .filter(|range| !range.is_empty() && context[range.clone()] == answer.text)
                         .ok_or_else(|| wrong(format!("answer {:?} is not at {}", answer.text, answer.answer_start)))?;
-                    let quote = Quote { range: base + range.start..base + range.end, text: answer.text.clone() };
-                    Ok(vec![Place { doc_id: doc_id.clone(), quote: Some(quote) }])
+                    Ok(vec![quoted(&doc_id, &document.text, base + range.start..base + range.end)])
                 };
-                let any = by_votes(&question.answers).into_iter().map(place).collect::<Result<_>>()?;
-                let reference = Reference { any, grade: None };
+                let any: Vec<Vec<Place>> = question.answers.iter().map(place).collect::<Result<_>>()?;
+                let any = by_votes(any);
+                let references = if all {
+                    any.into_iter().map(|places| Reference { any: vec![places], grade: None }).collect()
+                } else {
+                    vec![Reference { any, grade: None }]
+                };
                 let text = question.text.trim().to_owned();
-                let query = Query { id: question.id, text, references: vec![reference], grade: 1.0, tags: Vec::new() };
-                set.queries.push(query);
+                set.queries.push(Query { id: question.id, text, references, grade: 1.0, tags: Vec::new() });
             }
         }
-        set.documents.insert(doc_id, text.into_bytes());
+        set.documents.insert(doc_id, document.text.into_bytes());
     }
     Ok(set)
 }
 
-/// Each answer once, those given most often first.
-fn by_votes(answers: &[Answer]) -> Vec<&Answer> {
-    let same = |a: &Answer, b: &Answer| a.answer_start == b.answer_start && a.text == b.text;
-    let mut votes: Vec<(&Answer, usize)> = Vec::new();
-    for answer in answers {
-        match votes.iter_mut().find(|(known, _)| same(known, answer)) {
-            Some((_, count)) => *count += 1,
-            None => votes.push((answer, 1)),
+/// The articles of files, each with the file that it begins in.
+fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
+    let mut articles: Vec<(String, Article)> = Vec::new();
+    let mut rows = Vec::new();
+    for file in files {
+        // Whatever is called otherwise than a table has always been taken for the authors' JSON.
+        let source = matches!(form(file), None | Some("json")).then(|| Source::read(file)).transpose()?;
+        match source {
+            Some(source) if form(file).is_none() || source.text().trim_start().starts_with('{') => {
+                let parsed: File = serde_json::from_str(source.text())
+                    .map_err(|error| source.wrong(error.line(), error.to_string(), ARTICLES))?;
+                articles.extend(parsed.data.into_iter().map(|article| (file.display().to_string(), article)));
+            }
+            _ => rows.push(file.clone()),
         }
     }
-    votes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    votes.into_iter().map(|(answer, _)| answer).collect()
+    // Rows of one title, or else of one text, are an article, wherever they stand.
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut paragraphs: HashMap<(usize, String), usize> = HashMap::new();
+    for file in rows {
+        let origin = file.display().to_string();
+        each(&[file], ROW, |mut row| {
+            let Row { title, document_id, context, question } = row.read()?;
+            let title = title.filter(|title| !title.is_empty());
+            let key = title.as_ref().or(document_id.as_ref()).unwrap_or(&context);
+            let at = *known.entry(key.clone()).or_insert_with(|| {
+                articles.push((origin.clone(), Article { title: title.unwrap_or_default(), paragraphs: Vec::new() }));
+                articles.len() - 1
+            });
+            let of = &mut articles[at].1.paragraphs;
+            let paragraph = *paragraphs.entry((at, context.clone())).or_insert_with(|| {
+                of.push(Paragraph { context, document_id, qas: Vec::new() });
+                of.len() - 1
+            });
+            of[paragraph].qas.push(question);
+            Ok(())
+        })?;
+    }
+    Ok(articles)
 }
 
 /// A name that no earlier article has: titles come twice, or are missing.

@@ -9,6 +9,7 @@ use chunkmill::error::{Error, Result};
 
 use super::Imported;
 use super::source::{Judged, Source};
+use crate::labels::Place;
 
 const QUERY: &str = "a line is a question's id, a tab, and its text";
 const JUDGEMENT: &str = "a line is question, iteration, document and grade with white space between";
@@ -32,6 +33,18 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
         stems.entry(stem).and_modify(|other| *other = None).or_insert(Some(id));
     }
 
+    let judged = judgements(qrels, queries)?;
+    let known: Vec<String> = documents.keys().cloned().collect();
+    let name = |id: &str| match stems.get(id) {
+        _ if known.binary_search_by(|name| name.as_str().cmp(id)).is_ok() => id.to_owned(),
+        Some(Some(name)) => name.clone(),
+        _ => id.to_owned(),
+    };
+    Ok(judged.into_set(documents, |id| Place { doc_id: name(id), quote: None }))
+}
+
+/// Reads questions and what was judged for them.
+pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
     let queries = Source::read(queries)?;
     let mut judged = Judged::default();
     for (line, text) in queries.lines() {
@@ -55,11 +68,5 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
         };
         judged.judge(query, document, grade).map_err(wrong)?;
     }
-    let known: Vec<String> = documents.keys().cloned().collect();
-    let name = |id: &str| match stems.get(id) {
-        _ if known.binary_search_by(|name| name.as_str().cmp(id)).is_ok() => id.to_owned(),
-        Some(Some(name)) => name.clone(),
-        _ => id.to_owned(),
-    };
-    Ok(judged.into_set(documents, name))
+    Ok(judged)
 }

@@ -1,0 +1,102 @@
+//! `ConTEB`: documents in chunks, and questions that name the chunks which answer them.
+//!
+//! The layout is that of the sets of `illuin-conteb` on a hub, as read by the code in `illuin-tech/conteb`: a part
+//! `documents` with `chunk_id` and `chunk`, a part `queries` with `query` and `chunk_id` or `chunk_ids`. A chunk's id is
+//! its document's, `_`, and its number there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::Path;
+
+use chunkmill::error::Result;
+use serde::Deserialize;
+
+use super::Imported;
+use super::source::{Assembly, Numbers, document_name, quoted};
+use super::table::{each, needed, of_split};
+use crate::labels::{Query, Reference};
+
+#[derive(Deserialize)]
+struct Chunk {
+    chunk_id: String,
+    chunk: String,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    query: String,
+    chunk_id: Option<String>,
+    chunk_ids: Option<Vec<String>>,
+}
+
+const CHUNK: &str = r#"a row of `documents` is {"chunk_id": "DOCUMENT_NUMBER", "chunk"}"#;
+const QUESTION: &str = r#"a row of `queries` is {"query", "chunk_id"} or {"query", "chunk_ids"}"#;
+
+/// Reads documents and questions of a split; without one `test`, or `validation`, or `train`, as `ConTEB` itself does. A
+/// document becomes the text file `ID.txt`, its chunks in the order of their numbers with a blank line between. Each chunk
+/// that a question names is evidence of its own. A question is named by its document and its number there, from 1.
+///
+/// # Errors
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and row for what is not of the format, a chunk that comes
+/// twice, or a question that names an unknown one; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be
+/// read.
+pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
+    let files = |name: &str| of_split(folder, &needed(folder, name)?, split);
+    let mut chunks: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
+    each(&files("documents")?, CHUNK, |mut row| {
+        let Chunk { chunk_id, chunk } = row.read()?;
+        let (document, number) = parts(&chunk_id).ok_or_else(|| row.wrong(format!("`{chunk_id}` names no chunk")))?;
+        document_name(document, "txt").map_err(|problem| row.wrong(problem))?;
+        match chunks.entry(document.to_owned()).or_default().insert(number, chunk) {
+            Some(_) => Err(row.wrong(format!("chunk `{chunk_id}` was there before"))),
+            None => Ok(()),
+        }
+    })?;
+
+    let mut texts: HashMap<String, (String, BTreeMap<u64, Range<usize>>)> = HashMap::new();
+    for (document, chunks) in chunks {
+        let mut assembly = Assembly::default();
+        let places = chunks.into_iter().filter(|(_, chunk)| !chunk.is_empty());
+        let places = places.map(|(number, chunk)| (number, assembly.add(&chunk))).collect();
+        texts.insert(document, (assembly.text, places));
+    }
+
+    let mut set = Imported::default();
+    let mut numbers = Numbers::default();
+    each(&files("queries")?, QUESTION, |mut row| {
+        let Question { query, chunk_id, chunk_ids } = row.read()?;
+        let named: Vec<String> = chunk_ids.unwrap_or_default().into_iter().chain(chunk_id).collect();
+        let mut references: Vec<Reference> = Vec::new();
+        for chunk_id in &named {
+            let place = parts(chunk_id).and_then(|(document, number)| {
+                let (text, places) = texts.get(document)?;
+                let (doc_id, range) = (document_name(document, "txt").ok()?, places.get(&number)?.clone());
+                Some(quoted(&doc_id, text, range))
+            });
+            let place = place.ok_or_else(|| row.wrong(format!("there is no chunk `{chunk_id}`, or it is empty")))?;
+            let reference = Reference { any: vec![vec![place]], grade: None };
+            if !references.contains(&reference) {
+                references.push(reference);
+            }
+        }
+        let Some((document, _)) = named.first().and_then(|chunk_id| parts(chunk_id)) else {
+            set.without_evidence += 1;
+            return Ok(());
+        };
+        let (id, text) = (numbers.next(document), query.trim().to_owned());
+        set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
+        Ok(())
+    })?;
+    for (document, (text, _)) in texts {
+        if let Ok(name) = document_name(&document, "txt") {
+            set.documents.insert(name, text.into_bytes());
+        }
+    }
+    Ok(set)
+}
+
+/// A chunk's document, and its number there.
+fn parts(chunk_id: &str) -> Option<(&str, u64)> {
+    let (document, number) = chunk_id.rsplit_once('_')?;
+    Some((document, number.parse().ok().filter(|_| !document.is_empty())?))
+}

@@ -1,0 +1,59 @@
+//! `NarrativeQA`: questions about whole books and film scripts, without a place in them.
+//!
+//! The layout is that of `deepmind/narrativeqa` on a hub: every row has its question and the whole story, `document.text`.
+//! Retrieval of the same stories as published by `LongEmbed` is read by [`beir`](super::beir()).
+
+use std::path::Path;
+
+use chunkmill::error::Result;
+use serde::Deserialize;
+
+use super::Imported;
+use super::source::{Numbers, document_name};
+use super::table::{each, tables};
+use crate::labels::{Query, Reference};
+
+#[derive(Deserialize)]
+struct Row {
+    document: Story,
+    question: Question,
+}
+
+#[derive(Deserialize)]
+struct Story {
+    id: String,
+    kind: Option<String>,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    text: String,
+}
+
+const ROW: &str = r#"a row is {"document": {"id", "kind"?, "text"}, "question": {"text"}}"#;
+
+/// Reads questions from a file, or from the files of a split below a folder. A story becomes the text file `ID.txt`, and
+/// is as a whole the evidence of its questions. A question is named by its story and its number there, from 1, and has the
+/// story's kind as tag.
+///
+/// # Errors
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and row for what is not of the format, or a story that
+/// reads differently for different questions; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<Imported> {
+    let mut set = Imported::default();
+    let mut numbers = Numbers::default();
+    each(&tables(path, split)?, ROW, |mut row| {
+        let Row { document: Story { id, kind, text }, question } = row.read()?;
+        let doc_id = document_name(&id, "txt").map_err(|problem| row.wrong(problem))?;
+        let known = set.documents.entry(doc_id.clone()).or_insert_with(|| text.as_bytes().to_vec());
+        if known.as_slice() != text.as_bytes() {
+            return Err(row.wrong(format!("story `{id}` had another text before")));
+        }
+        let (id, text, references) =
+            (numbers.next(&id), question.text.trim().to_owned(), vec![Reference::to(doc_id, None)]);
+        set.queries.push(Query { id, text, references, grade: 1.0, tags: kind.into_iter().collect() });
+        Ok(())
+    })?;
+    Ok(set)
+}

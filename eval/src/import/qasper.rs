@@ -1,0 +1,168 @@
+//! QASPER: questions about papers, answered by several people, each with the paragraphs that say so.
+//!
+//! The layout is that of `qasper-{train,dev,test}-v0.3.json` (papers by id), and of `allenai/qasper` on a hub, where the
+//! converter made each list of records an object of lists. Checked against the sample files of
+//! `allenai/qasper-led-baseline`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use chunkmill::error::Result;
+use serde::Deserialize;
+
+use super::Imported;
+use super::source::{Assembly, Finder, by_votes, document_name, quoted, words};
+use super::table::{self, each, tables};
+use crate::labels::{Place, Query, Reference};
+
+#[derive(Deserialize)]
+struct Paper {
+    id: String,
+    title: String,
+    #[serde(rename = "abstract")]
+    summary: Option<String>,
+    #[serde(deserialize_with = "table::records")]
+    full_text: Vec<Section>,
+    #[serde(deserialize_with = "table::records")]
+    qas: Vec<Question>,
+    #[serde(default, deserialize_with = "table::records")]
+    figures_and_tables: Vec<Figure>,
+}
+
+#[derive(Deserialize)]
+struct Section {
+    section_name: Option<String>,
+    paragraphs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Figure {
+    caption: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    #[serde(rename = "question_id")]
+    id: String,
+    #[serde(rename = "question")]
+    text: String,
+    #[serde(deserialize_with = "table::records")]
+    answers: Vec<Annotation>,
+}
+
+#[derive(Deserialize)]
+struct Annotation {
+    answer: Answer,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    evidence: Vec<String>,
+}
+
+const PAPER: &str = r#"a paper is {"id", "title", "abstract", "full_text": [{"section_name", "paragraphs"}], "qas": [{"question", "question_id", "answers": [{"answer": {"evidence"}}]}]}; in the authors' JSON its id is the key"#;
+
+/// What stands before a figure's or table's caption where that is the evidence.
+const FLOAT: &str = "FLOAT SELECTED:";
+
+/// Parts of a section's name: each is below the one before.
+const BELOW: &str = ":::";
+
+/// Reads papers from a file, or from the files of a split below a folder. A paper becomes the Markdown file `ID.md`: its
+/// title, its abstract, its sections with headings of their depth, and the captions of its figures and tables. The
+/// evidence that one person gave is an alternative, all of whose paragraphs are needed; what most people gave comes first.
+///
+/// # Errors
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and paper for what is not of the format, or an id that
+/// comes twice; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
+    let mut set = Imported::default();
+    each(&tables(path, split)?, PAPER, |mut row| {
+        let paper: Paper = row.read()?;
+        let doc_id = document_name(&paper.id, "md").map_err(|problem| row.wrong(problem))?;
+        let document = Document::of(&paper);
+        for Question { id, text, answers } in paper.qas {
+            let mut alternatives = Vec::new();
+            for Annotation { answer } in answers {
+                let asked = answer.evidence.iter().filter(|evidence| !evidence.trim().is_empty());
+                let found: Vec<Option<Range<usize>>> = asked.map(|evidence| document.find(evidence)).collect();
+                let lost = found.iter().filter(|range| range.is_none()).count();
+                set.unplaced += lost;
+                if lost > 0 || found.is_empty() {
+                    continue;
+                }
+                let mut ranges: Vec<Range<usize>> = found.into_iter().flatten().collect();
+                ranges.sort_by_key(|range| (range.start, range.end));
+                ranges.dedup();
+                let places = ranges.into_iter().map(|range| quoted(&doc_id, &document.text, range));
+                alternatives.push(places.collect::<Vec<Place>>());
+            }
+            let any = by_votes(alternatives);
+            if any.is_empty() {
+                set.without_evidence += 1;
+                continue;
+            }
+            let (text, references) = (text.trim().to_owned(), vec![Reference { any, grade: None }]);
+            set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
+        }
+        match set.documents.insert(doc_id, document.text.into_bytes()) {
+            Some(_) => Err(row.wrong(format!("paper `{}` was there before", paper.id))),
+            None => Ok(()),
+        }
+    })?;
+    Ok(set)
+}
+
+/// A paper as one text, whose paragraphs can be found.
+struct Document {
+    text: String,
+    /// The first place of each paragraph by its words.
+    paragraphs: HashMap<String, Range<usize>>,
+    finder: Finder,
+}
+
+impl Document {
+    fn of(paper: &Paper) -> Self {
+        let mut assembly = Assembly::default();
+        let mut paragraphs = HashMap::new();
+        let mut paragraph = |assembly: &mut Assembly, text: &str| {
+            let text = text.trim();
+            if !text.is_empty() {
+                let range = assembly.add(text);
+                paragraphs.entry(words(text)).or_insert(range);
+            }
+        };
+        assembly.add(&format!("# {}", words(&paper.title)));
+        if let Some(summary) = &paper.summary {
+            paragraph(&mut assembly, summary);
+        }
+        for Section { section_name, paragraphs } in &paper.full_text {
+            if let Some(name) = section_name.as_deref().filter(|name| !name.trim().is_empty()) {
+                let parts: Vec<&str> = name.split(BELOW).collect();
+                let depth = "#".repeat((parts.len() + 1).min(6));
+                assembly.add(&format!("{depth} {}", words(parts.last().copied().unwrap_or_default())));
+            }
+            for text in paragraphs {
+                paragraph(&mut assembly, text);
+            }
+        }
+        let captions: Vec<&str> =
+            paper.figures_and_tables.iter().filter_map(|figure| figure.caption.as_deref()).collect();
+        if captions.iter().any(|caption| !caption.trim().is_empty()) {
+            assembly.add("## Figures and tables");
+            for caption in captions {
+                paragraph(&mut assembly, caption);
+            }
+        }
+        let finder = Finder::new(&assembly.text);
+        Self { text: assembly.text, paragraphs, finder }
+    }
+
+    /// A whole paragraph, or else the first place that reads so.
+    fn find(&self, evidence: &str) -> Option<Range<usize>> {
+        let evidence = evidence.trim();
+        let evidence = evidence.strip_prefix(FLOAT).unwrap_or(evidence);
+        self.paragraphs.get(&words(evidence)).cloned().or_else(|| self.finder.find(evidence))
+    }
+}

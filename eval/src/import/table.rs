@@ -1,0 +1,325 @@
+//! Tables: rows as JSON objects, whatever the form of their file.
+//!
+//! A set is published as JSON by its authors and as Parquet on a hub, with the same fields. So an importer says what a
+//! row holds, this module where rows come from, and every importer takes every form: Parquet, JSON lines, JSON, CSV, TSV.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{
+    DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow::error::ArrowError;
+use chunkmill::error::{Error, Result};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde_json::{Map, Value};
+
+use super::source::Source;
+
+/// The forms, by extension. Where a part of a set is there in several, the first is taken.
+const FORMS: [&str; 6] = ["jsonl", "ndjson", "json", "parquet", "csv", "tsv"];
+
+/// The splits that a set may have, the one to measure with first.
+const SPLITS: [&str; 3] = ["test", "validation", "train"];
+
+const TABLES: &str =
+    "a table is a file .parquet, .jsonl, .json, .csv or .tsv; unpack a compressed one first, for example with gunzip";
+
+const PARQUET: &str = "columns that are compressed must be so with Snappy or zstd; other programs write a file anew, for example DuckDB: \
+     COPY (FROM 'old.parquet') TO 'new.parquet' (COMPRESSION zstd)";
+
+/// Rows that are in memory at once, for some hold a whole book.
+const BATCH: usize = 64;
+
+/// A row, and where it stands.
+pub(super) struct Row {
+    /// Its fields by name.
+    pub(super) fields: Map<String, Value>,
+    origin: String,
+    help: &'static str,
+}
+
+impl Row {
+    /// Its fields as the importer's own type.
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let fields = std::mem::take(&mut self.fields);
+        serde_json::from_value(Value::Object(fields)).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// An error in this row.
+    pub(super) fn wrong(&self, problem: impl Into<String>) -> Error {
+        Error::Setting { origin: self.origin.clone(), problem: problem.into(), help: self.help.to_owned() }
+    }
+}
+
+/// The tables of a set: a file itself, or those below a folder that belong to a split. Without a split it is `test`, or
+/// `validation`, or `train`, whichever comes first; or all, if no file is named by a split.
+pub(super) fn tables(path: &Path, split: Option<&str>) -> Result<Vec<PathBuf>> {
+    if path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    of_split(path, &below(path)?, split)
+}
+
+/// The tables of a part of a set: `NAME.jsonl` and the like, or the files below `NAME/`; `None` if there is neither.
+pub(super) fn part(folder: &Path, name: &str) -> Result<Option<Vec<PathBuf>>> {
+    let files = FORMS.iter().map(|form| folder.join(format!("{name}.{form}")));
+    if let Some(file) = files.into_iter().find(|file| file.is_file()) {
+        return Ok(Some(vec![file]));
+    }
+    let folder = folder.join(name);
+    if folder.is_dir() { below(&folder).map(Some) } else { Ok(None) }
+}
+
+/// As [`part`], where the set cannot do without it.
+pub(super) fn needed(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
+    if let Some(files) = part(folder, name)? {
+        return Ok(files);
+    }
+    let file = folder.join(format!("{name}.jsonl"));
+    let help = format!("it may also be a folder {name}/; {TABLES}");
+    fs::metadata(&file).map_err(Error::named(&file, help))?;
+    Ok(vec![file])
+}
+
+/// Those of the tables in a folder that belong to a split, as [`tables`] does.
+pub(super) fn of_split(folder: &Path, files: &[PathBuf], split: Option<&str>) -> Result<Vec<PathBuf>> {
+    let belongs = |file: &PathBuf, split: &str| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let inside = file.parent().and_then(Path::file_name).is_some_and(|parent| parent == split);
+        inside || stem.strip_prefix(split).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let of = |split: &str| -> Vec<PathBuf> { files.iter().filter(|file| belongs(file, split)).cloned().collect() };
+    let found = match split {
+        Some(split) => of(split),
+        None => SPLITS.into_iter().map(of).find(|found| !found.is_empty()).unwrap_or_else(|| files.to_vec()),
+    };
+    if found.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        return Err(Error::Setting {
+            origin: folder.display().to_string(),
+            problem: format!("no file belongs to split `{}`", split.unwrap_or_default()),
+            help: format!("there are {}", names.join(", ")),
+        });
+    }
+    Ok(found)
+}
+
+/// All tables below a folder, in the order of their paths.
+fn below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(inside) = open.pop() {
+        for entry in fs::read_dir(&inside).map_err(Error::named(&inside, TABLES))? {
+            let path = entry.map_err(Error::io("read", &inside))?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if form(&path).is_some() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(Error::Setting {
+            origin: folder.display().to_string(),
+            problem: "has no tables".to_owned(),
+            help: TABLES.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+/// The form of a table, if its name says that it is one.
+pub(super) fn form(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?;
+    FORMS.into_iter().find(|form| *form == extension)
+}
+
+/// Reads the rows of tables one after the other; `help` says what a row is.
+///
+/// # Errors
+/// [`Error::Named`] for a file that cannot be read, [`Error::Setting`] with file and line or row for what is no table, and
+/// whatever `visit` gives.
+pub(super) fn each(files: &[PathBuf], help: &'static str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+    for file in files {
+        match form(file) {
+            Some("parquet") => parquet(file, help, &mut visit)?,
+            Some("json") => json(file, help, &mut visit)?,
+            Some("csv") => separated(file, b',', help, &mut visit)?,
+            Some("tsv") => separated(file, b'\t', help, &mut visit)?,
+            Some(_) => {
+                let source = Source::read(file)?;
+                for (line, fields) in source.objects(help)? {
+                    visit(Row { fields, origin: format!("{}:{line}", file.display()), help })?;
+                }
+            }
+            None => {
+                return Err(Error::Setting {
+                    origin: file.display().to_string(),
+                    problem: "is not a table".to_owned(),
+                    help: TABLES.to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A file of one JSON value: a list of rows, an object that holds one beside other things, or rows by id.
+fn json(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
+    let source = Source::read(file)?;
+    let value = serde_json::from_str(source.text())
+        .map_err(|error: serde_json::Error| source.wrong(error.line(), error.to_string(), help))?;
+    let mut row = |place: &dyn std::fmt::Display, value: Value| match value {
+        Value::Object(fields) => visit(Row { fields, origin: format!("{}:{place}", file.display()), help }),
+        _ => Err(source.wrong(place, "is not an object", help)),
+    };
+    let mut rows = |list: Vec<Value>| -> Result<()> {
+        list.into_iter().enumerate().try_for_each(|(index, value)| row(&format_args!("row {}", index + 1), value))
+    };
+    match value {
+        Value::Array(list) => rows(list),
+        Value::Object(mut object) => {
+            let lists: Vec<String> =
+                object.iter().filter(|(_, value)| value.is_array()).map(|(key, _)| key.clone()).collect();
+            match &lists[..] {
+                [] => object.into_iter().try_for_each(|(id, mut value)| {
+                    if let Value::Object(fields) = &mut value {
+                        fields.entry("id").or_insert_with(|| Value::String(id.clone()));
+                    }
+                    row(&id, value)
+                }),
+                [list] => match object.remove(list) {
+                    Some(Value::Array(list)) => rows(list),
+                    _ => Ok(()),
+                },
+                _ => Err(source.wrong(
+                    1,
+                    format!("more than one of its lists may be the rows: {}", lists.join(", ")),
+                    help,
+                )),
+            }
+        }
+        _ => Err(source.wrong(1, "is neither a list nor an object", help)),
+    }
+}
+
+/// Columns with names in the first line.
+fn separated(file: &Path, delimiter: u8, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
+    let source = Source::read(file)?;
+    let wrong =
+        |error: &csv::Error| source.wrong(error.position().map_or(1, csv::Position::line), error.to_string(), help);
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(source.text().as_bytes());
+    let names = reader.headers().cloned().map_err(|error| wrong(&error))?;
+    for record in reader.into_records() {
+        let record = record.map_err(|error| wrong(&error))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let fields = names.iter().zip(record.iter()).map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
+        visit(Row { fields, origin: format!("{}:{line}", file.display()), help })?;
+    }
+    Ok(())
+}
+
+fn parquet(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
+    let wrong = |problem: String| Error::Setting {
+        origin: file.display().to_string(),
+        problem: format!("cannot be read as Parquet: {problem}"),
+        help: PARQUET.to_owned(),
+    };
+    let opened = File::open(file).map_err(Error::named(file, TABLES))?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| wrong(error.to_string()))?;
+    let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let codecs: BTreeSet<String> = columns.map(|column| column.compression().to_string()).collect();
+    let broken =
+        |error: ArrowError| wrong(format!("compression {}: {error}", Vec::from_iter(codecs.clone()).join(", ")));
+    let reader = builder.with_batch_size(BATCH).build().map_err(|error| wrong(error.to_string()))?;
+    let mut number = 0;
+    for batch in reader {
+        let batch = batch.map_err(&broken)?;
+        let schema = batch.schema();
+        for row in 0..batch.num_rows() {
+            number += 1;
+            let columns = schema.fields().iter().zip(batch.columns());
+            let fields = columns.map(|(field, column)| (field.name().clone(), value(column, row))).collect();
+            visit(Row { fields, origin: format!("{}:row {number}", file.display()), help })?;
+        }
+    }
+    Ok(())
+}
+
+/// A value of a column as JSON. What no label is made of, such as dates and pictures, reads as nothing.
+fn value(column: &dyn Array, row: usize) -> Value {
+    if column.is_null(row) {
+        return Value::Null;
+    }
+    let list = |values: &dyn Array| Value::Array((0..values.len()).map(|row| value(values, row)).collect());
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(row).into(),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row).into(),
+        DataType::Utf8View => column.as_string_view().value(row).into(),
+        DataType::Boolean => column.as_boolean().value(row).into(),
+        DataType::Int8 => column.as_primitive::<Int8Type>().value(row).into(),
+        DataType::Int16 => column.as_primitive::<Int16Type>().value(row).into(),
+        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).into(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).into(),
+        DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).into(),
+        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).into(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).into(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Float32 => column.as_primitive::<Float32Type>().value(row).into(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into(),
+        DataType::List(_) => list(&column.as_list::<i32>().value(row)),
+        DataType::LargeList(_) => list(&column.as_list::<i64>().value(row)),
+        DataType::FixedSizeList(..) => list(&column.as_fixed_size_list().value(row)),
+        DataType::Struct(fields) => {
+            let columns = fields.iter().zip(column.as_struct().columns());
+            Value::Object(columns.map(|(field, column)| (field.name().clone(), value(column, row))).collect())
+        }
+        DataType::Dictionary(..) => {
+            let words = column.as_any_dictionary();
+            value(words.values(), words.normalized_keys()[row])
+        }
+        _ => Value::Null,
+    }
+}
+
+/// An id, which some sets write as a number.
+pub(super) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(id) if !id.is_empty() => Ok(id),
+        Value::Number(id) => Ok(id.to_string()),
+        _ => Err(D::Error::custom("an id is missing or empty")),
+    }
+}
+
+/// A list of records, or the same as an object with a list per field, which is how a hub's converter writes them.
+pub(super) fn records<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
+    let list = match Value::deserialize(from)? {
+        Value::Null => Vec::new(),
+        Value::Array(list) => list,
+        Value::Object(columns) => turned(columns).map_err(D::Error::custom)?,
+        _ => return Err(D::Error::custom("not a list of records")),
+    };
+    list.into_iter().map(|record| serde_json::from_value(record).map_err(D::Error::custom)).collect()
+}
+
+fn turned(columns: Map<String, Value>) -> Result<Vec<Value>, String> {
+    let mut rows: Vec<Map<String, Value>> = Vec::new();
+    for (index, (name, column)) in columns.into_iter().enumerate() {
+        let Value::Array(column) = column else { return Err(format!("`{name}` is not a list")) };
+        if index == 0 {
+            rows.resize_with(column.len(), Map::new);
+        }
+        if rows.len() != column.len() {
+            return Err(format!("`{name}` has {} values, and others have {}", column.len(), rows.len()));
+        }
+        rows.iter_mut().zip(column).for_each(|(row, value)| drop(row.insert(name.clone(), value)));
+    }
+    Ok(rows.into_iter().map(Value::Object).collect())
+}
