@@ -1,6 +1,7 @@
 //! `report.html`: one page that needs nothing but itself.
 //!
-//! All of it can be read without JavaScript, which only sorts, filters, copies, and says on hover what a figure is of.
+//! All of it can be read without JavaScript, which only sorts, filters, copies, draws the bars of
+//! intervals, and says on hover what a figure is of.
 //! The page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
 
 mod budgets;

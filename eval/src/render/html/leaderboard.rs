@@ -1,4 +1,4 @@
-//! Every setting, best first, with its interval drawn in its row.
+//! Every setting, best first.
 //!
 //! With hundreds of rows this is most of the page, so a row has what one chooses by, with as little markup as HTML lets it.
 //! All metrics are shown of a few settings, and of all in `report.csv`.
@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{Section, Text, details, each, name, row, table};
-use crate::render::svg::Scale;
 use crate::render::view::{View, chance, difference, number, percent, significant, summary, whole};
 use crate::report::{Cell, Correction, Metric};
 
@@ -18,10 +17,9 @@ const SHOWN: [&str; 2] = ["span_recall", "retrieved_tokens"];
 const FEW: usize = 6;
 
 pub(super) fn section(view: &View) -> Section {
-    let scale = Scale::linear(view.ranked.iter().filter_map(|cell| view.summary(cell)).flat_map(|s| [s.lo, s.hi]));
     let is_shown = |metric: &&Metric| SHOWN.contains(&metric.name.as_str()) && metric.name != view.primary();
     let metrics: Vec<&Metric> = view.report.metrics.iter().filter(is_shown).collect();
-    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| board_row(view, at, cell, &scale, &metrics));
+    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| board_row(view, at, cell, &metrics));
     Section {
         id: "leaderboard",
         title: "All settings",
@@ -32,9 +30,10 @@ pub(super) fn section(view: &View) -> Section {
             correction(view.report.scoring.correction)
         ),
         body: format!(
-            "{}<div class=\"scroll board\" role=\"region\" aria-label=\"All settings\" tabindex=\"0\"><table id=\"board\">\
+            "{}<div class=\"scroll board\" role=\"region\" aria-label=\"All settings\" tabindex=\"0\"><table id=\"board\" data-mean=\"{}\">\
              <thead><tr>{}</tr></thead><tbody>{rows}</tbody></table></div>\n{}",
             controls(view),
+            Text(view.primary()),
             head(view, &metrics),
             all_metrics(view)
         ),
@@ -83,14 +82,14 @@ fn head(view: &View, metrics: &[&Metric]) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits of a size are shown")]
-fn board_row(view: &View, at: usize, cell: &Cell, scale: &Scale, metrics: &[&Metric]) -> String {
+fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric]) -> String {
     let mut row = format!(
         "<tr><td>{}<th>{}<td>{}<td>{}{}<td>{}<td>{}",
         at + 1,
         label(view, cell),
         Text(&cell.retrieval),
         cell.k,
-        interval(view, cell, scale),
+        interval(view, cell),
         Text(&cell.p_best.map_or_else(|| "–".to_owned(), chance)),
         against(view, cell)
     );
@@ -135,15 +134,11 @@ fn cost_name(name: &str) -> &str {
     }
 }
 
-/// Two columns: the mean, and its interval with a bar.
-fn interval(view: &View, cell: &Cell, scale: &Scale) -> String {
-    let Some(s) = view.summary(cell) else { return "<td>–<td>–".to_owned() };
-    let [low, mean, high] = [s.lo, s.mean, s.hi].map(|value| scale.place(value));
-    format!(
-        "<td>{}<td style=--l:{low:.0};--m:{mean:.0};--h:{high:.0}>{}–{}",
-        view.value(s.mean),
-        view.value(s.lo),
-        view.value(s.hi),
+/// Two columns: the mean, and its interval, to which the script draws a bar.
+fn interval(view: &View, cell: &Cell) -> String {
+    view.summary(cell).map_or_else(
+        || "<td>–<td>–".to_owned(),
+        |s| format!("<td>{}<td>{}–{}", view.value(s.mean), view.value(s.lo), view.value(s.hi)),
     )
 }
 

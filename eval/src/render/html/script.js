@@ -1,4 +1,4 @@
-// Sorts, filters, copies, and says on hover what a figure is of. Everything can be read without it.
+// Sorts, filters, copies, and draws the bars of intervals, and says on hover what a figure is of. Everything can be read without it.
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
@@ -26,6 +26,15 @@
   const byRank = [...rows];
   const text = (row, name) => row.cells[column(name)].textContent.trim();
   const number = (text) => parseFloat(text.replaceAll(',', '').replace('−', '-').replace(/^[<>]/, ''));
+
+  // The bars of the intervals, all on one scale.
+  const ends = rows.map((row) => [...text(row, 'interval').split('–'), text(row, board.dataset.mean)].map(number));
+  const known = ends.flat().filter((end) => !Number.isNaN(end));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  rows.forEach((row, at) => {
+    if (!(high > low) || ends[at].some(Number.isNaN)) return;
+    ['--l', '--h', '--m'].forEach((name, end) => row.cells[column('interval')].style.setProperty(name, (ends[at][end] - low) / (high - low)));
+  });
 
   // A column of numbers by number, any other by its text; what has no number comes last either way.
   const sortBy = (at, head, up) => {
