@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use chunkmill_eval::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
 use chunkmill_eval::render::{self, Baseline};
 use chunkmill_eval::report::{Report, TextPiece};
 use chunkmill_eval::trec;
@@ -182,9 +183,36 @@ fn the_first_screen_draws_evidence_against_budgets_or_else_quality_against_cost(
     assert!(head(&report).contains("data-x=\"retrieved_tokens\""));
 }
 
+/// Curves that end in one place have their names around it, one above the other.
+#[test]
+fn labels_of_curves_do_not_overlap() {
+    let curve = |(name, y): (&str, f64)| Curve {
+        values: vec![Value { x: 1.0, y: 0.0, ..Value::default() }, Value { x: 2.0, y, ..Value::default() }],
+        look: Look::Other,
+        label: name.to_owned(),
+    };
+    let axis = |high| Axis { title: String::new(), scale: Scale::linear([0.0, high].into_iter()) };
+    let plot = Plot {
+        title: String::new(),
+        x: axis(2.0),
+        y: axis(1.0),
+        height: 200.0,
+        curves: [("a", 0.5), ("b", 0.5), ("c", 0.5), ("d", 1.0)].map(curve).to_vec(),
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    };
+    let drawn = plot.inline();
+    let mut places: Vec<f64> = Vec::new();
+    for label in drawn.split("<text class=\"other\"").skip(1) {
+        places.push(label.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap());
+    }
+    places.sort_by(f64::total_cmp);
+    assert_eq!(places[1..], [90.0, 104.0, 118.0], "the middle one is at its curve's end");
+    assert!(places[0] < 30.0, "and one with room stays where its curve ends: {places:?}");
+}
+
 #[test]
 fn a_plot_is_a_file_of_its_own() {
-    use render::svg::{Axis, Curve, Look, Plot, Scale, Value};
     let value = |x: f64| Value { x, y: x / 10.0, interval: Some((0.0, 1.0)), says: HOSTILE.to_owned() };
     let axis = |scale| Axis { title: HOSTILE.to_owned(), scale };
     let plot = Plot {

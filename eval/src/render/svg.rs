@@ -148,7 +148,7 @@ impl Plot {
         self.curves.iter().for_each(|curve| self.points(curve, &mut drawing));
         self.labels(&mut drawing);
         for &Dot { x, y, best, at } in &self.dots {
-            let (class, x, y) = (if best { "best" } else { "front" }, self.x.scale.place(x), self.from_top(y));
+            let (class, x, y) = (if best { "best" } else { "front" }, self.x.scale.place(x), self.down(y));
             let _ = write!(drawing, "<circle class=\"{class}\" data-i=\"{at}\" cx=\"{x:.1}%\" cy=\"{y:.0}\" r=\"5\"/>");
         }
         drawing
@@ -157,7 +157,7 @@ impl Plot {
     fn grid(&self) -> String {
         let (mut lines, height) = (String::new(), self.height);
         for tick in self.y.scale.ticks() {
-            let (at, label) = (self.from_top(tick), tick_text(tick));
+            let (at, label) = (self.down(tick), tick_text(tick));
             let _ = write!(
                 lines,
                 "<line class=\"grid\" x2=\"100%\" y1=\"{at:.0}\" y2=\"{at:.0}\"/><text x=\"-8\" y=\"{:.0}\" \
@@ -187,7 +187,7 @@ impl Plot {
         drawing.push_str("<path class=\"cloud\" d=\"");
         for point in &self.cloud {
             let _ = match *point {
-                Some((x, y)) => write!(drawing, "M{:.0} {:.0}z", self.along(x), self.from_top(y)),
+                Some((x, y)) => write!(drawing, "M{:.0} {:.0}z", self.along(x), self.down(y)),
                 None => write!(drawing, "M0 0"),
             };
         }
@@ -212,7 +212,7 @@ impl Plot {
         for (what, class, points) in [("polygon", "band", band), ("polyline", class, line)] {
             if points.len() > 1 {
                 let places: Vec<String> =
-                    points.iter().map(|(x, y)| format!("{:.0},{:.0}", self.along(*x), self.from_top(*y))).collect();
+                    points.iter().map(|(x, y)| format!("{:.0},{:.0}", self.along(*x), self.down(*y))).collect();
                 let _ = write!(drawing, "<{what} class=\"{class}\" points=\"{}\"/>", places.join(" "));
             }
         }
@@ -221,12 +221,12 @@ impl Plot {
     fn points(&self, curve: &Curve, drawing: &mut String) {
         // One value makes no band.
         if let [Value { x, interval: Some((lo, hi)), .. }] = curve.values[..] {
-            let (x, lo, hi) = (self.x.scale.place(x), self.from_top(lo), self.from_top(hi));
+            let (x, lo, hi) = (self.x.scale.place(x), self.down(lo), self.down(hi));
             let _ =
                 write!(drawing, "<line class=\"main\" x1=\"{x:.1}%\" x2=\"{x:.1}%\" y1=\"{lo:.0}\" y2=\"{hi:.0}\"/>");
         }
         for Value { x, y, says, .. } in curve.values.iter().filter(|value| !value.says.is_empty()) {
-            let (class, x, y) = (curve.look.class(), self.x.scale.place(*x), self.from_top(*y));
+            let (class, x, y) = (curve.look.class(), self.x.scale.place(*x), self.down(*y));
             let _ = write!(
                 drawing,
                 "<circle class=\"{class}\" cx=\"{x:.1}%\" cy=\"{y:.0}\" r=\"4\"><title>{}</title></circle>",
@@ -235,17 +235,14 @@ impl Plot {
         }
     }
 
-    /// Each at the end of its curve, moved down where the one above it is too near.
+    /// Each at the end of its curve, or as near to it as the others let it.
     fn labels(&self, drawing: &mut String) {
         let labelled = self.curves.iter().filter(|curve| !curve.label.is_empty());
-        let mut ends: Vec<(f64, &Value, &Curve)> = labelled
-            .filter_map(|curve| curve.values.last().map(|value| (self.from_top(value.y), value, curve)))
-            .collect();
+        let mut ends: Vec<(f64, &Value, &Curve)> =
+            labelled.filter_map(|curve| curve.values.last().map(|value| (self.down(value.y), value, curve))).collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut free = f64::MIN;
-        for (wanted, value, curve) in ends {
-            let at = wanted.max(free);
-            free = at + LINE;
+        let wanted: Vec<f64> = ends.iter().map(|end| end.0).collect();
+        for ((_, value, curve), at) in ends.iter().zip(spread(&wanted, LINE)) {
             let _ = write!(
                 drawing,
                 "<text class=\"{}\" x=\"{:.1}%\" dx=\"9\" y=\"{:.0}\">{}</text>",
@@ -263,8 +260,18 @@ impl Plot {
     }
 
     /// From the top, in pixels.
-    fn from_top(&self, value: f64) -> f64 {
+    fn down(&self, value: f64) -> f64 {
         self.height - self.y.scale.place(value) * self.height / 100.0
+    }
+}
+
+impl Curve {
+    /// All that the vertical axis has to hold.
+    pub fn heights(&self) -> impl Iterator<Item = f64> {
+        self.values.iter().flat_map(|value| {
+            let (lo, hi) = value.interval.unwrap_or((value.y, value.y));
+            [lo, value.y, hi]
+        })
     }
 }
 
@@ -276,6 +283,24 @@ impl Look {
             Self::Front => "front",
         }
     }
+}
+
+/// Places at least so far apart that are nearest to those that are wanted, which ascend: what is too near forms a block
+/// around its middle.
+#[expect(clippy::cast_precision_loss, reason = "a plot has few labels")]
+fn spread(wanted: &[f64], apart: f64) -> Vec<f64> {
+    let without_room = wanted.iter().enumerate().map(|(at, place)| place - at as f64 * apart);
+    // Sum and number of each block.
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for place in without_room {
+        let mut block = (place, 1);
+        while let Some(last) = blocks.pop_if(|last| last.0 / last.1 as f64 > block.0 / block.1 as f64) {
+            block = (block.0 + last.0, block.1 + last.1);
+        }
+        blocks.push(block);
+    }
+    let places = blocks.iter().flat_map(|&(sum, count)| std::iter::repeat_n(sum / count as f64, count));
+    places.enumerate().map(|(at, place)| place + at as f64 * apart).collect()
 }
 
 fn tick_text(value: f64) -> String {

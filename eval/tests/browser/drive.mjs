@@ -50,7 +50,7 @@ const ask = (method, params = {}, sessionId = undefined) => new Promise((resolve
 });
 
 /** One visit in a tab of its own; `look` is asked of the page at the end. */
-const visit = async ({ width, height, dark, script, look, shot }) => {
+const visit = async ({ width, height, dark, script, look, shot, media = 'screen' }) => {
   const { targetId } = await ask('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await ask('Target.attachToTarget', { targetId, flatten: true });
   const tab = (method, params) => ask(method, params, sessionId);
@@ -69,7 +69,7 @@ const visit = async ({ width, height, dark, script, look, shot }) => {
   listeners.add(listener);
   for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await tab(`${domain}.enable`);
   await tab('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 });
-  await tab('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
+  await tab('Emulation.setEmulatedMedia', { media, features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
   await tab('Emulation.setScriptExecutionDisabled', { value: !script });
   await tab('Page.navigate', { url });
   await load;
@@ -177,6 +177,8 @@ for (const width of [1400, 390, 360]) {
     }
   }
 }
+// The width of A4 between its margins.
+result.print = await visit({ width: 718, height: 1000, dark: false, script: true, look: reading, shot: 'print', media: 'print' });
 result.using = await visit({ width: 1400, height: 900, dark: false, script: true, look: using });
 done = true;
 const ended = once(child, 'exit');

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Section, Text, details, each, figure, name};
 use crate::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
-use crate::render::view::{View, percent, share, summary, whole};
+use crate::render::view::{View, count, percent, share, summary, whole};
 use crate::report::{Cell, Summary};
 use crate::score::{all_in_context, in_context, in_tokens};
 
@@ -34,30 +34,18 @@ pub(super) fn curves(view: &View) -> Option<String> {
         return None;
     }
     let curve = |(at, cell): (usize, &&Cell)| {
-        let look = if at == 0 { Look::Main } else { Look::Other };
+        let is_best = view.best().is_some_and(|best| best.id == cell.id);
+        let look = if is_best { Look::Main } else { Look::Other };
         let value = |(x, s): (f64, Summary)| Value {
             x,
             y: s.mean,
-            interval: (at == 0).then_some((s.lo, s.hi)),
-            says: format!(
-                "{}, {} tokens: {} ({} to {})",
-                cell.id,
-                whole(x as u64),
-                share(s.mean),
-                share(s.lo),
-                share(s.hi)
-            ),
+            interval: is_best.then_some((s.lo, s.hi)),
+            says: format!("{}, {} tokens: {} ({} to {})", cell.id, count(x), share(s.mean), share(s.lo), share(s.hi)),
         };
         Curve { values: known(cell).into_iter().map(value).collect(), look, label: (at + 1).to_string() }
     };
     // The best is drawn last, on top.
     let curves: Vec<Curve> = cells.iter().enumerate().map(curve).rev().collect();
-    let ys = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.values)
-            .flat_map(|v| [v.y, v.interval.unwrap_or((v.y, v.y)).0, v.interval.unwrap_or((v.y, v.y)).1])
-    };
     let title = "Evidence in what is handed over";
     let plot = Plot {
         title: format!("{title}, against its tokens, for {} settings", cells.len()),
@@ -65,7 +53,10 @@ pub(super) fn curves(view: &View) -> Option<String> {
             title: "budget, tokens".to_owned(),
             scale: Scale::steps(budgets.iter().map(|(budget, _)| *budget as f64).collect()),
         },
-        y: Axis { title: "share of the evidence’s text".to_owned(), scale: Scale::linear(ys()) },
+        y: Axis {
+            title: "share of the evidence’s text".to_owned(),
+            scale: Scale::linear(curves.iter().flat_map(Curve::heights)),
+        },
         height: HEIGHT,
         curves,
         cloud: Vec::new(),
@@ -77,7 +68,7 @@ pub(super) fn curves(view: &View) -> Option<String> {
         format!("<li{class}><b>{}</b> <span>{}</span> <span>{value}</span></li>", at + 1, Text(&cell.id))
     };
     let key = format!(
-        "<p class=\"axis-name x\">{}</p><ol class=\"lines\">{}</ol>",
+        "<p class=\"axis-name\">Settings, with {}</p><ol class=\"lines\">{}</ol>",
         Text(view.primary_title()),
         each(cells.iter().enumerate(), item)
     );
@@ -156,9 +147,9 @@ fn heated(view: &View, title: &str, budgets: &[Budget], all: &[Budget]) -> Strin
                 continue;
             };
             let class = if winner.is_some_and(|winner| winner.id == cell.id) { " class=peak" } else { "" };
-            let heat = if range.1 > range.0 { (mean - range.0) / (range.1 - range.0) } else { 1.0 } * 100.0;
+            let warmth = if range.1 > range.0 { (mean - range.0) / (range.1 - range.0) } else { 1.0 } * 100.0;
             let complete = complete(*budget).unwrap_or_default();
-            let _ = write!(row, "<td{class} style=--h:{heat:.0}>{}{complete}", share(mean));
+            let _ = write!(row, "<td{class} style=--h:{warmth:.0}>{}{complete}", share(mean));
         }
         row
     });

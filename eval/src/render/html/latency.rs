@@ -29,7 +29,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
         "settings",
     ];
     let chosen: Vec<String> =
-        view.choice().iter().filter(|cell| timed(&cell)).map(|cell| row(&name(view, cell), &times(cell))).collect();
+        view.choice().iter().filter(|cell| timed(cell)).map(|cell| row(&name(view, cell), &times(cell))).collect();
     let columns = ["Setting", "p50, ms", "p95, ms", "p99, ms", "search alone p50, ms", "search alone p95, ms"];
     let few = details("By setting", &table("Time of a question by setting", &columns, &chosen));
     Some(Section {

@@ -91,11 +91,11 @@ fn plot(view: &View, cost: &Cost) -> Option<String> {
     let best = view.best().map(|cell| cell.id.as_str());
     let is_best = |at: usize| Some(view.ranked[at].id.as_str()) == best;
     let is_front = |at: usize| view.ranked[at].pareto.iter().any(|name| name == cost.name);
-    let placed = || places.iter().enumerate().filter_map(|(at, place)| place.map(|(x, y)| (at, x, y)));
-    let mut front: Vec<(usize, f64, f64)> = placed().filter(|(at, ..)| is_front(*at)).collect();
+    let known = || places.iter().enumerate().filter_map(|(at, place)| place.map(|(x, y)| (at, x, y)));
+    let mut front: Vec<(usize, f64, f64)> = known().filter(|(at, ..)| is_front(*at)).collect();
     front.sort_by(|a, b| a.1.total_cmp(&b.1));
     let dot = |(at, x, y): (usize, f64, f64)| Dot { x, y, best: is_best(at), at };
-    let mut dots: Vec<Dot> = placed().filter(|(at, ..)| is_front(*at) || is_best(*at)).map(dot).collect();
+    let mut dots: Vec<Dot> = known().filter(|(at, ..)| is_front(*at) || is_best(*at)).map(dot).collect();
     dots.sort_by_key(|dot| dot.best);
     let line = front.iter().map(|&(_, x, y)| Value { x, y, ..Value::default() }).collect();
     let y_title = view.title(quality);

@@ -61,7 +61,7 @@ fn families<'r>(view: &View<'r>) -> Vec<Family<'r>> {
         });
         // Two cells of one size are alike in all that is shown; the better one stands for both.
         let cells = &mut all[at].1.cells;
-        if max.is_finite() && cells.iter().all(|(known, ..)| *known != max) {
+        if max.is_finite() && cells.iter().all(|(known, ..)| known.total_cmp(&max).is_ne()) {
             cells.push((max, cell, summary));
         }
     }
