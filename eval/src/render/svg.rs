@@ -23,7 +23,7 @@ const COLOURS: &str = "svg{--surface:#fff;--ink:#1b1f24;--soft:#59626c;--rule:#e
 const STRETCH: f64 = 1000.0;
 
 /// How far apart the labels of curves are at least, in pixels.
-const LINE: f64 = 14.0;
+const LINE: f64 = 13.0;
 
 /// A plot, from top to bottom and from back to front.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +116,10 @@ impl Plot {
     /// A file of its own, so many pixels wide, that follows the reader's light or dark.
     #[must_use]
     pub fn standalone(&self, width: f64) -> String {
-        let (left, top, right, bottom) = (52.0, 64.0, 36.0, 52.0);
+        #[expect(clippy::cast_precision_loss, reason = "a label has few letters")]
+        let longest = self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or_default() as f64;
+        // Seven pixels hold a letter.
+        let (left, top, right, bottom) = (52.0, 64.0, 16.0 + longest.min(40.0) * 7.0, 52.0);
         let (inner, all) = (width - left - right, self.height + top + bottom);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawn\" role=\"img\" width=\"{width}\" height=\"{all}\" \

@@ -19,7 +19,8 @@ const FEW: usize = 6;
 pub(super) fn section(view: &View) -> Section {
     let is_shown = |metric: &&Metric| SHOWN.contains(&metric.name.as_str()) && metric.name != view.primary();
     let metrics: Vec<&Metric> = view.report.metrics.iter().filter(is_shown).collect();
-    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| board_row(view, at, cell, &metrics));
+    let one_dataset = View::builds(&view.ranked).len() == 1;
+    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| board_row(view, at, cell, &metrics, one_dataset));
     Section {
         id: "leaderboard",
         title: "All settings",
@@ -82,11 +83,11 @@ fn head(view: &View, metrics: &[&Metric]) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits of a size are shown")]
-fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric]) -> String {
+fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric], one_dataset: bool) -> String {
     let mut row = format!(
         "<tr><td>{}<th>{}<td>{}<td>{}{}<td>{}<td>{}",
         at + 1,
-        label(view, cell),
+        label(view, cell, one_dataset),
         Text(&cell.retrieval),
         cell.k,
         interval(view, cell),
@@ -111,14 +112,14 @@ fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric]) -> String
     row
 }
 
-/// The dataset's name, and what it does not say itself: the settings behind a preset, and what a search has beside its
+/// The dataset's name, and what it does not say itself: the settings behind a preset if there are several, and what a search has beside its
 /// mode and k.
-fn label(view: &View, cell: &Cell) -> String {
+fn label(view: &View, cell: &Cell, one_dataset: bool) -> String {
     let usual = format!("{} · k={}", cell.retrieval, cell.k);
     let detail = view.detail(cell);
     let more = detail.strip_prefix(&cell.retrieval).and_then(|rest| rest.strip_suffix(&format!("k={}", cell.k)));
     let more = if detail == usual { "" } else { more.unwrap_or(&detail).trim_matches([' ', '·']) };
-    let says_all = cell.build.contains('=') || cell.build == cell.spec_text;
+    let says_all = one_dataset || cell.build.contains('=') || cell.build == cell.spec_text;
     let settings = if says_all { "" } else { cell.spec_text.as_str() };
     let small = |text: &str| if text.is_empty() { String::new() } else { format!("<small>{}</small>", Text(text)) };
     format!("{}{}{}", Text(&cell.build), small(settings), small(more))

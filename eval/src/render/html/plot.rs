@@ -52,18 +52,19 @@ fn positive(value: f64) -> Option<f64> {
 
 pub(super) fn section(view: &View) -> Option<Section> {
     let plots: Vec<String> = COSTS.iter().filter_map(|cost| plot(view, cost)).collect();
-    let missing: Vec<&str> = COSTS.iter().filter(|cost| plot(view, cost).is_none()).map(|cost| cost.title).collect();
-    let missing = if missing.is_empty() {
-        String::new()
-    } else {
-        format!(" Not measured: {}.", missing.join("; ").to_lowercase())
+    let named = |what: &str, is: &dyn Fn(&Cost) -> bool| {
+        let titles: Vec<&str> = COSTS.iter().filter(|cost| is(cost)).map(|cost| cost.title).collect();
+        if titles.is_empty() { String::new() } else { format!(" {what}: {}.", titles.join("; ").to_lowercase()) }
     };
+    let is_measured = |cost: &Cost| places(view, cost).iter().any(Option::is_some);
+    let missing = named("Not measured", &|cost| !is_measured(cost));
+    let same = named("The same for all", &|cost| is_measured(cost) && plot(view, cost).is_none());
     (!plots.is_empty()).then(|| Section {
         id: "pareto",
         title: "Quality against cost",
         lead: format!(
             "Each point is a setting; up is better, left is cheaper. The line joins the settings that no other beats on \
-             both at once. The tokens of the k best chunks stand beside what these chunks hold.{missing}"
+             both at once. The tokens of the k best chunks stand beside what these chunks hold.{missing}{same}"
         ),
         body: format!(
             "<p class=\"key\"><span><i class=\"mark best\"></i>best by {}</span><span><i class=\"mark front\"></i>no other \
@@ -79,15 +80,23 @@ pub(super) fn first(view: &View) -> Option<String> {
     COSTS.iter().find_map(|cost| plot(view, cost))
 }
 
-fn plot(view: &View, cost: &Cost) -> Option<String> {
+/// Cost and quality of each cell in the order of the ranking, where both are known.
+fn places(view: &View, cost: &Cost) -> Vec<Option<(f64, f64)>> {
     let quality = quality_beside(view.report, cost.name);
     let place = |cell: &Cell| {
         let (x, y) = ((cost.of)(cell)?, summary(cell, quality)?.mean);
         x.is_finite().then_some((x, y))
     };
-    let places: Vec<Option<(f64, f64)>> = view.ranked.iter().map(|cell| place(cell)).collect();
+    view.ranked.iter().map(|cell| place(cell)).collect()
+}
+
+/// `None` where the cost was not measured, or is the same for all.
+fn plot(view: &View, cost: &Cost) -> Option<String> {
+    let quality = quality_beside(view.report, cost.name);
+    let places = places(view, cost);
     let points = || places.iter().flatten();
-    points().next()?;
+    let (first, _) = points().next()?;
+    points().find(|(x, _)| x.total_cmp(first).is_ne())?;
     let best = view.best().map(|cell| cell.id.as_str());
     let is_best = |at: usize| Some(view.ranked[at].id.as_str()) == best;
     let is_front = |at: usize| view.ranked[at].pareto.iter().any(|name| name == cost.name);

@@ -92,7 +92,7 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
     if verdict.minimum_detectable_effect > 0.0 {
         let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0);
         let more = more.map_or_else(String::new, |next| {
-            format!("; some {} more would part the first two", whole(next.more_questions))
+            format!("; some {} more would part the first two", whole(rough(next.more_questions)))
         });
         let value = format!("±{}", share(verdict.minimum_detectable_effect));
         tile("What would show", &value, &format!("as a difference with these questions{more}"));
@@ -103,6 +103,12 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
         tile("Held-out figure", &view.value(record.held_out), &note);
     }
     format!("<dl class=\"tiles\">{tiles}</dl>")
+}
+
+/// Up to two digits: it is no more exact than that.
+fn rough(count: u64) -> u64 {
+    let step = 10_u64.pow(count.checked_ilog10().unwrap_or_default().saturating_sub(1));
+    count.div_ceil(step) * step
 }
 
 /// The smallest dataset that is not ruled out, and its size as a share of the best one's.
