@@ -1,7 +1,7 @@
 //! A report as people and programs want it: every form is a pure function of the report.
 //!
 //! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
-//! integration, and [`json`] for programs.
+//! integration, and [`json`] for programs. [`svg`] draws.
 
 mod baseline;
 pub mod csv;
@@ -9,6 +9,8 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod svg;
+mod text;
 mod view;
 
 use std::fs;

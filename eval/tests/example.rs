@@ -28,6 +28,14 @@ impl Dice {
 }
 
 const BUDGETS: [usize; 4] = [256, 512, 1024, 2048];
+
+/// Metrics at each budget B: name, title, and how far above recall of text they lie.
+const AT_BUDGETS: [(&str, &str, f64); 3] = [
+    ("evidence_in_context_B", "evidence in B tokens", 0.1),
+    ("all_evidence_in_context_B", "all evidence in B tokens", -0.1),
+    ("recall_in_B_tokens", "recall in B tokens", 0.08),
+];
+
 const QUESTIONS: usize = 120;
 const ASKED: [&str; 8] = [
     "If I delete the agent's local cache folder, will the whole machine be uploaded again?",
@@ -40,9 +48,12 @@ const ASKED: [&str; 8] = [
     "Which ports does the server need open towards the agents, and which towards a mirror?",
 ];
 
-/// Name, title, meaning, whether higher is better, and how far above the primary metric it lies.
+/// The metric that decides.
+pub const PRIMARY: &str = "evidence_in_context_1024";
+
+/// Name, title, meaning, whether higher is better, and how far above recall of text it lies.
 const METRICS: [(&str, &str, &str, bool, f64); 14] = [
-    ("span_recall", "Span recall", "Share of the evidence that the retrieved chunks hold.", true, 0.0),
+    ("span_recall", "recall of text", "Share of the evidence that the retrieved chunks hold.", true, 0.0),
     ("span_precision", "Span precision", "Share of the retrieved text that is evidence.", true, -0.55),
     ("span_iou", "Span IoU", "Overlap of evidence and retrieved text over their union.", true, -0.57),
     ("precision_omega", "Precision Ω", "Precision if every chunk that holds evidence were retrieved.", true, -0.4),
@@ -54,7 +65,7 @@ const METRICS: [(&str, &str, &str, bool, f64); 14] = [
     ("map_at_10", "MAP@10", "Mean of the precision at each reference.", true, -0.2),
     ("doc_ndcg_at_10", "Document nDCG@10", "The same for documents, each by its best chunk.", true, 0.03),
     ("doc_recall_at_100", "Document recall@100", "Share of the right documents among the first hundred.", true, 0.15),
-    ("retrieved_tokens", "Retrieved tokens", "Tokens of the chunks handed to the reader.", false, 0.0),
+    ("retrieved_tokens", "tokens read", "Tokens of the chunks handed to the reader.", false, 0.0),
     ("whole_document_tokens", "Whole-document tokens", "Tokens, had whole documents been handed over.", false, 0.0),
 ];
 
@@ -78,6 +89,14 @@ fn builds() -> Vec<Build> {
         }
         for min in [40, 80] {
             builds.push(Build { strategy: "lines", min: Some(min), max: 800, overlap });
+        }
+    }
+    for overlap in [0, 40, 80] {
+        for max in [300, 1000] {
+            for min in [40, 80, 160] {
+                builds.push(Build { strategy: "semantic", min: Some(min), max, overlap });
+                builds.push(Build { strategy: "header", min: Some(min), max, overlap });
+            }
         }
     }
     builds
@@ -121,7 +140,7 @@ impl Build {
     }
 }
 
-/// A report of so many cells, 540 at most.
+/// A report of so many cells, 756 at most.
 pub fn report(seed: u64, cells: usize) -> Report {
     let mut dice = Dice(seed);
     let hardness: Vec<f64> = (0..QUESTIONS).map(|_| dice.bell() * 0.16).collect();
@@ -143,14 +162,10 @@ pub fn report(seed: u64, cells: usize) -> Report {
 fn frame() -> Report {
     let mut metrics: Vec<Metric> =
         METRICS.iter().map(|(name, title, meaning, higher, _)| metric(name, title, meaning, *higher)).collect();
-    for budget in BUDGETS {
-        let meaning = "Share of the evidence in the results when they are cut to so many tokens.";
-        metrics.push(metric(
-            &format!("recall_in_{budget}_tokens"),
-            &format!("Recall in {budget} tokens"),
-            meaning,
-            true,
-        ));
+    for (name, title, _) in AT_BUDGETS {
+        for budget in BUDGETS.map(|budget| budget.to_string()) {
+            metrics.push(metric(&name.replace('B', &budget), &title.replace('B', &budget), "Of so many tokens.", true));
+        }
     }
     let command = ["sweep", "--labels", "datasets/larder", "--sweep", "sizes.toml", "-o", "runs/larder sizes"];
     Report {
@@ -179,7 +194,7 @@ fn frame() -> Report {
             synthetic: false,
         },
         scoring: Scoring {
-            primary: "span_recall".to_owned(),
+            primary: PRIMARY.to_owned(),
             coverage: "one chunk holds at least half of it".to_owned(),
             budgets: BUDGETS.to_vec(),
             depth: 100,
@@ -229,7 +244,13 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
     }
     for budget in BUDGETS {
         let loss = 0.35 * (-(budget as f64) / 700.0).exp() + build.max as f64 / budget as f64 * 0.06;
-        put(&format!("recall_in_{budget}_tokens"), &mut |p| (p + 0.08 - loss).clamp(0.0, 1.0));
+        for (name, _, above) in AT_BUDGETS {
+            let name = name.replace('B', &budget.to_string());
+            // Of a question either all evidence is there or not.
+            let whole = name.starts_with("all");
+            let value = |p: f64| (p + above - loss).clamp(0.0, 1.0);
+            put(&name, &mut |p| if whole { value(p).round() } else { value(p) });
+        }
     }
     let chunks = (52_000.0 / (build.max as f64 * 0.62 - build.overlap as f64 * 0.5)).round() as u64;
     let text = build.text();
@@ -308,7 +329,7 @@ fn worst(query: usize, value: f64) -> WorstQuery {
     let piece = |text: &str, evidence| TextPiece { text: text.to_owned(), evidence };
     let chunk = |rank: usize, citation: &str, pieces: Vec<TextPiece>| RetrievedText {
         rank,
-        score: Some(0.71 - rank as f64 * 0.034),
+        score: None,
         citation: citation.to_owned(),
         pieces,
     };

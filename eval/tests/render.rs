@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use chunkmill_eval::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
 use chunkmill_eval::render::{self, Baseline};
-use chunkmill_eval::report::Report;
+use chunkmill_eval::report::{Report, TextPiece};
 use chunkmill_eval::trec;
 use tempfile::TempDir;
 
@@ -13,16 +14,18 @@ use crate::common::{arg, eval};
 use crate::example;
 use crate::python::environment;
 
-const SECTIONS: [&str; 11] = [
-    "pareto",
+const SECTIONS: [&str; 13] = [
     "leaderboard",
-    "budgets",
+    "size",
     "heat",
     "modes",
+    "budgets",
+    "worst",
     "evidence",
     "truncation",
+    "pareto",
+    "latency",
     "cost",
-    "worst",
     "change",
     "method",
 ];
@@ -50,11 +53,24 @@ fn the_page_has_every_section_once_and_links_to_it() {
     }
 }
 
+/// The rows of the table of all settings, as they are written.
+fn board(page: &str) -> Vec<&str> {
+    let table = page.split("<table id=\"board\"").nth(1).unwrap().split("</table>").next().unwrap();
+    table.split("<tbody>").nth(1).unwrap().split("<tr>").skip(1).collect()
+}
+
+/// A page that is sent by mail, with what a real sweep has: five questions, each with a thousand tokens handed over.
 #[test]
-fn the_page_of_540_cells_is_below_two_megabytes() {
-    let page = render::html::html(&example::report(1, 540), None);
-    assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    assert_eq!(page.matches("<tr id=\"c").count(), 540);
+fn the_page_of_700_cells_is_below_300_kilobytes() {
+    let mut report = example::report(1, 700);
+    for chunk in &mut report.worst[0].retrieved {
+        chunk.pieces.push(TextPiece { text: "word ".repeat(300), evidence: false });
+    }
+    report.worst = vec![report.worst[0].clone(); 5];
+    let page = render::html::html(&report, None);
+    assert_eq!(board(&page).len(), 700);
+    assert!(page.len() <= 300_000, "{} bytes", page.len());
+    println!("{} bytes for 700 settings", page.len());
 }
 
 #[test]
@@ -62,14 +78,176 @@ fn the_leaderboard_is_best_first() {
     let report = example::report(3, 90);
     let page = render::html::html(&report, None);
     let mut means: Vec<(f64, &str)> =
-        report.cells.iter().map(|cell| (cell.metrics["span_recall"].mean, cell.id.as_str())).collect();
+        report.cells.iter().map(|cell| (cell.metrics[example::PRIMARY].mean, cell.id.as_str())).collect();
     means.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let rows: Vec<&str> = page.split("<tr id=\"c").skip(1).collect();
-    for (row, (mean, id)) in rows.iter().zip(&means) {
+    for (row, (mean, id)) in board(&page).iter().zip(&means) {
         let spec = id.split(" · ").next().unwrap();
-        assert!(row.contains(&format!("<span class=\"spec\">{spec}</span>")), "{id}");
-        assert!(row.contains(&format!("<b>{mean:.3}</b>")), "{id}");
+        assert!(row.contains(&format!("<th>{spec}<td>")), "{id}");
+        assert!(row.contains(&format!("<td>{mean:.3}<td>")), "{id}");
     }
+}
+
+#[test]
+fn every_form_says_how_probably_a_setting_is_the_best() {
+    let report = example::report(3, 90);
+    let chance = |p: f64| match p {
+        p if p > 0.99 => ">99".to_owned(),
+        p if p < 0.01 => "<1".to_owned(),
+        p => format!("{:.0}", p * 100.0),
+    };
+    let (page, text) = (render::html::html(&report, None), render::markdown::markdown(&report, None));
+    let csv = rows(&render::csv::csv(&report).unwrap());
+    for (at, row) in csv.iter().enumerate() {
+        let value = |name: &str| row.iter().find(|(column, _)| column == name).unwrap().1.clone();
+        let p = report.cell(&value("id")).unwrap().p_best.unwrap();
+        assert_eq!(value("p_best").parse::<f64>().unwrap(), p);
+        let shown = format!("{}\u{a0}%", chance(p));
+        let on_page = shown.replace('<', "&lt;").replace('>', "&gt;");
+        assert!(board(&page)[at].contains(&format!("<td>{on_page}<td>")), "{on_page}");
+        if at < 10 {
+            let line = text.lines().find(|line| line.starts_with(&format!("| {} |", at + 1))).unwrap();
+            assert!(line.contains(&shown), "{line}");
+        }
+    }
+    let mut outside = report.clone();
+    outside.cells.iter_mut().for_each(|cell| cell.p_best = None);
+    assert!(!board(&render::html::html(&outside, None)).iter().any(|row| row.contains("\u{a0}%")));
+}
+
+#[test]
+fn sizes_have_curves_only_where_they_vary() {
+    let mut report = example::report(5, 540);
+    let section = |report: &Report| {
+        let page = render::html::html(report, None);
+        page.split("<section id=\"size\"").nth(1).map(|rest| rest.split("</section>").next().unwrap().to_owned())
+    };
+    let drawn = section(&report).unwrap();
+    // `lines` was tried with one size alone.
+    for (strategy, panels) in [("semantic", 1), ("header", 1), ("recursive", 1), ("lines", 0)] {
+        assert_eq!(drawn.matches(&format!("<figcaption>{strategy} ")).count(), panels, "{strategy}");
+    }
+    assert_eq!(drawn.matches("class=\"band\"").count(), 3, "a band of intervals in each");
+    for cell in &report.cells {
+        let summary = cell.metrics[example::PRIMARY];
+        let says =
+            format!("max {} tokens: {:.3} ({:.3} to {:.3})", cell.spec["max"], summary.mean, summary.lo, summary.hi);
+        let is_best = report.verdict.as_ref().unwrap().best == cell.id;
+        assert!(!is_best || drawn.contains(&says), "{says}");
+    }
+    report.cells.retain(|cell| cell.spec["max"] == 400);
+    assert_eq!(section(&report), None);
+}
+
+/// Tokens of the k best chunks beside what is in these chunks, not beside what is in a context of another size.
+#[test]
+fn quality_and_tokens_are_of_the_same_chunks() {
+    let report = example::report(9, 120);
+    let page = render::html::html(&report, None);
+    let plot = |cost: &str| {
+        let at = page.find(&format!("data-x=\"{cost}\"")).unwrap();
+        let figure = page[..at].rfind("<figure").unwrap();
+        page[figure..].split("</figure>").next().unwrap().to_owned()
+    };
+    let tokens = plot("retrieved_tokens");
+    assert!(tokens.contains("data-y=\"span_recall\"") && tokens.contains("<p class=\"axis-name\">recall of text</p>"));
+    assert!(plot("bytes").contains(&format!("data-y=\"{}\"", example::PRIMARY)));
+    let figures =
+        |cell: &chunkmill_eval::report::Cell| (cell.metrics["retrieved_tokens"].mean, cell.metrics["span_recall"].mean);
+    for cell in &report.cells {
+        let (cost, quality) = figures(cell);
+        let beaten =
+            report.cells.iter().map(figures).any(|(c, q)| (c < cost && q >= quality) || (c <= cost && q > quality));
+        assert_eq!(cell.pareto.iter().any(|name| name == "retrieved_tokens"), !beaten, "{}", cell.id);
+        if !beaten {
+            assert!(tokens.contains(&format!("<td>{quality:.3}<")), "{}", cell.id);
+        }
+    }
+}
+
+#[test]
+fn a_cost_that_is_the_same_for_all_has_no_plot() {
+    let mut report = example::report(9, 120);
+    let drawn = |report: &Report, cost: &str| render::html::html(report, None).contains(&format!("data-x=\"{cost}\""));
+    assert!(drawn(&report, "bytes") && drawn(&report, "query_ms"));
+    report.cells.iter_mut().for_each(|cell| cell.cost.bytes = 7);
+    assert!(!drawn(&report, "bytes") && drawn(&report, "query_ms"));
+    assert!(render::html::html(&report, None).contains("The same for all: size of the dataset."));
+}
+
+#[test]
+fn the_first_screen_draws_evidence_against_budgets_or_else_quality_against_cost() {
+    let mut report = example::report(5, 90);
+    let head = |report: &Report| {
+        let page = render::html::html(report, None);
+        page.split("</header>").next().unwrap().to_owned()
+    };
+    let first = head(&report);
+    assert_eq!(first.matches("<figure class=\"plot\"").count(), 1);
+    let best = report.cell(&report.verdict.as_ref().unwrap().best).unwrap();
+    for (budget, tokens) in [(256, "256"), (512, "512"), (1024, "1,024"), (2048, "2,048")] {
+        let summary = best.metrics[&format!("evidence_in_context_{budget}")];
+        let says = format!("{tokens} tokens: {:.3} ({:.3} to {:.3})", summary.mean, summary.lo, summary.hi);
+        assert!(first.contains(&says), "{says}");
+    }
+    report.scoring.budgets.clear();
+    assert!(head(&report).contains("data-x=\"retrieved_tokens\""));
+}
+
+/// Curves that end in one place have their names around it, one above the other.
+#[test]
+fn labels_of_curves_do_not_overlap() {
+    let curve = |(name, y): (&str, f64)| Curve {
+        values: vec![Value { x: 1.0, y: 0.0, ..Value::default() }, Value { x: 2.0, y, ..Value::default() }],
+        look: Look::Other,
+        label: name.to_owned(),
+    };
+    let axis = |high| Axis { title: String::new(), scale: Scale::linear([0.0, high].into_iter()) };
+    let plot = Plot {
+        title: String::new(),
+        x: axis(2.0),
+        y: axis(1.0),
+        height: 200.0,
+        curves: [("a", 0.5), ("b", 0.5), ("c", 0.5), ("d", 1.0)].map(curve).to_vec(),
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    };
+    let drawn = plot.inline();
+    let mut places: Vec<f64> = Vec::new();
+    for label in drawn.split("<text class=\"other\"").skip(1) {
+        places.push(label.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap());
+    }
+    places.sort_by(f64::total_cmp);
+    assert_eq!(places[1..], [91.0, 104.0, 117.0], "the middle one is at its curve's end");
+    assert!(places[0] < 30.0, "and one with room stays where its curve ends: {places:?}");
+}
+
+#[test]
+fn a_plot_is_a_file_of_its_own() {
+    let value = |x: f64| Value { x, y: x / 10.0, interval: Some((0.0, 1.0)), says: HOSTILE.to_owned() };
+    let axis = |scale| Axis { title: HOSTILE.to_owned(), scale };
+    let plot = Plot {
+        title: HOSTILE.to_owned(),
+        x: axis(Scale::steps(vec![1.0, 2.0, 8.0])),
+        y: axis(Scale::linear([0.0, 1.0].into_iter())),
+        height: 200.0,
+        curves: vec![Curve {
+            values: [1.0, 2.0, 8.0].map(value).to_vec(),
+            look: Look::Main,
+            label: HOSTILE.to_owned(),
+        }],
+        cloud: vec![Some((1.0, 0.5)), None],
+        dots: Vec::new(),
+    };
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("plot.svg");
+    fs::write(&file, plot.standalone(640.0)).unwrap();
+    let program = "import sys, xml.etree.ElementTree as tree\n\
+                   root = tree.parse(sys.argv[1]).getroot()\n\
+                   names = [it.tag.split('}')[1] for it in root.iter()]\n\
+                   print(root.get('width'), names.count('script'), names.count('circle'), names.count('polygon'))";
+    let output = Command::new("python3").args(["-c", program]).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.trim(), "640 0 3 1", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Every string of a report replaced, wherever it is; names that other parts refer to stay consistent.
@@ -150,7 +328,7 @@ fn text_from_outside_is_text_in_markdown() {
     let cells = |line: &&str| line.replace("\\|", "").matches('|').count();
     let table: Vec<&str> = fenced[2].lines().filter(|line| line.starts_with('|')).collect();
     assert!(table.len() > 12);
-    assert!(table[..12].iter().all(|line| cells(line) == 8), "{table:?}");
+    assert!(table[..12].iter().all(|line| cells(line) == 9), "{table:?}");
 }
 
 #[test]
@@ -176,7 +354,9 @@ fn what_is_missing_breaks_nothing() {
     unknown.scoring.budgets.clear();
     unknown.worst[0].query = 10_000;
     let mut odd = full();
-    odd.cells[0].metrics.get_mut("span_recall").unwrap().mean = f64::NAN;
+    for name in ["span_recall", example::PRIMARY, "evidence_in_context_512"] {
+        odd.cells[0].metrics.get_mut(name).unwrap().mean = f64::NAN;
+    }
     odd.cells[1].cost.query_ms.p50 = f64::INFINITY;
     odd.created = "é".to_owned();
     odd.verdict.as_mut().unwrap().best = "none such".to_owned();

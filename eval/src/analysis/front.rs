@@ -20,15 +20,23 @@ fn bytes(count: u64) -> f64 {
     count as f64
 }
 
+/// Name of the metric that stands beside a cost. The tokens of the k best chunks buy what is in these chunks; every
+/// other cost buys what the metric that decides says.
+pub(crate) fn quality_beside<'r>(report: &'r Report, cost: &str) -> &'r str {
+    let of_k = "span_recall";
+    let is_known = || report.cells.iter().any(|cell| cell.metrics.contains_key(of_k));
+    if cost == "retrieved_tokens" && is_known() { of_k } else { &report.scoring.primary }
+}
+
 /// Fills [`Cell::pareto`] from the means.
 pub(super) fn mark(report: &mut Report) {
     for cell in &mut report.cells {
         cell.pareto.clear();
     }
-    let primary = report.scoring.primary.clone();
-    let direction = direction(report, &primary);
     for (name, cost) in COSTS {
-        let point = |cell: &Cell| Some((cost(cell)?, cell.metrics.get(&primary)?.mean * direction));
+        let quality = quality_beside(report, name).to_owned();
+        let direction = direction(report, &quality);
+        let point = |cell: &Cell| Some((cost(cell)?, cell.metrics.get(&quality)?.mean * direction));
         let (cells, points): (Vec<usize>, Vec<(f64, f64)>) =
             report.cells.iter().enumerate().filter_map(|(at, cell)| Some((at, point(cell)?))).unzip();
         for (at, _) in cells.into_iter().zip(pareto(&points)).filter(|(_, on_front)| *on_front) {

@@ -74,6 +74,7 @@ fn comparisons() -> Vec<Column<'static>> {
         column("difference_lo", |cell| optional(cell.comparison, |c| c.lo)),
         column("difference_hi", |cell| optional(cell.comparison, |c| c.hi)),
         column("p_adjusted", |cell| optional(cell.comparison, |c| c.p_adjusted)),
+        column("p_best", |cell| optional(cell.p_best, |p| p)),
         column("separable_from_best", |cell| optional(cell.comparison, |c| c.separable)),
         column("pareto", |cell| cell.pareto.join(" ")),
         column("evidence_whole", |cell| cell.evidence.whole.to_string()),

@@ -1,26 +1,26 @@
 //! `report.html`: one page that needs nothing but itself.
 //!
-//! All of it can be read without JavaScript, which only sorts, filters, copies and names the points of a plot. The
-//! page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
+//! All of it can be read without JavaScript, which only sorts, filters, copies, draws the bars of
+//! intervals, and says on hover what a figure is of.
+//! The page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
 
 mod budgets;
 mod change;
 mod cost;
 mod evidence;
 mod heat;
+mod latency;
 mod leaderboard;
 mod method;
 mod modes;
 mod plot;
-mod scale;
+mod sizes;
 mod summary;
 mod worst;
 
-use std::fmt::{self, Display, Formatter, Write};
-
-use chunkmill::cli::visible;
-
 use super::baseline::Baseline;
+use super::svg::{self, Plot};
+use super::text::Text;
 use super::view::View;
 use crate::report::{Cell, Report};
 
@@ -46,15 +46,17 @@ struct Section {
 pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let sections: Vec<Section> = [
-        plot::section(&view),
         Some(leaderboard::section(&view)),
-        budgets::section(&view),
+        sizes::section(&view),
         heat::section(&view),
         modes::section(&view),
+        budgets::section(&view),
+        worst::section(&view),
         evidence::section(&view),
         evidence::truncation(&view),
+        plot::section(&view),
+        latency::section(&view),
         cost::section(&view),
-        worst::section(&view),
         baseline.map(|baseline| change::section(&view, baseline)),
         Some(method::section(&view)),
     ]
@@ -68,11 +70,12 @@ pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>Chunk settings for {name}</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}{plots}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n{header}\n<div class=\"frame\">\n\
          <nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n<main>\n{body}</main>\n</div>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         name = Text(&report.labels.name),
+        plots = svg::STYLE,
         header = summary::header(&view),
     )
 }
@@ -86,30 +89,16 @@ impl Section {
     }
 }
 
-/// Text from outside, as HTML has it in elements and in quoted attributes.
-struct Text<'a>(&'a str);
-
-impl Display for Text<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A control character is no HTML, and one that turns a line around would turn what is beside the text.
-        for c in visible(self.0).chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A text in which settings are code.
 fn sentence(text: &str) -> String {
     let plain = |plain: &str| Text(&plain.replace(" %", "\u{a0}%")).to_string();
     super::prose(text, plain, |code| format!("<code>{}</code>", Text(code)))
+}
+
+/// As a sentence begins.
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// The HTML of one thing after another.
@@ -121,7 +110,19 @@ fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> S
     all
 }
 
-/// A table that scrolls in its own box where it is wider than the page. `name` says what it lists.
+/// A plot under its caption, with the names of its axes and what comes below it. `attributes` are the figure's own.
+fn figure(caption: &str, plot: &Plot, attributes: &str, below: &str) -> String {
+    format!(
+        "<figure class=\"plot\"{attributes}><figcaption>{caption}</figcaption><p class=\"axis-name\">{}</p>\
+         <div class=\"canvas\">{}</div><p class=\"axis-name x\">{}</p>{below}</figure>\n",
+        Text(&plot.y.title),
+        plot.inline(),
+        Text(&plot.x.title)
+    )
+}
+
+/// A table that scrolls in its own box where it is wider than the page. `name` says what it lists; a column's title has
+/// its unit.
 fn table(name: &str, head: &[&str], rows: &[String]) -> String {
     let columns = each(head.iter().enumerate(), |(at, title)| {
         let class = if at == 0 { "" } else { " class=\"n\"" };
@@ -134,30 +135,31 @@ fn table(name: &str, head: &[&str], rows: &[String]) -> String {
     )
 }
 
-/// A row of [`table`]: its heading as HTML, then its numbers.
+/// A row of [`table`]: its heading as HTML, then its numbers. Tags that HTML lets out are left out, as in all rows.
 fn row(heading: &str, numbers: &[String]) -> String {
-    let cells = each(numbers, |number| format!("<td class=\"n\">{number}</td>"));
-    format!("<tr><th scope=\"row\">{heading}</th>{cells}</tr>")
+    format!("<tr><th scope=\"row\">{heading}</th>{}", each(numbers, |number| format!("<td>{number}")))
 }
 
 /// A cell's name in a table: its dataset's, and below it how that is searched and what the name stands for.
 fn name(view: &View, cell: &Cell) -> String {
     format!(
-        "<span class=\"spec\">{}</span> <small>{}</small><small class=\"full\">{}</small>",
+        "<span class=\"spec\">{}</span> <small>{}</small>{}",
         Text(&cell.build),
         Text(&view.detail(cell)),
-        Text(&cell.spec_text)
+        full(cell)
     )
 }
 
 /// A cell's name where only its dataset matters.
 fn build_name(view: &View, cell: &Cell) -> String {
     let model = if view.one_model { String::new() } else { format!(" <small>{}</small>", Text(&cell.model)) };
-    format!(
-        "<span class=\"spec\">{}</span>{model}<small class=\"full\">{}</small>",
-        Text(&cell.build),
-        Text(&cell.spec_text)
-    )
+    format!("<span class=\"spec\">{}</span>{model}{}", Text(&cell.build), full(cell))
+}
+
+/// What a dataset's name stands for, if it is not the same.
+fn full(cell: &Cell) -> String {
+    let says_all = cell.spec_text == cell.build;
+    if says_all { String::new() } else { format!("<small class=\"full\">{}</small>", Text(&cell.spec_text)) }
 }
 
 /// Something that opens.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use chunkmill::cli::visible;
 
 use super::baseline::{Baseline, sure};
-use super::view::{View, bytes, count, difference};
+use super::view::{View, bytes, chance, count, difference};
 use crate::report::{Cell, Report};
 
 /// How many cells are listed.
@@ -52,28 +52,30 @@ fn leaders(view: &View, text: &mut String) {
     let timed = view.ranked.iter().any(|cell| cell.cost.index.is_some());
     let [title, line] = if timed { [" indexing |", " --: |"] } else { ["", ""] };
     let primary = escape(view.primary_title());
-    let _ = writeln!(text, "| # | setting | {primary} | against the best | tokens | size |{title}");
-    let _ = writeln!(text, "| --: | --- | --- | --- | --: | --: |{line}");
+    let _ =
+        writeln!(text, "| # | setting | {primary} | P(best) | against the best | tokens of k chunks | size |{title}");
+    let _ = writeln!(text, "| --: | --- | --- | --: | --- | --: | --: |{line}");
     for (at, cell) in view.ranked.iter().take(TOP).enumerate() {
         let quality = view.summary(cell).map_or_else(
             || "–".to_owned(),
             |s| format!("**{}** ({} to {})", view.value(s.mean), view.value(s.lo), view.value(s.hi)),
         );
         let (place, name, against) = (at + 1, escape(&cell.id), against(view, cell));
+        let p_best = cell.p_best.map_or_else(|| "–".to_owned(), chance);
         let tokens = cell.metrics.get("retrieved_tokens").map_or_else(|| "–".to_owned(), |s| count(s.mean));
         let size = bytes(cell.cost.bytes);
         let seconds =
             cell.cost.index.as_ref().map_or_else(|| "–".to_owned(), |index| format!("{:.1} s", index.seconds.median));
         let indexing = if timed { format!(" {seconds} |") } else { String::new() };
-        let _ = writeln!(text, "| {place} | {name} | {quality} | {against} | {tokens} | {size} |{indexing}");
+        let _ = writeln!(text, "| {place} | {name} | {quality} | {p_best} | {against} | {tokens} | {size} |{indexing}");
     }
     let hidden = view.ranked.get(TOP..).unwrap_or_default();
     if !hidden.is_empty() {
-        let ties = match hidden.iter().filter(|cell| view.ties(cell)).count() {
+        let open = match hidden.iter().filter(|cell| view.is_open(cell)).count() {
             0 => String::new(),
-            ties => format!(", {ties} of them ties"),
+            open => format!(", {open} of them not ruled out"),
         };
-        let _ = write!(text, "\n{} more settings are in report.html{ties}.\n", hidden.len());
+        let _ = write!(text, "\n{} more settings are in report.html{open}.\n", hidden.len());
     }
     text.push('\n');
 }
@@ -81,7 +83,7 @@ fn leaders(view: &View, text: &mut String) {
 fn against(view: &View, cell: &Cell) -> String {
     match cell.comparison {
         None => "best".to_owned(),
-        Some(comparison) if view.ties(cell) => format!("{} (tie)", difference(comparison.difference)),
+        Some(comparison) if view.is_open(cell) => format!("{} (not ruled out)", difference(comparison.difference)),
         Some(comparison) => difference(comparison.difference),
     }
 }

@@ -48,8 +48,7 @@ impl<'r> View<'r> {
     }
 
     pub(super) fn summary(&self, cell: &Cell) -> Option<Summary> {
-        let finite = |s: &Summary| [s.mean, s.lo, s.hi].iter().all(|value| value.is_finite());
-        cell.metrics.get(self.primary()).copied().filter(finite)
+        summary(cell, self.primary())
     }
 
     /// Mean of the metric that decides.
@@ -68,8 +67,8 @@ impl<'r> View<'r> {
         named.or_else(|| self.ranked.first().copied().filter(|cell| self.quality(cell).is_some()))
     }
 
-    /// Whether the questions cannot tell a cell from the best.
-    pub(super) fn ties(&self, cell: &Cell) -> bool {
+    /// Whether the questions do not rule out that a cell is as good as the best.
+    pub(super) fn is_open(&self, cell: &Cell) -> bool {
         self.report.verdict.as_ref().is_some_and(|verdict| verdict.not_separable.contains(&cell.id))
     }
 
@@ -103,11 +102,25 @@ impl<'r> View<'r> {
         format!("{search}{model}")
     }
 
-    /// The budgets at which recall was measured, with the name of the metric.
-    pub(super) fn budgets(&self) -> Vec<(usize, String)> {
-        let named = self.report.scoring.budgets.iter().map(|&budget| (budget, format!("recall_in_{budget}_tokens")));
+    /// The budgets at which a metric was measured, with its name.
+    pub(super) fn at_budgets(&self, name: fn(usize) -> String) -> Vec<(usize, String)> {
+        let named = self.report.scoring.budgets.iter().map(|&budget| (budget, name(budget)));
         named.filter(|(_, name)| self.report.cells.iter().any(|cell| cell.metrics.contains_key(name))).collect()
     }
+
+    /// What to say of a metric's values on hover: their meaning and their unit.
+    pub(super) fn unit(&self, name: &str) -> String {
+        self.report.metric(name).map_or_else(String::new, |metric| {
+            let unit = if metric.higher_is_better { "from 0 to 1" } else { "in tokens" };
+            format!("{}, {unit}", metric.meaning.trim_end_matches('.'))
+        })
+    }
+}
+
+/// A metric of a cell, if all of it is a number.
+pub(super) fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
+    let finite = |s: &Summary| [s.mean, s.lo, s.hi].iter().all(|value| value.is_finite());
+    cell.metrics.get(metric).copied().filter(finite)
 }
 
 /// One of a cell's chunk settings as text; empty if the strategy does not have it.
@@ -138,6 +151,16 @@ pub(super) fn difference(value: f64) -> String {
 pub(super) fn percent(value: f64) -> String {
     let digits = usize::from(value > 0.0 && value < 0.1);
     format!("{:.digits$}\u{a0}%", value * 100.0)
+}
+
+/// A probability as [`percent`] has it; never said to be certain.
+pub(super) fn chance(p: f64) -> String {
+    match p {
+        p if !p.is_finite() => NONE.to_owned(),
+        p if p > 0.99 => ">99\u{a0}%".to_owned(),
+        p if p < 0.01 => "<1\u{a0}%".to_owned(),
+        p => format!("{:.0}\u{a0}%", p * 100.0),
+    }
 }
 
 /// `12,400`; with a decimal below 10 that is not whole.

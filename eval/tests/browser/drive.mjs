@@ -50,7 +50,7 @@ const ask = (method, params = {}, sessionId = undefined) => new Promise((resolve
 });
 
 /** One visit in a tab of its own; `look` is asked of the page at the end. */
-const visit = async ({ width, height, dark, script, look, shot }) => {
+const visit = async ({ width, height, dark, script, look, shot, media = 'screen' }) => {
   const { targetId } = await ask('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await ask('Target.attachToTarget', { targetId, flatten: true });
   const tab = (method, params) => ask(method, params, sessionId);
@@ -69,7 +69,7 @@ const visit = async ({ width, height, dark, script, look, shot }) => {
   listeners.add(listener);
   for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await tab(`${domain}.enable`);
   await tab('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 });
-  await tab('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
+  await tab('Emulation.setEmulatedMedia', { media, features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
   await tab('Emulation.setScriptExecutionDisabled', { value: !script });
   await tab('Page.navigate', { url });
   await load;
@@ -109,6 +109,8 @@ const reading = {
   rows: `${rows}.length`,
   sections: `[...document.querySelectorAll('main > section')].filter((it) => it.getClientRects().length).map((it) => it.id)`,
   answer: `document.querySelector('.answer').textContent`,
+  // What is seen without scrolling: the answer, one plot, the settings.
+  fold: `['.answer', '.masthead .plot', '#toml'].map((it) => document.querySelector(it).getBoundingClientRect().bottom)`,
   paper: 'getComputedStyle(document.body).backgroundColor',
   controls: `[...document.querySelectorAll('.js-only')].filter((it) => it.getClientRects().length).length`,
   tiny: `[...document.querySelectorAll('p, td, th, li, dd, dt, summary, small, text')].filter((it) => it.getClientRects().length
@@ -141,30 +143,42 @@ const using = {
   sorted_down: `${click('Chunks')}, ${numbers('Chunks')}`,
   sorted_up: `${click('Chunks')}, ${numbers('Chunks')}`,
   sort_says: `document.querySelectorAll('#board thead th')[${column('Chunks')}].getAttribute('aria-sort')`,
-  by_mode: `${put('by-r', 'keyword')}, ${rows}.map((row) => row.dataset.r)`,
-  by_mode_and_k: `${put('by-k', '5')}, ${rows}.map((row) => row.dataset.r + row.dataset.k)`,
+  by_mode: `${put('by-r', 'keyword')}, ${rows}.map((row) => row.cells[2].textContent)`,
+  by_mode_and_k: `${put('by-k', '5')}, ${rows}.map((row) => row.cells[2].textContent + row.cells[3].textContent)`,
   says: `document.getElementById('shown').textContent`,
   found: `${put('by-r', '')}, ${put('by-k', '')}, ${put('find', 'RECURSIVE max=400')}, ${rows}.map((row) => row.cells[1].textContent)`,
   ties: `${put('find', '')}, ${tick('only-t')}, ${rows}.length`,
   front: `${tick('only-t')}, ${tick('only-p')}, ${rows}.length`,
   back: `${tick('only-p')}, ${rows}.length`,
-  columns: `[...document.querySelectorAll('#board thead th')].filter((it) => it.getClientRects().length).length`,
-  all_columns: `${tick('all')}, [...document.querySelectorAll('#board thead th')].filter((it) => it.getClientRects().length).length`,
-  point: `(() => { const dot = document.querySelector('circle.best');
-    dot.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+  point: `(() => { const dot = document.querySelector('[data-x=retrieved_tokens] circle.best');
+    dot.scrollIntoView({ block: 'center' });
+    dot.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }));
     return dot.closest('figure').querySelector('.tip').textContent; })()`,
+  near: `(() => { const dot = document.querySelector('[data-x=retrieved_tokens] circle.best').getBoundingClientRect();
+    const figure = document.querySelector('[data-x=retrieved_tokens]');
+    figure.querySelector('.tip').textContent = '';
+    const [clientX, clientY] = [dot.x + dot.width / 2 + 1, dot.y + dot.height / 2];
+    figure.querySelector('svg').dispatchEvent(new PointerEvent('pointermove', { clientX, clientY }));
+    return figure.querySelector('.tip').textContent; })()`,
+  hover: `(() => { const cell = document.querySelector('#cost tbody td');
+    cell.dispatchEvent(new PointerEvent('pointerover', { bubbles: true })); return cell.title; })()`,
+  // From the top, where the tab key leads.
+  focus: `(() => { const can = 'a, button, select, input, summary, [tabindex="0"]';
+    return [...document.querySelectorAll(can)].filter((it) => it.getClientRects().length).slice(0, 4).map((it) => it.className || it.id || it.tagName); })()`,
 };
 
 const result = {};
-for (const width of [1400, 360]) {
+for (const width of [1400, 390, 360]) {
   for (const dark of [false, true]) {
     for (const script of [true, false]) {
       const name = `${width}-${dark ? 'dark' : 'light'}${script ? '' : '-no-script'}`;
       const shot = script || (width === 360 && !dark) ? name : undefined;
-      result[name] = await visit({ width, height: width === 360 ? 740 : 900, dark, script, look: reading, shot });
+      result[name] = await visit({ width, height: width < 500 ? 740 : 900, dark, script, look: reading, shot });
     }
   }
 }
+// The width of A4 between its margins.
+result.print = await visit({ width: 718, height: 1000, dark: false, script: true, look: reading, shot: 'print', media: 'print' });
 result.using = await visit({ width: 1400, height: 900, dark: false, script: true, look: using });
 done = true;
 const ended = once(child, 'exit');

@@ -1,18 +1,120 @@
-//! Recall at equal budgets of tokens, because recall at k favours large chunks.
+//! What is handed over at equal budgets of tokens, because recall at k favours large chunks.
 
 use std::fmt::Write;
 
-use super::{Section, each, name};
-use crate::render::view::{View, share, whole};
-use crate::report::Cell;
+use super::{Section, Text, details, each, figure, name};
+use crate::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
+use crate::render::view::{View, count, percent, share, summary, whole};
+use crate::report::{Cell, Summary};
+use crate::score::{all_in_context, in_context, in_tokens};
 
-pub(super) fn section(view: &View) -> Option<Section> {
-    let budgets = view.budgets();
-    if budgets.is_empty() {
+/// Height of the plot in pixels.
+const HEIGHT: f64 = 250.0;
+
+/// How many settings the plot has.
+const CURVES: usize = 6;
+
+/// A budget in tokens, and the name of the metric at it.
+type Budget = (usize, String);
+
+/// Evidence against tokens handed over: the best setting with its intervals, before a few that stand for the rest.
+/// `None` without two budgets.
+#[expect(clippy::cast_precision_loss, reason = "budgets are drawn, not counted")]
+pub(super) fn curves(view: &View) -> Option<String> {
+    let budgets = view.at_budgets(in_context);
+    let known = |cell: &Cell| -> Vec<(f64, Summary)> {
+        let mut known: Vec<(f64, Summary)> =
+            budgets.iter().filter_map(|(budget, name)| Some((*budget as f64, summary(cell, name)?))).collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        known
+    };
+    let mut cells = some(view.choice());
+    cells.retain(|cell| known(cell).len() > 1);
+    if cells.is_empty() {
         return None;
     }
-    let value = |cell: &Cell, name: &str| cell.metrics.get(name).map(|summary| summary.mean);
-    // Cells that differ in k alone have the same recall at a budget, so the winners come from all cells.
+    let curve = |(at, cell): (usize, &&Cell)| {
+        let is_best = view.best().is_some_and(|best| best.id == cell.id);
+        let look = if is_best { Look::Main } else { Look::Other };
+        let value = |(x, s): (f64, Summary)| Value {
+            x,
+            y: s.mean,
+            interval: is_best.then_some((s.lo, s.hi)),
+            says: format!("{}, {} tokens: {} ({} to {})", cell.id, count(x), share(s.mean), share(s.lo), share(s.hi)),
+        };
+        Curve { values: known(cell).into_iter().map(value).collect(), look, label: (at + 1).to_string() }
+    };
+    // The best is drawn last, on top.
+    let curves: Vec<Curve> = cells.iter().enumerate().map(curve).rev().collect();
+    let title = "Evidence in what is handed over";
+    let plot = Plot {
+        title: format!("{title}, against its tokens, for {} settings", cells.len()),
+        x: Axis {
+            title: "budget, tokens".to_owned(),
+            scale: Scale::steps(budgets.iter().map(|(budget, _)| *budget as f64).collect()),
+        },
+        y: Axis {
+            title: "share of the evidence’s text".to_owned(),
+            scale: Scale::linear(curves.iter().flat_map(Curve::heights)),
+        },
+        height: HEIGHT,
+        curves,
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    };
+    let item = |(at, cell): (usize, &&Cell)| {
+        let class = if at == 0 { " class=\"main\"" } else { "" };
+        let value = view.quality(cell).map_or_else(|| "–".to_owned(), |value| view.value(value));
+        format!("<li{class}><b>{}</b> <span>{}</span> <span>{value}</span></li>", at + 1, Text(&cell.id))
+    };
+    let key = format!(
+        "<p class=\"axis-name\">Settings, with {}</p><ol class=\"lines\">{}</ol>",
+        Text(view.primary_title()),
+        each(cells.iter().enumerate(), item)
+    );
+    Some(figure(title, &plot, "", &key))
+}
+
+/// A few from the first to the last, evenly.
+fn some(cells: Vec<&Cell>) -> Vec<&Cell> {
+    let last = cells.len().saturating_sub(1);
+    if last < CURVES { cells } else { (0..CURVES).map(|at| cells[at * last / (CURVES - 1)]).collect() }
+}
+
+pub(super) fn section(view: &View) -> Option<Section> {
+    let (contexts, cut) = (view.at_budgets(in_context), view.at_budgets(in_tokens));
+    let (handed, hits) = ("Evidence in what is handed over", "Recall in the list of hits");
+    let of_hits = || {
+        format!(
+            "<p>The same in the first so many tokens of the list of hits, the last one cut: what a program of your own would \
+             get, if it put in hits until the budget is spent.</p>{}",
+            heated(view, hits, &cut, &[])
+        )
+    };
+    let body = match (contexts.is_empty(), cut.is_empty()) {
+        (true, true) => return None,
+        (true, false) => of_hits(),
+        (false, true) => heated(view, handed, &contexts, &view.at_budgets(all_in_context)),
+        (false, false) => {
+            let table = heated(view, handed, &contexts, &view.at_budgets(all_in_context));
+            format!("{table}{}", details(hits, &of_hits()))
+        }
+    };
+    Some(Section {
+        id: "budgets",
+        title: "Equal budgets",
+        lead: "How much of the evidence’s text is in what <code>chunkmill context</code> hands over for so many tokens, and \
+               how many questions get all of it. Recall at k favours large chunks; this does not. The best of all settings \
+               at each budget is outlined."
+            .to_owned(),
+        body,
+    })
+}
+
+/// The settings that stand for the rest, and the best at each budget.
+fn heated(view: &View, title: &str, budgets: &[Budget], all: &[Budget]) -> String {
+    let value = |cell: &Cell, name: &str| summary(cell, name).map(|summary| summary.mean);
+    // Cells that differ in k alone have the same value at a budget, so the winners come from all cells.
     let winners: Vec<Option<&Cell>> = budgets
         .iter()
         .map(|(_, name)| {
@@ -27,41 +129,32 @@ pub(super) fn section(view: &View) -> Option<Section> {
         }
     }
     let mut head = "<th scope=\"col\">Setting</th>".to_owned();
-    for (budget, _) in &budgets {
-        let _ = write!(head, "<th scope=\"col\" class=\"n\">{} tokens</th>", whole(*budget as u64));
+    for (budget, name) in budgets {
+        let (unit, tokens) = (view.unit(name), whole(*budget as u64));
+        let _ = write!(head, "<th scope=\"col\" class=\"n\" title=\"{}\">{tokens} tokens</th>", Text(&unit));
     }
     let shown = || cells.iter().flat_map(|cell| budgets.iter().filter_map(|(_, name)| value(cell, name)));
     let range = (shown().fold(1.0, f64::min), shown().fold(0.0, f64::max));
-    let rows = each(&cells, |cell| row(view, cell, &budgets, &winners, range));
-    Some(Section {
-        id: "budgets",
-        title: "Recall at equal token budgets",
-        lead: "How much of the evidence is in the results when they are cut to the same number of tokens. Recall at k \
-               favours large chunks; this does not. The best of all settings at each budget is outlined."
-            .to_owned(),
-        body: format!(
-            "<div class=\"scroll\" role=\"region\" aria-label=\"Recall at equal token budgets\" tabindex=\"0\">\
-             <table class=\"heated\"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>\n"
-        ),
-    })
-}
-
-fn row(
-    view: &View,
-    cell: &Cell,
-    budgets: &[(usize, String)],
-    winners: &[Option<&Cell>],
-    (low, high): (f64, f64),
-) -> String {
-    let mut row = format!("<tr><th scope=\"row\">{}</th>", name(view, cell));
-    for ((_, metric), winner) in budgets.iter().zip(winners) {
-        let Some(mean) = cell.metrics.get(metric).map(|summary| summary.mean) else {
-            row.push_str("<td class=\"n\">–</td>");
-            continue;
+    let rows = each(&cells, |cell| {
+        let complete = |budget: usize| {
+            let (_, name) = all.iter().find(|(known, _)| *known == budget)?;
+            Some(format!(" <small>all {}</small>", percent(value(cell, name)?)))
         };
-        let class = if winner.is_some_and(|winner| winner.id == cell.id) { "n peak" } else { "n" };
-        let heat = if high > low { (mean - low) / (high - low) } else { 1.0 };
-        let _ = write!(row, "<td class=\"{class}\" style=\"--h:{heat:.2}\">{}</td>", share(mean));
-    }
-    row + "</tr>"
+        let mut row = format!("<tr><th scope=\"row\">{}</th>", name(view, cell));
+        for ((budget, metric), winner) in budgets.iter().zip(&winners) {
+            let Some(mean) = value(cell, metric) else {
+                row.push_str("<td>–");
+                continue;
+            };
+            let class = if winner.is_some_and(|winner| winner.id == cell.id) { " class=peak" } else { "" };
+            let warmth = if range.1 > range.0 { (mean - range.0) / (range.1 - range.0) } else { 1.0 } * 100.0;
+            let complete = complete(*budget).unwrap_or_default();
+            let _ = write!(row, "<td{class} style=--h:{warmth:.0}>{}{complete}", share(mean));
+        }
+        row
+    });
+    format!(
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{title}\" tabindex=\"0\"><table class=\"heated\"><thead><tr>{head}\
+         </tr></thead><tbody>{rows}</tbody></table></div>\n"
+    )
 }

@@ -1,6 +1,6 @@
 //! What changed since a baseline.
 
-use super::{Section, Text, details, each, name, row, table};
+use super::{Section, Text, capital, details, each, name, row, table};
 use crate::change::{Change, Moved};
 use crate::render::baseline::{Baseline, sure};
 use crate::render::view::{View, difference, whole};
@@ -35,12 +35,6 @@ pub(super) fn section(view: &View, baseline: &Baseline) -> Section {
         whole(changes.questions as u64)
     );
     Section { id: "change", title: "Change against the baseline", lead, body }
-}
-
-/// A sentence of its own.
-fn capital(note: &str) -> String {
-    let mut rest = note.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 fn winner(view: &View, baseline: &Baseline) -> String {

@@ -1,6 +1,6 @@
-//! What it costs: to index, to keep, to ask, and to read.
+//! What it costs: to keep, to index, and to read.
 
-use super::{Section, build_name, name, row, table};
+use super::{Section, build_name, row, table};
 use crate::render::view::{View, bytes, count, percent, significant, whole};
 use crate::report::{Cell, Spread};
 
@@ -12,8 +12,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
     let builds = View::builds(&cells);
     let timed = builds.iter().any(|cell| cell.cost.index.is_some());
     let body = format!(
-        "<h3>Time of a question</h3>{}{}<h3>Size of a dataset</h3>{}{}",
-        questions(view, &cells),
+        "{}<h3>Size of a dataset</h3>{}{}",
         reader(view),
         datasets(view, &builds),
         if timed { indexing(view, &builds) } else { "<p>The sweep did not time indexing.</p>".to_owned() }
@@ -29,28 +28,14 @@ pub(super) fn section(view: &View) -> Option<Section> {
     })
 }
 
-fn questions(view: &View, cells: &[&Cell]) -> String {
-    let rows: Vec<String> = cells
-        .iter()
-        .map(|cell| {
-            let (all, search) = (cell.cost.query_ms, cell.cost.search_ms);
-            let times = [all.p50, all.p95, all.p99, search.p50, search.p95].map(significant);
-            let tokens = cell.metrics.get("retrieved_tokens").map(|summary| count(summary.mean));
-            row(&name(view, cell), &[&times[..], &[tokens.unwrap_or_else(|| "–".to_owned())]].concat())
-        })
-        .collect();
-    let head = ["Setting", "p50, ms", "p95, ms", "p99, ms", "search alone p50", "search alone p95", "tokens to read"];
-    table("Time of a question", &head, &rows)
-}
-
 /// Chunks instead of whole documents: what that saves.
 fn reader(view: &View) -> String {
     let mean = |cell: &Cell, name: &str| cell.metrics.get(name).map(|summary| summary.mean);
     let Some(best) = view.best() else { return String::new() };
     match (mean(best, "retrieved_tokens"), mean(best, "whole_document_tokens")) {
         (Some(chunks), Some(documents)) if documents > 0.0 => format!(
-            "<p>The best setting hands {} tokens to the reader of an answer. The whole documents would have been {}: \
-             {} of that is saved.</p>",
+            "<p>The k best chunks of the best setting are {} tokens. The whole documents would have been {}: {} of that is \
+             saved.</p>",
             count(chunks),
             count(documents),
             percent(1.0 - chunks / documents)
@@ -88,7 +73,7 @@ fn datasets(view: &View, builds: &[&Cell]) -> String {
         "documents refused",
         "vectors reused",
         "peak memory, indexing",
-        "searching",
+        "peak memory, searching",
     ];
     table("Size of a dataset", &head, &rows)
 }
@@ -115,7 +100,7 @@ fn indexing(view: &View, builds: &[&Cell]) -> String {
             Some(row(&build_name(view, cell), &numbers))
         })
         .collect();
-    let head = ["Chunks made by", "runs", "seconds", "chunk", "embed", "write", "chunking’s share"];
+    let head = ["Chunks made by", "runs", "all, s", "chunk, s", "embed, s", "write, s", "chunking’s share, %"];
     let note = "<p>Seconds of a run without the cache: median and range where there were several. The stages overlap in \
                 time.</p>";
     format!("<h3>Time to index</h3>{note}{}", table("Time to index", &head, &rows))

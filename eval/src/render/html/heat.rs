@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Section, Text, details};
+use super::{Section, Text, capital, details};
 use crate::render::view::{View, setting};
 use crate::report::Cell;
 
@@ -19,7 +19,9 @@ struct Group<'r> {
 }
 
 pub(super) fn section(view: &View) -> Option<Section> {
-    let groups: Vec<Group> = groups(view).into_iter().filter(|group| axes(group).is_some()).collect();
+    let mut known = BTreeSet::new();
+    let mut is_new = |group: &Group| known.insert((group.strategy.clone(), group.cells[0].retrieval.clone()));
+    let groups: Vec<Group> = groups(view).into_iter().filter(|group| axes(group).is_some() && is_new(group)).collect();
     if groups.is_empty() {
         return None;
     }
@@ -33,16 +35,16 @@ pub(super) fn section(view: &View) -> Option<Section> {
     body.push_str("</div>");
     if !others.is_empty() {
         let count = groups.len() - seen.len();
-        let more = format!("{count} more, by strategy, search and k");
+        let more = format!("{count} more, by strategy and search");
         body.push_str(&details(&more, &format!("<div class=\"heats\">{others}</div>")));
     }
     Some(Section {
         id: "heat",
-        title: "Chunk sizes",
+        title: "Size and overlap",
         lead: format!(
-            "{} by the smallest and the largest allowed chunk. The stronger the colour, the better within a strategy; its best is outlined. \
+            "{} by the smallest and the largest allowed chunk and by overlap. The stronger the colour, the better within a strategy; its best is outlined. \
              Each strategy is shown with the search and k that suit it best.",
-            Text(view.primary_title())
+            Text(&capital(view.primary_title()))
         ),
         body,
     })
@@ -53,14 +55,7 @@ fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for &cell in view.ranked.iter().filter(|cell| view.quality(cell).is_some()) {
-        let rest: Vec<String> = cell
-            .spec
-            .keys()
-            .filter(|key| !(SPAN.contains(&key.as_str()) || *key == "target" && follows(cell)))
-            .map(|key| format!("{key}={}", setting(cell, key)))
-            .chain([view.detail(cell), cell.model.clone()])
-            .collect();
-        let at = *places.entry(rest).or_insert_with(|| {
+        let at = *places.entry(shared(view, cell, &SPAN)).or_insert_with(|| {
             let unit = setting(cell, "unit");
             let target = setting(cell, "target");
             let target =
@@ -73,6 +68,12 @@ fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
         groups[at].cells.push(cell);
     }
     groups
+}
+
+/// All that a cell shares with those that differ from it in some settings alone.
+pub(super) fn shared(view: &View, cell: &Cell, but: &[&str]) -> Vec<String> {
+    let keys = cell.spec.keys().filter(|key| !(but.contains(&key.as_str()) || *key == "target" && follows(cell)));
+    keys.map(|key| format!("{key}={}", setting(cell, key))).chain([view.detail(cell), cell.model.clone()]).collect()
 }
 
 /// Whether a cell's target is its maximum: it then is no setting of its own.
@@ -109,6 +110,11 @@ fn figure(view: &View, group: &Group) -> String {
     let values = || group.cells.iter().filter_map(|cell| view.quality(cell));
     let range = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
     let mut drawn = String::new();
+    if maps.is_some() {
+        // Cells are best first, so each place gets the best over all minima.
+        drawn =
+            map(view, &group.cells, ("overlap", columns), "<caption>at the min that suits best</caption>", range, best);
+    }
     for level in maps.map_or_else(|| vec![String::new()], |key| levels(&group.cells, key)) {
         let cells: Vec<&Cell> =
             group.cells.iter().copied().filter(|cell| maps.is_none_or(|key| setting(cell, key) == level)).collect();
@@ -132,25 +138,29 @@ fn map(
     best: Option<&str>,
 ) -> String {
     let (rows, columns) = (levels(cells, axes.0), levels(cells, axes.1));
-    let mut table = format!("<table>{caption}<thead><tr><th scope=\"col\"><small>{} ╲ {}</small></th>", axes.0, axes.1);
+    let mut table = format!(
+        "<table data-u=\"{}\">{caption}<thead><tr><th scope=\"col\"><small>{} ╲ {}</small></th>",
+        Text(view.primary_title()),
+        axes.0,
+        axes.1
+    );
     for column in &columns {
         let _ = write!(table, "<th scope=\"col\">{}</th>", Text(shown(column)));
     }
     table.push_str("</tr></thead><tbody>");
     for row in &rows {
-        let _ = write!(table, "<tr><th scope=\"row\">{}</th>", Text(shown(row)));
+        let _ = write!(table, "<tr><th>{}", Text(shown(row)));
         for column in &columns {
             let cell = cells.iter().find(|c| setting(c, axes.0) == *row && setting(c, axes.1) == *column);
             let Some((cell, value)) = cell.and_then(|cell| Some((cell, view.quality(cell)?))) else {
-                table.push_str("<td class=\"none\">–</td>");
+                table.push_str("<td class=none>–");
                 continue;
             };
             let heat = if high > low { (value - low) / (high - low) } else { 1.0 };
-            let heat = if view.higher_is_better() { heat } else { 1.0 - heat };
-            let class = if Some(cell.id.as_str()) == best { " class=\"peak\"" } else { "" };
-            let _ = write!(table, "<td{class} style=\"--h:{heat:.2}\">{}</td>", view.value(value));
+            let heat = if view.higher_is_better() { heat } else { 1.0 - heat } * 100.0;
+            let class = if Some(cell.id.as_str()) == best { " class=peak" } else { "" };
+            let _ = write!(table, "<td{class} style=--h:{heat:.0}>{}", view.value(value));
         }
-        table.push_str("</tr>");
     }
     table + "</tbody></table>"
 }

@@ -1,87 +1,128 @@
-//! Every setting, best first, with its interval drawn in its row.
+//! Every setting, best first.
+//!
+//! With hundreds of rows this is most of the page, so a row has what one chooses by, with as little markup as HTML lets it.
+//! All metrics are shown of a few settings, and of all in `report.csv`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::scale::Scale;
-use super::{Section, Text, each, name};
-use crate::render::view::{View, difference, number, percent, significant, whole};
-use crate::report::{Cell, Metric};
+use super::{Section, Text, details, each, name, row, table};
+use crate::render::view::{View, chance, difference, number, percent, significant, summary, whole};
+use crate::report::{Cell, Correction, Metric};
 
-/// Metrics with a column from the start; the others come with a tick of a box.
-const SHOWN: [&str; 5] = ["span_recall", "span_precision", "recall_at_k", "ndcg_at_10", "retrieved_tokens"];
+/// Metrics with a column beside the one that decides.
+const SHOWN: [&str; 2] = ["span_recall", "retrieved_tokens"];
+
+/// How many settings are shown with all metrics.
+const FEW: usize = 6;
 
 pub(super) fn section(view: &View) -> Section {
-    let scale = Scale::linear(view.ranked.iter().filter_map(|cell| view.summary(cell)).flat_map(|s| [s.lo, s.hi]));
-    let metrics: Vec<&Metric> = view.report.metrics.iter().filter(|metric| metric.name != view.primary()).collect();
-    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| row(view, at, cell, &scale, &metrics));
+    let is_shown = |metric: &&Metric| SHOWN.contains(&metric.name.as_str()) && metric.name != view.primary();
+    let metrics: Vec<&Metric> = view.report.metrics.iter().filter(is_shown).collect();
+    let one_dataset = View::builds(&view.ranked).len() == 1;
+    let rows = each(view.ranked.iter().enumerate(), |(at, cell)| board_row(view, at, cell, &metrics, one_dataset));
     Section {
         id: "leaderboard",
         title: "All settings",
         lead: format!(
-            "Best first by {}. The bar is the {} interval of the mean, the dot the mean. A <em class=\"tie\">tie</em> is a \
-             setting that these questions cannot tell from the best, at a p-value corrected for the number of comparisons.",
+            "Best first by {}. A setting is <em class=\"open\">not ruled out</em> if it is not significantly worse than the \
+             best ({}), or comes out best in 2.5&nbsp;% or more of the samples. P(best) is the share of samples in which it does.",
             Text(view.primary_title()),
-            percent(view.report.scoring.confidence)
+            correction(view.report.scoring.correction)
         ),
         body: format!(
-            "{}<div class=\"scroll board\" role=\"region\" aria-label=\"All settings\" tabindex=\"0\"><table id=\"board\">\
-             <thead><tr>{}</tr></thead><tbody>{rows}</tbody></table></div>\n",
+            "{}<div class=\"scroll board\" role=\"region\" aria-label=\"All settings\" tabindex=\"0\"><table id=\"board\" data-mean=\"{}\">\
+             <thead><tr>{}</tr></thead><tbody>{rows}</tbody></table></div>\n{}",
             controls(view),
-            head(view, &metrics)
+            Text(view.primary()),
+            head(view, &metrics),
+            all_metrics(view)
         ),
+    }
+}
+
+/// What is done about making many comparisons, in words.
+pub(super) fn correction(correction: Correction) -> &'static str {
+    match correction {
+        Correction::MaxT => "corrected for the number of comparisons by MaxT",
+        Correction::Holm => "corrected for the number of comparisons by Holm’s method",
     }
 }
 
 fn head(view: &View, metrics: &[&Metric]) -> String {
-    let mut head = format!(
-        "<th scope=\"col\" class=\"n\">#</th><th scope=\"col\">Setting</th><th scope=\"col\" class=\"quality\" aria-sort=\"descending\">{}</th>\
-         <th scope=\"col\" class=\"n\">Against the best</th>",
-        Text(view.primary_title())
-    );
+    let mut head = String::new();
+    // The script finds a column by the name of what is in it.
+    let mut column = |column: &str, class: &str, title: &str, says: &str| {
+        let sorted = if column == view.primary() { " aria-sort=\"descending\"" } else { "" };
+        let _ = write!(
+            head,
+            "<th scope=\"col\" class=\"{class}\" data-c=\"{}\" title=\"{}\"{sorted}>{}</th>",
+            Text(column),
+            Text(says),
+            Text(title)
+        );
+    };
+    column("rank", "n", "#", "Place by the metric that decides");
+    column("setting", "", "Setting", "");
+    column("search", "", "Search", "");
+    column("k", "n", "k", "How many of the best chunks are taken");
+    column(view.primary(), "n", view.primary_title(), &view.unit(view.primary()));
+    let interval = format!("{} interval", percent(view.report.scoring.confidence));
+    column("interval", "", &interval, "Of the mean, from 0 to 1: the bar is the interval, the dot the mean");
+    column("p_best", "n", "P(best)", "Probability of being the best of all, in per cent");
+    column("against", "n", "Against the best", "Difference of the means; intervals and p-values are in report.csv");
     for metric in metrics {
-        let (class, meaning, title) = (class(metric), Text(&metric.meaning), Text(&metric.title));
-        let _ = write!(head, "<th scope=\"col\" class=\"{class}\" title=\"{meaning}\">{title}</th>");
+        column(&metric.name, "n", &metric.title, &view.unit(&metric.name));
     }
-    for title in ["Chunks", "Dataset, MB", "Index, s", "Question p50, ms"] {
-        let _ = write!(head, "<th scope=\"col\" class=\"n\">{title}</th>");
-    }
-    head + "<th scope=\"col\">Unbeaten at its cost in</th>"
-}
-
-fn class(metric: &Metric) -> &'static str {
-    if SHOWN.contains(&metric.name.as_str()) { "n" } else { "n x" }
+    column("chunks", "n", "Chunks", "Chunks in the dataset");
+    column("bytes", "n", "Dataset, MB", "Size on disk, millions of bytes");
+    column("index_seconds", "n", "Index, s", "Time of a whole run without the cache, median, in seconds");
+    column("query_ms", "n", "Question p50, ms", "Time of a question, median, in milliseconds");
+    column("pareto", "", "Unbeaten in", "No other setting is both better and cheaper in this");
+    head
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits of a size are shown")]
-fn row(view: &View, at: usize, cell: &Cell, scale: &Scale, metrics: &[&Metric]) -> String {
-    let tie = if view.ties(cell) { " data-t" } else { "" };
-    let pareto = if cell.pareto.is_empty() { "" } else { " data-p" };
+fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric], one_dataset: bool) -> String {
     let mut row = format!(
-        "<tr id=\"c{at}\" data-r=\"{}\" data-k=\"{}\"{tie}{pareto}><td class=\"n\">{}</td><th scope=\"row\">{}</th>{}{}",
+        "<tr><td>{}<th>{}<td>{}<td>{}{}<td>{}<td>{}",
+        at + 1,
+        label(view, cell, one_dataset),
         Text(&cell.retrieval),
         cell.k,
-        at + 1,
-        name(view, cell),
-        interval(view, cell, scale),
+        interval(view, cell),
+        Text(&cell.p_best.map_or_else(|| "–".to_owned(), chance)),
         against(view, cell)
     );
     for metric in metrics {
         let value = cell.metrics.get(&metric.name).map(|summary| number(Some(metric), summary.mean));
-        let _ = write!(row, "<td class=\"{}\">{}</td>", class(metric), value.as_deref().unwrap_or("–"));
+        let _ = write!(row, "<td>{}", value.as_deref().unwrap_or("–"));
     }
     let index = cell.cost.index.as_ref().map(|index| significant(index.seconds.median));
-    for number in [
+    let costs: Vec<&str> = cell.pareto.iter().map(|name| cost_name(name)).collect();
+    let _ = writeln!(
+        row,
+        "<td>{}<td>{}<td>{}<td>{}<td>{}",
         whole(cell.chunks),
         significant(cell.cost.bytes as f64 / 1e6),
-        index.unwrap_or_else(|| "–".to_owned()),
+        index.as_deref().unwrap_or("–"),
         significant(cell.cost.query_ms.p50),
-    ] {
-        let _ = write!(row, "<td class=\"n\">{number}</td>");
-    }
-    let costs: Vec<&str> = cell.pareto.iter().map(|name| cost_name(name)).collect();
-    let _ = writeln!(row, "<td class=\"costs\">{}</td></tr>", Text(&costs.join(", ")));
+        Text(&costs.join(", "))
+    );
     row
+}
+
+/// The dataset's name, and what it does not say itself: the settings behind a preset if there are several, and what a search has beside its
+/// mode and k.
+fn label(view: &View, cell: &Cell, one_dataset: bool) -> String {
+    let usual = format!("{} · k={}", cell.retrieval, cell.k);
+    let detail = view.detail(cell);
+    let more = detail.strip_prefix(&cell.retrieval).and_then(|rest| rest.strip_suffix(&format!("k={}", cell.k)));
+    let more = if detail == usual { "" } else { more.unwrap_or(&detail).trim_matches([' ', '·']) };
+    let says_all = one_dataset || cell.build.contains('=') || cell.build == cell.spec_text;
+    let settings = if says_all { "" } else { cell.spec_text.as_str() };
+    let small = |text: &str| if text.is_empty() { String::new() } else { format!("<small>{}</small>", Text(text)) };
+    format!("{}{}{}", Text(&cell.build), small(settings), small(more))
 }
 
 fn cost_name(name: &str) -> &str {
@@ -94,29 +135,18 @@ fn cost_name(name: &str) -> &str {
     }
 }
 
-fn interval(view: &View, cell: &Cell, scale: &Scale) -> String {
-    let Some(s) = view.summary(cell) else { return "<td class=\"quality\">–</td>".to_owned() };
-    let (low, high, mean) = (scale.place(s.lo), scale.place(s.hi), scale.place(s.mean));
-    format!(
-        "<td class=\"quality\"><b>{}</b> <small>{}–{}</small><i class=\"iv\" style=\"--l:{low:.1}%;--w:{:.1}%;--m:{mean:.1}%\">\
-         </i></td>",
-        view.value(s.mean),
-        view.value(s.lo),
-        view.value(s.hi),
-        high - low
+/// Two columns: the mean, and its interval, to which the script draws a bar.
+fn interval(view: &View, cell: &Cell) -> String {
+    view.summary(cell).map_or_else(
+        || "<td>–<td>–".to_owned(),
+        |s| format!("<td>{}<td>{}–{}", view.value(s.mean), view.value(s.lo), view.value(s.hi)),
     )
 }
 
 fn against(view: &View, cell: &Cell) -> String {
-    let Some(c) = cell.comparison else { return "<td class=\"n\">best</td>".to_owned() };
-    let tie = if view.ties(cell) { " <em class=\"tie\">tie</em>" } else { "" };
-    format!(
-        "<td class=\"n\" title=\"{} to {}, p {:.3} after correction\">{}{tie}</td>",
-        difference(c.lo),
-        difference(c.hi),
-        c.p_adjusted,
-        difference(c.difference)
-    )
+    let Some(c) = cell.comparison else { return "best".to_owned() };
+    let open = if view.is_open(cell) { " <em>not ruled out</em>" } else { "" };
+    format!("{}{open}", difference(c.difference))
 }
 
 fn controls(view: &View) -> String {
@@ -124,15 +154,35 @@ fn controls(view: &View) -> String {
     let ks: BTreeSet<usize> = view.report.cells.iter().map(|cell| cell.k).collect();
     let options = |values: Vec<String>| each(values, |value| format!("<option>{}</option>", Text(&value)));
     format!(
-        "<div class=\"controls\"><div class=\"js-only filters\">\
+        "<div class=\"controls js-only\">\
          <label class=\"wide\">Find <input type=\"search\" id=\"find\" placeholder=\"recursive max=400\"></label>\
          <label>Search <select id=\"by-r\"><option value=\"\">any</option>{}</select></label>\
          <label>k <select id=\"by-k\"><option value=\"\">any</option>{}</select></label>\
-         <label class=\"check\"><input type=\"checkbox\" id=\"only-t\"> ties with the best</label>\
-         <label class=\"check\"><input type=\"checkbox\" id=\"only-p\"> unbeaten at its cost</label></div>\
-         <label class=\"check all\"><input type=\"checkbox\" id=\"all\"> all metrics</label>\
-         <output class=\"js-only\" id=\"shown\" aria-live=\"polite\"></output></div>",
+         <label class=\"check\"><input type=\"checkbox\" id=\"only-t\"> not ruled out</label>\
+         <label class=\"check\"><input type=\"checkbox\" id=\"only-p\"> unbeaten in a cost</label>\
+         <output id=\"shown\" aria-live=\"polite\"></output></div>",
         options(retrievals.into_iter().map(str::to_owned).collect()),
         options(ks.into_iter().map(|k| k.to_string()).collect()),
     )
+}
+
+/// A row per metric, a column for each of a few settings.
+fn all_metrics(view: &View) -> String {
+    let mut cells = view.choice();
+    cells.truncate(FEW);
+    let known = |metric: &&Metric| cells.iter().any(|cell| cell.metrics.contains_key(&metric.name));
+    let metrics: Vec<&Metric> = view.report.metrics.iter().filter(known).collect();
+    if metrics.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = cells.iter().map(|cell| name(view, cell)).collect();
+    let head: Vec<&str> = std::iter::once("Metric").chain(names.iter().map(String::as_str)).collect();
+    let line = |metric: &&Metric| {
+        let heading = format!("<span title=\"{}\">{}</span>", Text(&view.unit(&metric.name)), Text(&metric.title));
+        let value = |cell: &&Cell| summary(cell, &metric.name).map(|s| number(Some(metric), s.mean));
+        row(&heading, &cells.iter().map(|cell| value(cell).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
+    };
+    let rows: Vec<String> = metrics.iter().map(line).collect();
+    let title = format!("All {} metrics of {} settings that stand for the rest", metrics.len(), cells.len());
+    details(&title, &table("All metrics of some settings", &head, &rows))
 }

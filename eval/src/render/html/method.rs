@@ -1,6 +1,8 @@
 //! How it was measured: all that somebody needs to do it again, or to doubt it.
 
+use super::leaderboard::correction;
 use super::{Section, Text, details, each};
+use crate::analysis::Clusters;
 use crate::render::view::{View, bytes, percent, whole};
 use crate::report::Report;
 
@@ -23,6 +25,9 @@ pub(super) fn section(view: &View) -> Section {
         ),
     }
 }
+
+/// How many datasets are listed at most.
+const LISTED: usize = 40;
 
 /// The program, which the recorded command may leave out.
 const PROGRAM: &str = "chunkmill-eval";
@@ -70,9 +75,29 @@ fn scoring(view: &View) -> Facts {
             "intervals",
             format!("{}, {} bootstrap samples", percent(scoring.confidence), whole(scoring.resamples as u64)),
         ),
-        ("p-values", format!("{} permutations, Holm’s correction", whole(scoring.permutations as u64))),
+        (
+            "p-values",
+            format!("{} permutations, {}", whole(scoring.permutations as u64), correction(scoring.correction)),
+        ),
+        ("drawn together", drawn(&Clusters::of(view.report))),
+        ("held-out choice", held_out(view.report)),
         ("seed", scoring.seed.to_string()),
     ]
+}
+
+/// What a bootstrap sample is made of.
+fn drawn(clusters: &Clusters) -> String {
+    match clusters.too_few() {
+        Some(places) => format!("each question by itself: only {places} groups have their evidence in the same place"),
+        None => format!("questions with evidence in the same place: {} groups", whole(clusters.len() as u64)),
+    }
+}
+
+fn held_out(report: &Report) -> String {
+    match report.verdict.as_ref().and_then(|verdict| verdict.held_out) {
+        Some(record) => format!("{} times by random halves of the questions", record.splits),
+        None => "not asked for, or too few questions".to_owned(),
+    }
 }
 
 fn machine(report: &Report) -> Facts {
@@ -98,16 +123,26 @@ fn machine(report: &Report) -> Facts {
 
 fn snapshots(view: &View) -> String {
     let builds = View::builds(&view.ranked);
-    if builds.is_empty() {
-        return String::new();
+    match builds.len() {
+        0 => return String::new(),
+        many if many > LISTED => {
+            return format!("<p>The hash of each of the {} datasets is in report.csv.</p>", whole(many as u64));
+        }
+        _ => {}
     }
-    let list =
-        each(&builds, |cell| format!("<li><code>{}</code> {}</li>", Text(&cell.snapshot), Text(&cell.spec_text)));
+    let list = each(&builds, |cell| {
+        format!("<li>{} <small>{}</small>\n", Text(&cell.spec_text), Text(&short(&cell.snapshot)))
+    });
     let plural = if builds.len() == 1 { "" } else { "s" };
     details(
-        &format!("{} dataset{plural} by the hash of its content", builds.len()),
+        &format!("{} dataset{plural}: settings and hash of the content", builds.len()),
         &format!("<ul class=\"plain-list\">{list}</ul>"),
     )
+}
+
+/// Enough of a hash to know it by; all of it is in report.csv.
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
 }
 
 fn left_out(report: &Report) -> String {

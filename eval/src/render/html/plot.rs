@@ -1,36 +1,46 @@
 //! Quality against cost: one scatter plot per cost, with the settings that no other beats on both.
-//!
-//! Places are in per cent of the drawing's width, so it fits any screen while text and points keep their size.
 
-use std::fmt::Write;
-
-use super::scale::Scale;
-use super::{Section, Text, details, name, row, table};
-use crate::render::view::{View, count, significant};
+use super::{Section, Text, details, figure, row, table};
+use crate::analysis::quality_beside;
+use crate::render::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
+use crate::render::view::{View, number, significant, summary};
 use crate::report::Cell;
 
-/// Height of the drawing in pixels.
+/// Height of a drawing in pixels.
 const HEIGHT: f64 = 240.0;
 
-/// A cost: its name in [`Cell::pareto`], its title, and its value for a cell.
-struct Axis {
+/// A cost: its name in [`Cell::pareto`], its title, what is measured in which unit, and its value for a cell.
+struct Cost {
     name: &'static str,
     title: &'static str,
+    unit: &'static str,
     of: fn(&Cell) -> Option<f64>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes are drawn, not counted")]
-const AXES: [Axis; 4] = [
-    Axis {
+const COSTS: [Cost; 4] = [
+    Cost {
         name: "retrieved_tokens",
-        title: "Tokens handed to the reader",
-        of: |cell| cell.metrics.get("retrieved_tokens").map(|summary| summary.mean),
+        title: "Tokens to read",
+        unit: "tokens of the k best chunks",
+        of: |cell| summary(cell, "retrieved_tokens").map(|summary| summary.mean),
     },
-    Axis { name: "query_ms", title: "Time of a question, median, ms", of: |cell| positive(cell.cost.query_ms.p50) },
-    Axis { name: "bytes", title: "Size of the dataset, MB", of: |cell| positive(cell.cost.bytes as f64 / 1e6) },
-    Axis {
+    Cost {
+        name: "query_ms",
+        title: "Time of a question",
+        unit: "median, ms",
+        of: |cell| positive(cell.cost.query_ms.p50),
+    },
+    Cost {
+        name: "bytes",
+        title: "Size of the dataset",
+        unit: "on disk, MB",
+        of: |cell| positive(cell.cost.bytes as f64 / 1e6),
+    },
+    Cost {
         name: "index_seconds",
-        title: "Time to index, s",
+        title: "Time to index",
+        unit: "median, s",
         of: |cell| cell.cost.index.as_ref().map(|index| index.seconds.median),
     },
 ];
@@ -41,135 +51,89 @@ fn positive(value: f64) -> Option<f64> {
 }
 
 pub(super) fn section(view: &View) -> Option<Section> {
-    let plots: Vec<String> = AXES.iter().filter_map(|axis| plot(view, axis)).collect();
-    let missing: Vec<&str> = AXES.iter().filter(|axis| points(view, axis).is_empty()).map(|axis| axis.title).collect();
-    let missing = if missing.is_empty() {
-        String::new()
-    } else {
-        format!(" Not measured: {}.", missing.join("; ").to_lowercase())
+    let plots: Vec<String> = COSTS.iter().filter_map(|cost| plot(view, cost)).collect();
+    let named = |what: &str, is: &dyn Fn(&Cost) -> bool| {
+        let titles: Vec<&str> = COSTS.iter().filter(|cost| is(cost)).map(|cost| cost.title).collect();
+        if titles.is_empty() { String::new() } else { format!(" {what}: {}.", titles.join("; ").to_lowercase()) }
     };
+    let is_measured = |cost: &Cost| places(view, cost).iter().any(Option::is_some);
+    let missing = named("Not measured", &|cost| !is_measured(cost));
+    let same = named("The same for all", &|cost| is_measured(cost) && plot(view, cost).is_none());
     (!plots.is_empty()).then(|| Section {
         id: "pareto",
         title: "Quality against cost",
         lead: format!(
             "Each point is a setting; up is better, left is cheaper. The line joins the settings that no other beats on \
-             both at once.{missing}"
+             both at once. The tokens of the k best chunks stand beside what these chunks hold.{missing}{same}"
         ),
         body: format!(
-            "<p class=\"key\"><span><i class=\"dot best\"></i>best by {}</span><span><i class=\"dot front\"></i>no other \
-             is both cheaper and better</span><span><i class=\"dot\"></i>all others</span></p><div class=\"plots\">{}</div>",
+            "<p class=\"key\"><span><i class=\"mark best\"></i>best by {}</span><span><i class=\"mark front\"></i>no other \
+             is both cheaper and better</span><span><i class=\"mark\"></i>all others</span></p><div class=\"plots\">{}</div>",
             Text(view.primary_title()),
             plots.concat()
         ),
     })
 }
 
-/// A cell's place in the ranking, cost and quality.
-struct Point<'r> {
-    at: usize,
-    cell: &'r Cell,
-    x: f64,
-    y: f64,
+/// The first that can be drawn.
+pub(super) fn first(view: &View) -> Option<String> {
+    COSTS.iter().find_map(|cost| plot(view, cost))
 }
 
-fn points<'r>(view: &View<'r>, axis: &Axis) -> Vec<Point<'r>> {
-    let point = |(at, &cell): (usize, &&'r Cell)| {
-        let (x, y) = ((axis.of)(cell)?, view.quality(cell)?);
-        x.is_finite().then_some(Point { at, cell, x, y })
+/// Cost and quality of each cell in the order of the ranking, where both are known.
+fn places(view: &View, cost: &Cost) -> Vec<Option<(f64, f64)>> {
+    let quality = quality_beside(view.report, cost.name);
+    let place = |cell: &Cell| {
+        let (x, y) = ((cost.of)(cell)?, summary(cell, quality)?.mean);
+        x.is_finite().then_some((x, y))
     };
-    view.ranked.iter().enumerate().filter_map(point).collect()
+    view.ranked.iter().map(|cell| place(cell)).collect()
 }
 
-fn plot(view: &View, axis: &Axis) -> Option<String> {
-    let points = points(view, axis);
-    if points.is_empty() {
-        return None;
-    }
-    let (x, y) = (Scale::cost(points.iter().map(|p| p.x)), Scale::linear(points.iter().map(|p| p.y)));
-    let mut front: Vec<&Point> = points.iter().filter(|p| p.cell.pareto.iter().any(|n| n == axis.name)).collect();
-    front.sort_by(|a, b| a.x.total_cmp(&b.x));
+/// `None` where the cost was not measured, or is the same for all.
+fn plot(view: &View, cost: &Cost) -> Option<String> {
+    let quality = quality_beside(view.report, cost.name);
+    let places = places(view, cost);
+    let points = || places.iter().flatten();
+    let (first, _) = points().next()?;
+    points().find(|(x, _)| x.total_cmp(first).is_ne())?;
     let best = view.best().map(|cell| cell.id.as_str());
-    let mut drawing = grid(&x, &y);
-    step_line(&front, &x, &y, &mut drawing);
-    // What matters is drawn last, on top.
-    let (others, marked): (Vec<&Point>, Vec<&Point>) =
-        points.iter().rev().partition(|p| !front.iter().any(|f| f.at == p.at) && Some(p.cell.id.as_str()) != best);
-    for point in others.into_iter().chain(marked) {
-        let is_front = front.iter().any(|f| f.at == point.at);
-        let class = match (Some(point.cell.id.as_str()) == best, is_front) {
-            (true, _) => " class=\"best\"",
-            (_, true) => " class=\"front\"",
-            _ => "",
-        };
-        let radius = if class.is_empty() { "3" } else { "5" };
-        let (x, y) = (x.place(point.x), height(&y, point.y));
-        let _ = write!(drawing, "<circle{class} data-i=\"{}\" cx=\"{x:.1}%\" cy=\"{y:.0}\" r=\"{radius}\"/>", point.at);
-    }
-    let summary = format!("{} against {}: {} settings", view.primary_title(), axis.title.to_lowercase(), points.len());
-    Some(format!(
-        "<figure class=\"plot\"><figcaption>{}</figcaption><p class=\"axis-name\">{}</p><div class=\"canvas\"><svg role=\"img\" aria-label=\"{}\" \
-         width=\"100%\" height=\"{HEIGHT}\">{drawing}</svg></div><p class=\"tip\" aria-live=\"polite\"></p>{}</figure>\n",
-        Text(axis.title),
-        Text(view.primary_title()),
-        Text(&summary),
-        list(view, axis, &front)
-    ))
-}
-
-/// From the top, in pixels.
-fn height(scale: &Scale, value: f64) -> f64 {
-    HEIGHT - scale.place(value) * HEIGHT / 100.0
-}
-
-fn grid(x: &Scale, y: &Scale) -> String {
-    let mut lines = String::new();
-    for tick in y.ticks() {
-        let (at, label) = (height(y, tick), tick_text(tick));
-        let _ = write!(lines, "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{at:.0}\" y2=\"{at:.0}\"/>");
-        let _ = write!(lines, "<text x=\"-8\" y=\"{:.0}\" text-anchor=\"end\">{label}</text>", at + 4.0);
-    }
-    for tick in x.ticks() {
-        let (at, label) = (x.place(tick), tick_text(tick));
-        let _ = write!(
-            lines,
-            "<line class=\"tick\" x1=\"{at:.1}%\" x2=\"{at:.1}%\" y1=\"{HEIGHT}\" y2=\"{}\"/>",
-            HEIGHT + 5.0
-        );
-        let _ = write!(lines, "<text x=\"{at:.1}%\" y=\"{}\" text-anchor=\"middle\">{label}</text>", HEIGHT + 19.0);
-    }
-    let _ = write!(lines, "<line class=\"axis\" x1=\"0\" x2=\"100%\" y1=\"{HEIGHT}\" y2=\"{HEIGHT}\"/>");
-    lines
-}
-
-fn tick_text(value: f64) -> String {
-    if value >= 10.0 {
-        return count(value);
-    }
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Quality stays what a cheaper setting gives until the next one on the front.
-fn step_line(front: &[&Point], x: &Scale, y: &Scale, drawing: &mut String) {
-    let mut line = |x1: f64, x2: f64, y1: f64, y2: f64| {
-        let _ = write!(drawing, "<line class=\"step\" x1=\"{x1:.1}%\" x2=\"{x2:.1}%\" y1=\"{y1:.0}\" y2=\"{y2:.0}\"/>");
+    let is_best = |at: usize| Some(view.ranked[at].id.as_str()) == best;
+    let is_front = |at: usize| view.ranked[at].pareto.iter().any(|name| name == cost.name);
+    let known = || places.iter().enumerate().filter_map(|(at, place)| place.map(|(x, y)| (at, x, y)));
+    let mut front: Vec<(usize, f64, f64)> = known().filter(|(at, ..)| is_front(*at)).collect();
+    front.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let dot = |(at, x, y): (usize, f64, f64)| Dot { x, y, best: is_best(at), at };
+    let mut dots: Vec<Dot> = known().filter(|(at, ..)| is_front(*at) || is_best(*at)).map(dot).collect();
+    dots.sort_by_key(|dot| dot.best);
+    let line = front.iter().map(|&(_, x, y)| Value { x, y, ..Value::default() }).collect();
+    let y_title = view.title(quality);
+    let plot = Plot {
+        title: format!("{y_title} against {}: {} settings", cost.title.to_lowercase(), points().count()),
+        x: Axis { title: cost.unit.to_owned(), scale: Scale::cost(points().map(|point| point.0)) },
+        y: Axis { title: y_title.to_owned(), scale: Scale::linear(points().map(|point| point.1)) },
+        height: HEIGHT,
+        curves: vec![Curve { values: line, look: Look::Front, label: String::new() }],
+        cloud: places.clone(),
+        dots,
     };
-    for pair in front.windows(2) {
-        let (from, to) = (x.place(pair[0].x), x.place(pair[1].x));
-        let (before, after) = (height(y, pair[0].y), height(y, pair[1].y));
-        line(from, to, before, before);
-        line(to, to, before, after);
-    }
+    // The script says what the columns of these names have for a point.
+    let columns = format!(" data-y=\"{}\" data-x=\"{}\"", Text(quality), cost.name);
+    let below = format!("<p class=\"tip\" aria-live=\"polite\"></p>{}", list(view, cost, quality, &front));
+    Some(figure(cost.title, &plot, &columns, &below))
 }
 
-fn list(view: &View, axis: &Axis, front: &[&Point]) -> String {
-    let rows: Vec<String> =
-        front.iter().map(|point| row(&name(view, point.cell), &[significant(point.x), view.value(point.y)])).collect();
+fn list(view: &View, cost: &Cost, quality: &str, front: &[(usize, f64, f64)]) -> String {
+    let metric = view.report.metric(quality);
+    let line = |&(at, x, y): &(usize, f64, f64)| {
+        row(&Text(&view.ranked[at].id).to_string(), &[significant(x), number(metric, y)])
+    };
+    let rows: Vec<String> = front.iter().map(line).collect();
     if rows.is_empty() {
         return String::new();
     }
     let plural = if rows.len() == 1 { "" } else { "s" };
     let summary = format!("{} setting{plural} on the line", rows.len());
-    let head = ["Setting", &Text(axis.title).to_string(), &Text(view.primary_title()).to_string()];
-    details(&summary, &table(&format!("Settings on the line: {}", axis.title), &head, &rows))
+    let head = ["Setting", cost.unit, &Text(view.title(quality)).to_string()];
+    details(&summary, &table(&format!("Settings on the line: {}", cost.title), &head, &rows))
 }

@@ -1,4 +1,4 @@
-// Sorts, filters, copies, and names points. Everything can be read without it.
+// Sorts, filters, copies, and draws the bars of intervals, and says on hover what a figure is of. Everything can be read without it.
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
@@ -19,14 +19,27 @@
   });
 
   const board = $('board');
+  const heads = [...board.tHead.rows[0].cells];
+  const column = (name) => heads.findIndex((head) => head.dataset.c === name);
   const body = board.tBodies[0];
   const rows = [...body.rows];
-  const number = (text) => parseFloat(text.replaceAll(',', '').replace('−', '-'));
+  const byRank = [...rows];
+  const text = (row, name) => row.cells[column(name)].textContent.trim();
+  const number = (text) => parseFloat(text.replaceAll(',', '').replace('−', '-').replace(/^[<>]/, ''));
+
+  // The bars of the intervals, all on one scale.
+  const ends = rows.map((row) => [...text(row, 'interval').split('–'), text(row, board.dataset.mean)].map(number));
+  const known = ends.flat().filter((end) => !Number.isNaN(end));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  rows.forEach((row, at) => {
+    if (!(high > low) || ends[at].some(Number.isNaN)) return;
+    ['--l', '--h', '--m'].forEach((name, end) => row.cells[column('interval')].style.setProperty(name, (ends[at][end] - low) / (high - low)));
+  });
 
   // A column of numbers by number, any other by its text; what has no number comes last either way.
-  const sortBy = (column, head, up) => {
-    const key = (row) => row.cells[column].textContent.trim();
-    const numeric = head.classList.contains('n') || head.classList.contains('quality');
+  const sortBy = (at, head, up) => {
+    const key = (row) => row.cells[at].textContent.trim();
+    const numeric = head.classList.contains('n');
     const value = new Map(rows.map((row) => [row, numeric ? number(key(row)) : key(row)]));
     const sign = up ? 1 : -1;
     rows.sort((a, b) => {
@@ -36,29 +49,29 @@
       return sign * (x - y);
     });
     body.append(...rows);
-    for (const other of board.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+    for (const other of heads) other.removeAttribute('aria-sort');
     head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
   };
-  [...board.tHead.rows[0].cells].forEach((head, column) => {
+  heads.forEach((head, at) => {
     const button = document.createElement('button');
     button.type = 'button';
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener('click', () => {
       const now = head.getAttribute('aria-sort');
-      sortBy(column, head, now ? now === 'descending' : column < 2);
+      sortBy(at, head, now ? now === 'descending' : !head.classList.contains('n') || at === 0);
     });
   });
 
-  const texts = new Map(rows.map((row) => [row, row.cells[1].textContent.toLowerCase()]));
+  const names = new Map(rows.map((row) => [row, ['setting', 'search', 'k'].map((name) => text(row, name)).join(' ').toLowerCase()]));
+  const isOpen = (row) => text(row, 'rank') === '1' || row.querySelector('em');
   const filter = () => {
     const words = $('find').value.toLowerCase().split(/\s+/);
-    const [mode, k, ties, front] = [$('by-r').value, $('by-k').value, $('only-t').checked, $('only-p').checked];
+    const [mode, k, open, front] = [$('by-r').value, $('by-k').value, $('only-t').checked, $('only-p').checked];
     let shown = 0;
     for (const row of rows) {
-      const { r, k: at, t, p } = row.dataset;
-      row.hidden = !((!mode || r === mode) && (!k || at === k) && (!ties || t !== undefined || row.cells[0].textContent === '1')
-        && (!front || p !== undefined) && words.every((word) => texts.get(row).includes(word)));
+      row.hidden = !((!mode || text(row, 'search') === mode) && (!k || text(row, 'k') === k) && (!open || isOpen(row))
+        && (!front || text(row, 'pareto')) && words.every((word) => names.get(row).includes(word)));
       shown += !row.hidden;
     }
     $('shown').textContent = `${shown} of ${rows.length}`;
@@ -66,13 +79,39 @@
   for (const id of ['find', 'by-r', 'by-k', 'only-t', 'only-p']) $(id).addEventListener('input', filter);
   filter();
 
-  // A point says which setting it is, and leads to its row.
-  for (const svg of document.querySelectorAll('.canvas svg')) {
-    const tip = svg.closest('figure').querySelector('.tip');
-    const row = (event) => event.target.dataset.i && $('c' + event.target.dataset.i);
-    svg.addEventListener('pointerover', (event) => {
+  // A figure in a table says what it is: its row, its column with the unit, and what the table is of.
+  document.addEventListener('pointerover', ({ target }) => {
+    const cell = target.closest?.('td');
+    if (!cell || cell.title) return;
+    const table = cell.closest('table');
+    const head = table.tHead.rows[0].cells[cell.cellIndex];
+    const row = cell.parentElement.querySelector('th');
+    const words = (it) => (it.querySelector('.spec') ?? it.firstChild ?? it).textContent.trim();
+    const unit = head.title && head.title !== head.textContent ? ` (${head.title})` : '';
+    cell.title = [table.dataset.u, row && words(row), head.textContent.trim() + unit].filter(Boolean).join(' · ');
+  });
+
+  // A point says which setting it is, and leads to its row. Points of a cloud are in the order of the rows.
+  for (const figure of document.querySelectorAll('figure[data-y]')) {
+    const [svg, tip] = [figure.querySelector('svg'), figure.querySelector('.tip')];
+    const [layer, cloud] = [svg.querySelector('svg'), svg.querySelector('.cloud')];
+    const points = cloud.getAttribute('d').split('M').slice(1).map((point) => point.endsWith('z') && point.slice(0, -1).split(' ').map(Number));
+    const nearest = ({ clientX, clientY }) => {
+      const to = layer.getScreenCTM();
+      let best = [144];
+      points.forEach((point, at) => {
+        if (!point) return;
+        const far = (to.a * point[0] + to.e - clientX) ** 2 + (to.d * point[1] + to.f - clientY) ** 2;
+        if (far < best[0]) best = [far, at];
+      });
+      return best[1];
+    };
+    const row = (event) => byRank[event.target.dataset.i ?? nearest(event)];
+    const says = (row, name) => `${heads[column(name)].textContent} ${text(row, name)}`;
+    svg.addEventListener('pointermove', (event) => {
       const hit = row(event);
-      if (hit) tip.textContent = `#${hit.cells[0].textContent} ${hit.cells[1].textContent}: ${hit.cells[2].textContent.trim()}`;
+      svg.style.cursor = hit ? 'pointer' : '';
+      if (hit) tip.textContent = `#${text(hit, 'rank')} ${hit.cells[1].firstChild.textContent}, ${text(hit, 'search')}, k=${text(hit, 'k')}: ${says(hit, figure.dataset.y)}, ${says(hit, figure.dataset.x)}`;
     });
     svg.addEventListener('click', (event) => {
       const hit = row(event);

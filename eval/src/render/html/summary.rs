@@ -1,10 +1,11 @@
-//! The first screen: which settings to use, how good they are, and how sure that is.
+//! The first screen: which settings to use, how good they are, how sure that is, and the plot that says most.
 
 use std::fmt::Write;
 
-use super::{Text, sentence};
-use crate::render::view::{View, percent, share, whole};
-use crate::report::{Cell, Verdict};
+use super::{Text, budgets, details, each, plot, sentence};
+use crate::analysis::Clusters;
+use crate::render::view::{View, chance, percent, share, whole};
+use crate::report::{Cell, Report, Verdict};
 
 pub(super) fn header(view: &View) -> String {
     let report = view.report;
@@ -13,28 +14,36 @@ pub(super) fn header(view: &View) -> String {
     format!(
         "<header class=\"masthead\"><p class=\"brand\">chunkmill <span>evaluation</span></p><h1>Chunk settings for {}</h1>\
          <p class=\"facts\"><span>{} settings</span><span>{} questions</span><span>{} documents</span><span>{}</span></p>\
-         <div id=\"verdict\" class=\"verdict\">{}</div>{}</header>",
+         <div id=\"verdict\" class=\"verdict\" tabindex=\"-1\">{}</div></header>",
         Text(&labels.name),
         number(report.cells.len()),
         number(labels.scored),
         number(labels.documents),
         Text(day),
-        report.verdict.as_ref().map_or_else(|| none().to_owned(), |verdict| body(view, verdict)),
-        warnings(view),
+        report.verdict.as_ref().map_or_else(|| none(view), |verdict| body(view, verdict)),
     )
 }
 
-fn none() -> &'static str {
-    "<p class=\"answer\">No question could be scored, so there is no verdict.</p>"
+fn none(view: &View) -> String {
+    format!(
+        "<div class=\"says\"><p class=\"answer\">No question could be scored, so there is no verdict.</p>{}</div>",
+        notes(view)
+    )
 }
 
 fn body(view: &View, verdict: &Verdict) -> String {
     let (answer, rest) = first_sentence(&verdict.text);
+    let words = match rest.trim() {
+        "" => String::new(),
+        rest => details("The rest of the verdict, in words", &format!("<p class=\"more\">{}</p>", sentence(rest))),
+    };
+    // Costs say most where nothing was measured at two budgets.
+    let drawn = budgets::curves(view).or_else(|| plot::first(view)).unwrap_or_default();
     format!(
-        "<p class=\"answer\">{}</p>{}<p class=\"more\">{}</p>{}",
+        "<div class=\"says\"><p class=\"answer\">{}</p>{}{}</div>{drawn}{}{words}",
         sentence(answer),
+        notes(view),
         settings(verdict),
-        sentence(rest),
         tiles(view, verdict)
     )
 }
@@ -67,23 +76,42 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
         let interval = format!("{confidence} interval {} to {}", view.value(summary.lo), view.value(summary.hi));
         tile(&Text(view.primary_title()).to_string(), &view.value(summary.mean), &interval);
     }
-    let equals = verdict.not_separable.len();
-    let note =
-        if equals == 0 { "no other is as good" } else { "settings that these questions cannot tell from the best" };
-    tile("Ties", &number(equals), note);
+    let others = view.ranked.iter().filter(|cell| cell.p_best.is_some() && cell.id != verdict.best).count();
+    if others > 0 {
+        let next = verdict.runner_up.as_ref().and_then(|next| view.report.cell(&next.id));
+        let next = next.and_then(|cell| Some(format!("next: {}, {}", Text(&cell.id), Text(&chance(cell.p_best?)))));
+        tile("Probability of being the best", &Text(&chance(verdict.p_best)).to_string(), &next.unwrap_or_default());
+        let open = verdict.not_separable.len();
+        tile("Not ruled out", &number(open), &format!("of the other {} settings", number(others)));
+    }
     if verdict.cheapest != verdict.best
         && let Some((cheapest, share)) = smaller(view, verdict)
     {
-        tile("Smallest of the ties", &share, &format!("of the best one’s size: {}", Text(&cheapest.id)));
+        tile("The smallest of these", &share, &format!("of the best one’s size: {}", Text(&cheapest.id)));
     }
     if verdict.minimum_detectable_effect > 0.0 {
-        let note = "a smaller difference would likely go unseen with these questions";
-        tile("What would show", &format!("±{}", share(verdict.minimum_detectable_effect)), note);
+        let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0);
+        let more = more.map_or_else(String::new, |next| {
+            format!("; some {} more would part the first two", whole(rough(next.more_questions)))
+        });
+        let value = format!("±{}", share(verdict.minimum_detectable_effect));
+        tile("What would show", &value, &format!("as a difference with these questions{more}"));
+    }
+    if let Some(record) = verdict.held_out {
+        let note =
+            format!("by the half of the questions that did not choose; {} choose the same", percent(record.same));
+        tile("Held-out figure", &view.value(record.held_out), &note);
     }
     format!("<dl class=\"tiles\">{tiles}</dl>")
 }
 
-/// The smallest dataset that is as good, and its size as a share of the best one's.
+/// Up to two digits: it is no more exact than that.
+fn rough(count: u64) -> u64 {
+    let step = 10_u64.pow(count.checked_ilog10().unwrap_or_default().saturating_sub(1));
+    count.div_ceil(step) * step
+}
+
+/// The smallest dataset that is not ruled out, and its size as a share of the best one's.
 #[expect(clippy::cast_precision_loss, reason = "it is shown in per cent")]
 fn smaller<'r>(view: &View<'r>, verdict: &Verdict) -> Option<(&'r Cell, String)> {
     let cheapest = view.report.cell(&verdict.cheapest)?;
@@ -92,20 +120,43 @@ fn smaller<'r>(view: &View<'r>, verdict: &Verdict) -> Option<(&'r Cell, String)>
 }
 
 /// What a reader has to know before believing any of it.
-fn warnings(view: &View) -> String {
-    let labels = &view.report.labels;
-    // What was moved is scored at its new place. That labels are synthetic, the verdict says itself.
+fn notes(view: &View) -> String {
+    let report = view.report;
+    let notes = [drifted(report), not_indexed(report), synthetic(report), one_place(report)];
+    each(notes.into_iter().flatten(), |note| format!("<p class=\"note\">{note}</p>"))
+}
+
+fn drifted(report: &Report) -> Option<String> {
+    // What was moved is scored at its new place.
     let fits = |state: &str| matches!(state, "valid" | "moved");
-    let drifted: usize = labels.states.iter().filter(|(state, _)| !fits(state)).map(|(_, count)| count).sum();
-    if drifted == 0 {
-        return String::new();
-    }
-    format!(
-        "<p class=\"note\">{} of {} references no longer fit their documents and were left out. <code>chunkmill-eval \
-         verify</code> names them.</p>",
-        number(drifted),
-        number(labels.states.values().sum())
-    )
+    let states = &report.labels.states;
+    let drifted: usize = states.iter().filter(|(state, _)| !fits(state)).map(|(_, count)| count).sum();
+    (drifted > 0).then(|| {
+        format!(
+            "{} of {} references no longer fit their documents and were left out. <code>chunkmill-eval verify</code> names \
+             them.",
+            number(drifted),
+            number(states.values().sum())
+        )
+    })
+}
+
+fn not_indexed(report: &Report) -> Option<String> {
+    let lost = report.labels.not_indexed;
+    (lost > 0).then(|| {
+        format!("{} references are in documents that were not indexed. They count as not found.", number(lost))
+    })
+}
+
+fn synthetic(report: &Report) -> Option<String> {
+    report.labels.synthetic.then(|| {
+        "The questions were made up from the documents. Real questions may rank the settings otherwise.".to_owned()
+    })
+}
+
+fn one_place(report: &Report) -> Option<String> {
+    let places = Clusters::of(report).too_few()?;
+    Some(format!("All evidence is in {places} places, so the intervals are too narrow for questions about others."))
 }
 
 fn number(value: usize) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Section, Text, each, name};
+use super::{Section, Text, each};
 use crate::render::view::{View, significant};
 use crate::report::{EvidenceText, RetrievedText, WorstQuery};
 
@@ -11,13 +11,13 @@ pub(super) fn section(view: &View) -> Option<Section> {
     if worst.is_empty() {
         return None;
     }
-    let best = view.best().map_or_else(String::new, |cell| format!(" ({})", name(view, cell)));
+    let best = view.best().map_or_else(String::new, |cell| format!(" (<code>{}</code>)", Text(&cell.id)));
     Some(Section {
         id: "worst",
         title: "Worst questions",
         lead: format!(
-            "What the best setting{best} answers worst by {}. Evidence is <mark>marked</mark> in what was handed over.",
-            Text(view.primary_title())
+            "What the best setting{best} answers worst: the text that was wanted beside the text that was handed over, in which \
+             evidence is <mark>marked</mark>."
         ),
         body: each(worst.iter().enumerate(), |(at, query)| question(view, query, at == 0)),
     })
@@ -31,10 +31,11 @@ fn question(view: &View, worst: &WorstQuery, open: bool) -> String {
     let retrieved = if retrieved.is_empty() { "<p>Nothing was handed over.</p>".to_owned() } else { retrieved };
     let open = if open { " open" } else { "" };
     format!(
-        "<details class=\"question\"{open}><summary><span class=\"asked\">{}</span> <small>{} · {}</small></summary>\
-         <div class=\"sides\"><div><h3>Evidence</h3>{evidence}</div><div><h3>Handed over</h3>{retrieved}</div></div></details>\n",
+        "<details class=\"question\"{open}><summary><span class=\"asked\">{}</span> <small>{} · {} {}</small></summary>\
+         <div class=\"sides\"><div><h3>Wanted</h3>{evidence}</div><div><h3>Handed over</h3>{retrieved}</div></div></details>\n",
         Text(text),
         Text(id),
+        Text(view.primary_title()),
         view.value(worst.value)
     )
 }
@@ -77,6 +78,9 @@ fn retrieved(chunk: &RetrievedText) -> String {
         "<article><p class=\"where\"><b>{}</b> <code>{}</code>{}</p><blockquote>{text}</blockquote></article>",
         chunk.rank,
         Text(&chunk.citation),
-        chunk.score.map_or_else(String::new, |score| format!(" <span>score {}</span>", significant(score))),
+        chunk.score.map_or_else(String::new, |score| format!(
+            " <span title=\"by which hits are ranked\">score {}</span>",
+            significant(score)
+        )),
     )
 }

@@ -1,47 +1,79 @@
 //! From a value to a place on an axis, and the round numbers beside it.
 
 /// An axis over finite values.
-#[derive(Clone, Copy)]
-pub(super) struct Scale {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
     low: f64,
     high: f64,
     log: bool,
+    /// Where the ticks are; round numbers if there are none.
+    ticks: Vec<f64>,
 }
 
-/// How many times the smallest value the largest must be for an axis to be logarithmic.
+/// How many times the smallest cost the largest must be for an axis to be logarithmic.
 const WIDE: f64 = 20.0;
+
+/// The same for steps, which are often doubled from one to the next.
+const DOUBLED: f64 = 3.0;
+
+/// How far apart the ticks of steps are at least, in per cent of the axis.
+const APART: f64 = 9.0;
 
 impl Scale {
     /// A linear axis that holds all values with a little room. Equal values, or none, get room around them.
-    pub(super) fn linear(values: impl Iterator<Item = f64>) -> Self {
-        Self::of(values, false)
+    #[must_use]
+    pub fn linear(values: impl Iterator<Item = f64>) -> Self {
+        Self::of(values, f64::INFINITY)
     }
 
-    /// The same for costs: logarithmic where they differ by more than [`WIDE`].
-    pub(super) fn cost(values: impl Iterator<Item = f64>) -> Self {
-        Self::of(values, true)
+    /// The same for costs: logarithmic where they differ much.
+    #[must_use]
+    pub fn cost(values: impl Iterator<Item = f64>) -> Self {
+        Self::of(values, WIDE)
     }
 
-    fn of(values: impl Iterator<Item = f64>, may_be_log: bool) -> Self {
+    /// An axis of steps: few values, with ticks at these alone.
+    #[must_use]
+    pub fn steps(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let mut scale = Self::of(values.iter().copied(), DOUBLED);
+        // From the last on, which is never left out.
+        let mut last = f64::INFINITY;
+        values.retain(|value| value.is_finite());
+        for value in values.into_iter().rev() {
+            if last - scale.place(value) >= APART {
+                last = scale.place(value);
+                scale.ticks.push(value);
+            }
+        }
+        scale
+    }
+
+    fn of(values: impl Iterator<Item = f64>, log_from: f64) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
-        if may_be_log && low > 0.0 && high / low > WIDE {
-            return Self { low: low.log10() - 0.06, high: high.log10() + 0.06, log: true };
-        }
+        let log = low > 0.0 && high / low > log_from;
+        let (low, high) = if log { (low.log10(), high.log10()) } else { (low, high) };
         let room = if high > low { (high - low) * 0.06 } else { high.abs().max(1.0) * 0.05 };
-        Self { low: low - room, high: high + room, log: false }
+        Self { low: low - room, high: high + room, log, ticks: Vec::new() }
     }
 
     /// The place of a value: 0 at the lower end, 100 at the upper.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn place(&self, value: f64) -> f64 {
         let value = if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
     }
 
-    /// Some five round numbers within.
-    pub(super) fn ticks(&self) -> Vec<f64> {
-        if self.log { self.log_ticks() } else { self.linear_ticks() }
+    /// The steps, or some five round numbers.
+    #[must_use]
+    pub fn ticks(&self) -> Vec<f64> {
+        match (self.ticks.is_empty(), self.log) {
+            (false, _) => self.ticks.clone(),
+            (true, true) => self.log_ticks(),
+            (true, false) => self.linear_ticks(),
+        }
     }
 
     fn linear_ticks(&self) -> Vec<f64> {
