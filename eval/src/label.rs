@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use chunkmill::cli::visible;
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
 use chunkmill::embed::{Embedder, Role};
@@ -362,11 +363,11 @@ pub fn session(
     writeln!(output, "{HELP}")?;
     let mut outcome = Outcome::default();
     for (at, asked) in open.iter().enumerate() {
-        writeln!(output, "\n[{}/{}] {}", at + 1, open.len(), asked.text)?;
+        writeln!(output, "\n[{}/{}] {}", at + 1, open.len(), visible(&asked.text))?;
         let proposals = proposer.propose(&asked.text)?;
         for (number, proposal) in (1..).zip(&proposals) {
             let text = proposer.text(proposal).split_whitespace().collect::<Vec<_>>().join(" ");
-            writeln!(output, "  {number}  {}:{}\n     {text}", proposal.doc_id, proposal.line)?;
+            writeln!(output, "  {number}  {}:{}\n     {}", visible(&proposal.doc_id), proposal.line, visible(&text))?;
         }
         match ask(proposer, &proposals, input, output)? {
             Answer::Evidence(references) => {
@@ -425,7 +426,7 @@ fn ask(
             "" => writeln!(output, "{HELP}")?,
             numbers => match chosen(proposer, proposals, numbers) {
                 Some(references) => return Ok(Answer::Evidence(references)),
-                None => writeln!(output, "`{numbers}` is none of: {HELP}")?,
+                None => writeln!(output, "`{}` is none of: {HELP}", visible(numbers))?,
             },
         }
     }

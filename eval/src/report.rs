@@ -128,7 +128,7 @@ pub struct Scoring {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Correction {
-    /// Single-step MaxT (Westfall & Young 1993): it knows how alike the comparisons are.
+    /// Single-step `MaxT` (Westfall & Young 1993): it knows how alike the comparisons are.
     #[default]
     MaxT,
     /// Holm 1979: it takes all comparisons for strangers, and so sees less.
@@ -201,8 +201,8 @@ pub struct Cell {
     pub p_best: Option<f64>,
     /// Against the best cell by the primary metric; `None` for the best itself.
     pub comparison: Option<Comparison>,
-    /// The costs at which no other cell is both cheaper and better by the primary metric: `retrieved_tokens`,
-    /// `bytes`, `index_seconds`, `query_ms`.
+    /// The costs at which no other cell is both cheaper and better: `bytes`, `index_seconds`, `query_ms` by the primary metric,
+    /// `retrieved_tokens` by `span_recall`, which is of the same k hits.
     pub pareto: Vec<String>,
     /// Its settings for `chunkmill.toml`.
     pub toml: String,

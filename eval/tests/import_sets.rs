@@ -220,7 +220,7 @@ fn conteb_becomes_a_set() {
     fs::write(at("documents/test-00000-of-00001.parquet"), bytes).unwrap();
     refused(
         &args,
-        "test-00000-of-00001.parquet: cannot be read as Parquet: compression BROTLI(BrotliLevel(1)), UNCOMPRESSED: ",
+        "test-00000-of-00001.parquet: cannot be read as Parquet: compression BROTLI(BrotliLevel(1)), SNAPPY: ",
     );
     fs::write(at("documents/test-00000-of-00001.parquet"), "PAR1").unwrap();
     refused(&args, "test-00000-of-00001.parquet: cannot be read as Parquet: ");

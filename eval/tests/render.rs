@@ -10,7 +10,7 @@ use chunkmill_eval::report::{Report, TextPiece};
 use chunkmill_eval::trec;
 use tempfile::TempDir;
 
-use crate::common::{arg, eval};
+use crate::common::{arg, eval, note};
 use crate::example;
 use crate::python::environment;
 
@@ -70,7 +70,7 @@ fn the_page_of_700_cells_is_below_300_kilobytes() {
     let page = render::html::html(&report, None);
     assert_eq!(board(&page).len(), 700);
     assert!(page.len() <= 300_000, "{} bytes", page.len());
-    println!("{} bytes for 700 settings", page.len());
+    note(&format!("{} bytes for 700 settings", page.len()));
 }
 
 #[test]

@@ -34,6 +34,9 @@ fn places(of_a: &[(usize, usize, usize)]) -> Vec<ChunkPlace> {
     of_a.chain([ChunkPlace { doc: 0, start: 0, end: 7, tokens: 1 }]).collect()
 }
 
+/// Documents and ranges of their bytes.
+type Passages = Vec<(usize, Vec<[usize; 2]>)>;
+
 struct Outcome {
     values: BTreeMap<String, Vec<Option<f64>>>,
     evidence: EvidenceCounts,
@@ -46,13 +49,7 @@ fn outcome(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize)
 }
 
 /// The same with contexts of 10 and 25 tokens.
-fn handed_over(
-    places: &[ChunkPlace],
-    rows: &[usize],
-    documents: &[usize],
-    k: usize,
-    contexts: &[Vec<(usize, Vec<[usize; 2]>)>],
-) -> Outcome {
+fn handed_over(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize, contexts: &[Passages]) -> Outcome {
     let set = set();
     let labelled = Labelled::read(set.path()).unwrap();
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();

@@ -29,6 +29,7 @@ mod parity;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod race;
 mod regression;
 mod render;
 mod score;

@@ -499,3 +499,37 @@ fn the_depth_of_fused_lists_is_what_is_searched() {
         assert_eq!(cell.halves, ["ragdocs, vector, k=5", "ragdocs, keyword, k=5"]);
     }
 }
+
+#[test]
+fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() {
+    let folder = TempDir::new().unwrap();
+    let text = "[defaults.embedding]\nembedder = 'fake'\ncache = 'off'\n[[grid]]\npreset = ['structure', 'line-threshold']\n\
+                mode = ['keyword', 'hybrid']\nk = [3, 5]\n";
+    let run = |name: &str, more: &str| {
+        let out = folder.path().join(name);
+        let (code, _, said) = sweep(&larder(), &file(&folder, &format!("{text}{more}")), &out, &[]);
+        assert_eq!(code, 0, "{said}");
+        (Report::read(&out).unwrap(), out)
+    };
+    let (all, _) = run("all", "");
+    let (race, out) = run("race", "[sweep]\nrace = true\n");
+    assert_eq!(race.cells.len() + race.left_out.len(), all.cells.len());
+    // Vectors by the fake embedder find nothing, so they are out of it soon, with both k.
+    let out_of_it = |id: &str| race.left_out.iter().find(|left| left.id == id);
+    for k in [3, 5] {
+        let left = out_of_it(&format!("structure, vector, k={k}")).unwrap();
+        assert!(left.reason.starts_with("surely worse than `structure, keyword, k="), "{}", left.reason);
+    }
+    for cell in &race.cells {
+        let same = all.cell(&cell.id).unwrap();
+        assert_eq!((&cell.values, &cell.snapshot, cell.cost.texts), (&same.values, &same.snapshot, same.cost.texts));
+    }
+    let best = |report: &Report| report.verdict.as_ref().unwrap().best.clone();
+    assert_eq!(best(&race), best(&all));
+    // A run that was a race is shown again, and goes on, as one.
+    let (code, _, said) = eval(&["report", arg(&out)]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(Report::read(&out).unwrap().left_out, race.left_out);
+    let (again, _) = run("race", "[sweep]\nrace = true\n");
+    assert_eq!((again.left_out, again.verdict), (race.left_out, race.verdict));
+}

@@ -106,6 +106,14 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     }
     let synth = ["synth", docs, "-o", synthetic, "--queries", "9"];
     assert_eq!(stage.run(&synth, "", WORDS).0, 0);
+    stage.write("questions", json!({"query": HOSTILE}).to_string() + "\nhow long are backups kept?\n");
+    let asked = ["label", docs, "--questions", "questions", "-o", "labelled", "--embedder", "fake"];
+    assert_eq!(stage.run(&asked, "\u{1b}[2J\ns\nq\n", &[WORDS, refused].concat()).0, 0);
+    let advice = ["recommend", docs, "-o", "advice", "--embedder", "fake", "--minutes", "0"];
+    assert_eq!(stage.run(&advice, "", NEITHER).0, 0);
+    stage.write("labels", json!({"query_id": "q", "query": HOSTILE, "references": [{"doc_id": HOSTILE}]}).to_string());
+    let gone = ["recommend", docs, "--questions", "labels", "-o", "advice of people", "--embedder", "fake"];
+    assert_ne!(stage.run(&gone, "", NEITHER).0, 0);
     stage.write(&format!("{set}/corpus/{document}"), page());
     stage.write(&format!("{set}/corpus/other.md"), "# Other\n\nJars are counted here.\n");
     let at = page().find("thirty").unwrap();

@@ -103,9 +103,9 @@ const STEEPNESS: f64 = 2.5;
 /// A chunk's own text, and what it counts in a context.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
-    text: String,
+    own: String,
     hash: blake3::Hash,
-    /// Tokens of the text, and of the label of a passage that begins with it.
+    /// Tokens of its own text, and of the label of a passage that begins with it.
     tokens: [usize; 2],
 }
 
@@ -127,10 +127,10 @@ impl<'s> Piece<'s> {
 
 impl Text {
     fn new(place: &Place<'_>, content: &str, counter: &dyn TokenCounter) -> Result<Self> {
-        let text = place.source(content).to_owned();
+        let own = place.source(content).to_owned();
         let label = format!("[0] {}  {}\n", place.citation(), place.header_path);
-        let tokens = [counter.count(&text)?, counter.count(&label)?];
-        Ok(Self { hash: blake3::hash(text.as_bytes()), text, tokens })
+        let tokens = [counter.count(&own)?, counter.count(&label)?];
+        Ok(Self { hash: blake3::hash(own.as_bytes()), own, tokens })
     }
 }
 
@@ -214,7 +214,7 @@ impl Searcher {
             let place = self.place(found.row);
             // A document that repeats itself is not cut to pieces; one that repeats another is left out.
             let first = known.entry(text.hash).or_insert(&place.document.doc_id);
-            if !text.text.trim().is_empty() && **first == place.document.doc_id {
+            if !text.own.trim().is_empty() && **first == place.document.doc_id {
                 pieces.push(Piece { rank, score: found.score, place, text });
             }
         }
@@ -283,7 +283,7 @@ struct Filling<'p, 's> {
     room: Room,
 }
 
-impl<'p> Filling<'p, '_> {
+impl Filling<'_, '_> {
     /// The next piece to be tried: its position and what it is expected to cost.
     fn next(&mut self) -> Result<Option<(usize, isize)>> {
         if self.packed.is_none() {
@@ -369,14 +369,14 @@ impl Packed {
 
 /// The first lines of a piece, as many as fit.
 fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
-    let whole = &piece.text.text;
+    let whole = &piece.text.own;
     let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
     let start = |lines: usize| {
-        let text = whole[..ends[lines - 1]].to_owned();
+        let own = whole[..ends[lines - 1]].to_owned();
         let mut place = piece.place;
-        place.end_byte = place.start_byte + text.len() as u64;
+        place.end_byte = place.start_byte + own.len() as u64;
         place.end_line = place.start_line + u32::try_from(lines - 1).unwrap_or(u32::MAX);
-        let text = Cow::Owned(Text { text, ..*piece.text });
+        let text = Cow::Owned(Text { own, ..*piece.text });
         let mut passages = passages(&[&Piece { place, text, ..*piece }]);
         for passage in &mut passages {
             passage.cut = true;
@@ -411,12 +411,12 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             let follows = piece.place.chunk_index == before.place.chunk_index + 1;
             if start_byte <= covered || follows {
                 if start_byte <= covered {
-                    let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.text.get(known..));
+                    let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.own.get(known..));
                     open.content.push_str(new.unwrap_or_default());
                     range[1] = covered.max(end_byte);
                 } else {
                     open.content.push_str(between(open, piece.place.start_line));
-                    open.content.push_str(&piece.text.text);
+                    open.content.push_str(&piece.text.own);
                     open.ranges.push([start_byte, end_byte]);
                 }
                 open.end_line = open.end_line.max(piece.place.end_line);
@@ -438,7 +438,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             score: piece.score,
             ranges: vec![[start_byte, end_byte]],
             cut: false,
-            content: piece.text.text.clone(),
+            content: piece.text.own.clone(),
         });
     }
     let mut best: HashMap<String, usize> = HashMap::new();

@@ -188,8 +188,8 @@ fn beside(others: &[&Cell], alike: &[&Cell]) -> Option<String> {
         0 => format!("Each of {all} is significantly worse."),
         1 if others.len() == 1 => format!("The other, `{}`, is not ruled out ({}).", alike[0].id, chance(alike[0])),
         several => {
-            let named = |cell: &&Cell| format!("`{}` ({})", cell.id, chance(cell));
-            let mut names: Vec<String> = alike.iter().take(NAMED).map(named).collect();
+            let with_chance = |cell: &&Cell| format!("`{}` ({})", cell.id, chance(cell));
+            let mut names: Vec<String> = alike.iter().take(NAMED).map(with_chance).collect();
             if several > NAMED {
                 names.push(format!("{} more", several - NAMED));
             }

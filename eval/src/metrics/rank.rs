@@ -90,7 +90,9 @@ impl Ranking {
     pub fn of_any<I: Eq + Hash>(ranked: &[I], targets: &[(Vec<&I>, f64)]) -> Self {
         let mut of: HashMap<&I, Vec<usize>> = HashMap::new();
         for (at, (ids, _)) in targets.iter().enumerate().filter(|(_, (_, grade))| *grade > 0.0) {
-            ids.iter().for_each(|&id| of.entry(id).or_default().push(at));
+            for &id in ids {
+                of.entry(id).or_default().push(at);
+            }
         }
         let (mut seen, mut found) = (HashSet::new(), HashSet::new());
         let results = ranked.iter().filter(|id| seen.insert(*id)).map(|id| {

@@ -86,9 +86,9 @@ fn intervals(rows: &[&[f64]], counts: &[f64], settings: &Bootstrap) -> Vec<Inter
         let mut sums = [0.0; LANES];
         let mut count = 0.0;
         for _ in 0..length {
-            let drawn = draws.below(length);
-            count += counts[drawn];
-            for (sum, value) in sums.iter_mut().zip(&side_by_side[drawn]) {
+            let one = draws.below(length);
+            count += counts[one];
+            for (sum, value) in sums.iter_mut().zip(&side_by_side[one]) {
                 *sum += value;
             }
         }

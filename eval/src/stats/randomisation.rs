@@ -33,7 +33,7 @@ pub struct Found {
     pub p_max: f64,
 }
 
-/// The randomisation test of several comparisons over the same questions, with the single-step MaxT correction
+/// The randomisation test of several comparisons over the same questions, with the single-step `MaxT` correction
 /// (Westfall & Young 1993, "Resampling-based multiple testing", §2; Dudoit, Shaffer & Boldrick 2003). All comparisons get the
 /// same signs, so what they have in common stays: settings that answer alike count as little more than one, where
 /// [`holm`] takes all as if they were strangers. A comparison's statistic is |Σd| / √Σd², which grows with Student's t and

@@ -25,12 +25,12 @@ pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
     let samples = settings.resamples.max(1);
     let blocks: Vec<usize> = (0..samples).step_by(LANES).collect();
     let count = |&first: &usize| {
-        let mut drawn = vec![[0.0; LANES]; clusters];
-        for lane in 0..LANES.min(samples - first) {
-            let mut draws = SplitMix::stream(settings.seed, first + lane);
-            (0..clusters).for_each(|_| drawn[draws.below(clusters)][lane] += 1.0);
+        let mut times = vec![[0.0; LANES]; clusters];
+        for (lane, sample) in (first..samples).take(LANES).enumerate() {
+            let mut draws = SplitMix::stream(settings.seed, sample);
+            (0..clusters).for_each(|_| times[draws.below(clusters)][lane] += 1.0);
         }
-        let means: Vec<[f64; LANES]> = rows.iter().map(|row| means(row, &drawn)).collect();
+        let means: Vec<[f64; LANES]> = rows.iter().map(|row| means(row, &times)).collect();
         let mut shares = vec![0.0; rows.len()];
         for lane in 0..LANES.min(samples - first) {
             let highest = means.iter().map(|means| means[lane]).fold(f64::NEG_INFINITY, f64::max);
@@ -50,12 +50,12 @@ pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
 }
 
 /// A row's mean in each of some samples, given how often each cluster was drawn.
-fn means(row: &Clustered, drawn: &[[f64; LANES]]) -> [f64; LANES] {
+fn means(row: &Clustered, times: &[[f64; LANES]]) -> [f64; LANES] {
     let (mut sums, mut counts) = ([0.0; LANES], [0.0; LANES]);
-    for ((sum, count), drawn) in row.sums().iter().zip(row.counts()).zip(drawn) {
+    for ((sum, count), times) in row.sums().iter().zip(row.counts()).zip(times) {
         for lane in 0..LANES {
-            sums[lane] += sum * drawn[lane];
-            counts[lane] += count * drawn[lane];
+            sums[lane] += sum * times[lane];
+            counts[lane] += count * times[lane];
         }
     }
     std::array::from_fn(|lane| if counts[lane] > 0.0 { sums[lane] / counts[lane] } else { f64::NEG_INFINITY })
