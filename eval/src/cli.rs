@@ -11,6 +11,7 @@ mod recommend;
 mod report;
 mod sweep;
 mod synth;
+mod table;
 mod verify;
 
 use chunkmill::cli::{finish, parse};
@@ -56,6 +57,8 @@ enum Command {
     Diff(pair::PairArgs),
     /// Write of a run what later ones are compared with
     Baseline(baseline::Args),
+    /// Runs of one sweep file over several sets of labels, side by side: tables and plots
+    Table(table::Args),
     /// Say whether two sets of labels rank the settings of a sweep alike
     Agree(pair::PairArgs),
 }
@@ -77,6 +80,7 @@ pub fn main() -> u8 {
         Command::Gate(args) => gate::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Table(args) => table::run(&args),
         Command::Agree(args) => agree::run(&args),
     };
     finish(result)

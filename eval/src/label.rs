@@ -9,12 +9,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use chunkmill::cli::visible;
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
 use chunkmill::embed::{Embedder, Role};
@@ -332,7 +331,7 @@ enum Answer {
 const HELP: &str = "y or a number: this answers · 1,3: both are needed · 1/3: either does · e: give the text or PATH:FROM-TO · \
                     n: the documents do not answer it · s: later · q: stop";
 
-/// Asks a person about each question that has no answer yet, and writes every answer to the set at once, so that a session can be
+/// Asks a person, who hears what is said and types lines, about each question that has no answer yet, and writes every answer to the set at once, so that a session can be
 /// stopped and continued.
 ///
 /// # Errors
@@ -342,7 +341,7 @@ pub fn session(
     questions: &Questions,
     set: &Path,
     input: &mut dyn BufRead,
-    output: &mut dyn Write,
+    say: &dyn Fn(&str),
 ) -> anyhow::Result<Outcome> {
     let mut known: BTreeMap<String, Query> = if set.join(QUERIES).is_file() {
         LabelSet::read(set)?.queries.into_iter().map(|query| (query.id.clone(), query)).collect()
@@ -360,16 +359,16 @@ pub fn session(
         .iter()
         .filter(|asked| !known.values().any(|query| query.text == asked.text) && !unanswered.contains(&asked.text))
         .collect();
-    writeln!(output, "{HELP}")?;
+    say(&format!("{HELP}\n"));
     let mut outcome = Outcome::default();
     for (at, asked) in open.iter().enumerate() {
-        writeln!(output, "\n[{}/{}] {}", at + 1, open.len(), visible(&asked.text))?;
+        say(&format!("\n[{}/{}] {}\n", at + 1, open.len(), asked.text));
         let proposals = proposer.propose(&asked.text)?;
         for (number, proposal) in (1..).zip(&proposals) {
             let text = proposer.text(proposal).split_whitespace().collect::<Vec<_>>().join(" ");
-            writeln!(output, "  {number}  {}:{}\n     {}", visible(&proposal.doc_id), proposal.line, visible(&text))?;
+            say(&format!("  {number}  {}:{}\n     {text}\n", proposal.doc_id, proposal.line));
         }
-        match ask(proposer, &proposals, input, output)? {
+        match ask(proposer, &proposals, input, say)? {
             Answer::Evidence(references) => {
                 let mut id = asked.id.clone();
                 while known.contains_key(&id) {
@@ -405,36 +404,35 @@ fn ask(
     proposer: &Proposer,
     proposals: &[Proposal],
     input: &mut dyn BufRead,
-    output: &mut dyn Write,
+    say: &dyn Fn(&str),
 ) -> anyhow::Result<Answer> {
     loop {
-        let Some(line) = prompt("> ", input, output)? else { return Ok(Answer::Stop) };
+        let Some(line) = prompt("> ", input, say)? else { return Ok(Answer::Stop) };
         match line.as_str() {
             "n" => return Ok(Answer::Unanswered),
             "s" => return Ok(Answer::Later),
             "q" => return Ok(Answer::Stop),
             "e" => {
-                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, output)? else { return Ok(Answer::Stop) };
+                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Answer::Stop) };
                 let places = given(proposer, &text);
                 if !places.is_empty() {
                     // A text that stands in several places may be found in any of them.
                     let any = places.into_iter().map(|place| vec![place]).collect();
                     return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
                 }
-                writeln!(output, "no document has this text, word for word, or these lines")?;
+                say("no document has this text, word for word, or these lines\n");
             }
-            "" => writeln!(output, "{HELP}")?,
+            "" => say(&format!("{HELP}\n")),
             numbers => match chosen(proposer, proposals, numbers) {
                 Some(references) => return Ok(Answer::Evidence(references)),
-                None => writeln!(output, "`{}` is none of: {HELP}", visible(numbers))?,
+                None => say(&format!("`{numbers}` is none of: {HELP}\n")),
             },
         }
     }
 }
 
-fn prompt(text: &str, input: &mut dyn BufRead, output: &mut dyn Write) -> anyhow::Result<Option<String>> {
-    write!(output, "{text}")?;
-    output.flush()?;
+fn prompt(text: &str, input: &mut dyn BufRead, say: &dyn Fn(&str)) -> anyhow::Result<Option<String>> {
+    say(text);
     let mut line = String::new();
     Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
 }

@@ -18,9 +18,9 @@
 //! | [`grid`] | Which settings are tried? → `Plan` |
 //! | [`label`] | Where do the documents answer questions that people asked? A person says it |
 //! | [`worker`] | How is a step measured in a process of its own? |
+//! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`race`] | Which settings need not be asked all questions? |
 //! | [`sweep`] | How is a plan run, stopped and continued? → records |
-//! | [`stats`] | How sure is a number? Intervals, tests and orders; numbers only, no reports |
 //! | [`analysis`] | What follows from what was measured? Summaries, comparisons, fronts, the verdict |
 //! | [`assemble`] | How do a run's records become its report? |
 //! | [`agreement`] | Do two sets of questions rank settings alike? |
@@ -60,11 +60,11 @@ pub mod grid;
 pub mod label;
 pub mod worker;
 
+pub mod stats;
+
 pub mod race;
 
 pub mod sweep;
-
-pub mod stats;
 
 pub mod analysis;
 pub mod assemble;

@@ -1,7 +1,7 @@
 //! A report as people and programs want it: every form is a pure function of the report.
 //!
 //! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
-//! integration, and [`json`] for programs. [`svg`] draws.
+//! integration, and [`json`] for programs; [`table`] of several runs. [`svg`] draws.
 
 mod baseline;
 pub mod csv;
@@ -10,6 +10,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod svg;
+pub mod table;
 mod text;
 mod view;
 

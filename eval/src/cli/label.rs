@@ -44,7 +44,7 @@ pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: C
     prepare(roots, set)?;
     tell("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
-    session(&proposer, questions, set, &mut io::stdin().lock(), &mut io::stderr().lock())
+    session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
 }
 
 /// Gives a set its documents, if it has none yet.

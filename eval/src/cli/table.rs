@@ -1,0 +1,54 @@
+//! `chunkmill-eval table`: runs of one sweep file over several sets, side by side.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use chunkmill::cli::{print, tell};
+use chunkmill::error::{Error, exit};
+
+use crate::record::replace;
+use crate::render::table::{Set, table};
+use crate::report::Report;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// A run over each set of labels: its folder, or its report.json
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// A run over synthetic questions of the same documents, for each of the others in their order
+    #[arg(long, value_name = "RUN")]
+    synthetic: Vec<PathBuf>,
+    /// Id of the setting whose parts are looked at
+    #[arg(long, value_name = "ID", default_value = "structure, hybrid, k=5")]
+    of: String,
+    /// Folder for table.md and the plots
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    if !args.synthetic.is_empty() && args.synthetic.len() != args.runs.len() {
+        return Err(Error::Setting {
+            origin: "--synthetic".to_owned(),
+            problem: format!("is given {} times, for {} runs", args.synthetic.len(), args.runs.len()),
+            help: "name one for each run, or none".to_owned(),
+        }
+        .into());
+    }
+    let read = |(at, run): (usize, &PathBuf)| {
+        let synthetic = args.synthetic.get(at).map(|run| Report::read(run)).transpose()?;
+        let report = Report::read(run)?;
+        Ok(Set { name: report.labels.name.clone(), report, synthetic })
+    };
+    let sets = args.runs.iter().enumerate().map(read).collect::<chunkmill::error::Result<Vec<_>>>()?;
+    if sets.iter().any(|set| set.report.cell(&args.of).is_none()) {
+        tell(format_args!("warning: not every run has `{}`: its parts are not shown\n", args.of));
+    }
+    for (name, text) in table(&sets, &args.of) {
+        let file: &Path = &args.output.join(name);
+        std::fs::create_dir_all(&args.output).with_context(|| format!("cannot create {}", args.output.display()))?;
+        replace(file, text.as_bytes())?;
+        print(file.display())?;
+    }
+    Ok(exit::DONE)
+}
