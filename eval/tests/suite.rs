@@ -36,4 +36,5 @@ mod score;
 mod stats;
 mod sweep;
 mod synth;
+mod table;
 mod terminal;

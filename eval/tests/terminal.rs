@@ -160,6 +160,7 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
         assert_eq!(stage.run(&[pair, run, run, "--json"], "", JSON).0, 0);
         assert_ne!(stage.run(&[pair, run, run, "--metric", HOSTILE], "", WORDS).0, 0);
     }
+    assert_eq!(stage.run(&["table", run, run, "-o", "tables"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["schema"], "", NEITHER).0, 0);
     stage.tried.assert_are(&stage.all);
 

@@ -1,0 +1,87 @@
+//! Runs over several sets of labels, side by side.
+
+use std::fs;
+
+use chunkmill_eval::render::json::json;
+use chunkmill_eval::report::Report;
+use tempfile::TempDir;
+
+use crate::common::{METRIC, arg, dice, eval, report_of};
+
+const OWN: &str = "structure, hybrid, k=5";
+
+/// A run in which a setting finds this share of the questions; those of a set differ in how hard they are.
+fn run(name: &str, seed: u8, shares: &[(&str, f64)]) -> Report {
+    let mut next = dice(seed);
+    let hard: Vec<f64> = (0..120).map(|_| next()).collect();
+    let found = |share: f64| hard.iter().map(|hard| Some(f64::from(u8::from(*hard < share)))).collect();
+    let cells: Vec<(&str, Vec<Option<f64>>)> = shares.iter().map(|&(id, share)| (id, found(share))).collect();
+    let mut report = report_of(&cells);
+    report.labels.name = name.to_owned();
+    for cell in &mut report.cells {
+        let (build, rest) = cell.id.split_once(", ").unwrap();
+        (cell.build, cell.retrieval) = (build.to_owned(), rest.split([' ', ',']).next().unwrap().to_owned());
+        let values = cell.values[METRIC].clone();
+        report.scoring.budgets = vec![500, 1000];
+        for budget in [500, 1000] {
+            cell.values.insert(format!("evidence_in_context_{budget}"), values.clone());
+        }
+    }
+    report.scoring.primary = "evidence_in_context_1000".to_owned();
+    chunkmill_eval::analysis::analyse(&mut report);
+    report
+}
+
+const SHARES: [(&str, f64); 5] = [
+    (OWN, 0.8),
+    ("structure, hybrid language=none, k=5", 0.7),
+    ("structure max=64, hybrid, k=5", 0.79),
+    ("recursive, hybrid, k=5", 0.5),
+    ("recursive, keyword, k=5", 0.9),
+];
+
+fn written(home: &TempDir, name: &str, report: &Report) -> String {
+    let file = home.path().join(name);
+    fs::write(&file, json(report).unwrap()).unwrap();
+    arg(&file).to_owned()
+}
+
+#[test]
+fn sets_are_put_side_by_side() {
+    let home = TempDir::new().unwrap();
+    let (one, two) = (run("one", 1, &SHARES), run("two", 2, &SHARES));
+    // The synthetic questions would choose what is the worst of all but keywords.
+    let made = run("made", 3, &SHARES.map(|(id, share)| (id, 1.0 - share)));
+    let [a, b, c] = [("a.json", &one), ("b.json", &two), ("c.json", &made)].map(|(name, of)| written(&home, name, of));
+    let out = home.path().join("out");
+    let (code, said, problem) = eval(&["table", &a, &b, "--synthetic", &c, "--synthetic", &c, "-o", arg(&out)]);
+    assert_eq!(code, 0, "{problem}");
+    assert_eq!(said.lines().count(), 5);
+    let text = fs::read_to_string(out.join("table.md")).unwrap();
+    let mean = |report: &Report, id: &str| report.cell(id).unwrap().metrics["evidence_in_context_500"].mean;
+    let own = (mean(&one, OWN) + mean(&two, OWN)) / 2.0;
+    assert!(text.contains(&format!("| {OWN} | {own:.3} | ")), "{text}");
+    // The best of a set is bold; the order is that of the means.
+    assert!(text.contains(&format!("**{:.3}**", mean(&one, "recursive, keyword, k=5"))), "{text}");
+    // Only what is changed of the setting is a part: a difference with its interval.
+    let gain = own - (mean(&one, SHARES[1].0) + mean(&two, SHARES[1].0)) / 2.0;
+    assert!(text.contains(&format!("| 1 | language=none | {gain:.3} | ")), "{text}");
+    assert!(text.contains("| 2 | max=64 | ") && !text.contains("| 3 | "), "{text}");
+    assert!(text.contains("| one | 4 | -1.000 |"), "the order is turned round: {text}");
+    for (name, holds) in [
+        ("budgets.svg", "recursive, 500 tokens"),
+        ("bytes.svg", "structure max=64"),
+        ("parts.svg", "language=none"),
+        ("synthetic.svg", "one: recursive, hybrid"),
+    ] {
+        let svg = fs::read_to_string(out.join(name)).unwrap();
+        assert!(svg.starts_with("<svg xmlns") && svg.contains(holds) && svg.len() < 60_000, "{name}: {svg}");
+    }
+    // Runs of different sweeps have but some settings in common.
+    let few = written(&home, "few.json", &run("few", 4, &SHARES[1..3]));
+    let (code, _, problem) = eval(&["table", &a, &few, "-o", arg(&out)]);
+    assert!(code == 0 && problem.contains("not every run has `structure, hybrid, k=5`"), "{problem}");
+    let text = fs::read_to_string(out.join("table.md")).unwrap();
+    assert!(!text.contains("recursive") && !text.contains("synthetic"), "{text}");
+    assert_eq!(eval(&["table", &a, &b, "--synthetic", &c, "-o", arg(&out)]).0, 2);
+}
