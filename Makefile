@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation test-distributed growth costs eval eval-full baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
@@ -18,6 +18,7 @@ help:
 	@echo "check            its quick part: format and lints"
 	@echo "eval             which settings suit datasets/larder: report, gate (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
+	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
 	@echo "baseline         what eval is compared with, made again"
 	@echo "model            fetch and check the default model"
 	@echo ""
@@ -120,6 +121,15 @@ eval-full: model
 	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/corpora.toml -o $$name-by-synthetic && \
 	  $(EVAL) agree $$name-by-synthetic $$name || exit 1; done
 	@echo "reports: $(abspath $(RUNS))/*/report.html"
+
+# Designs, ways to search, budgets and parts of our own design over each set, by its questions and by made-up ones.
+eval-table: model
+	for set in $(SETS); do name=$(RUNS)/table/$$(basename $$set) && \
+	  $(EVAL) synth $$set/corpus -o $$name-synthetic && \
+	  $(EVAL) sweep --labels $$set --sweep eval/sweeps/ablation.toml -o $$name && \
+	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/ablation.toml -o $$name-by-synthetic || exit 1; done
+	$(EVAL) table $(foreach set,$(SETS),$(RUNS)/table/$(notdir $(set)) --synthetic $(RUNS)/table/$(notdir $(set))-by-synthetic) \
+	  -o $(RUNS)/table/all
 
 # The long version of what test does with a few kills.
 crash:

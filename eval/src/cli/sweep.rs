@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
+use chunkmill::chunk::Pooling;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::{Error, exit};
@@ -71,6 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     }
     let out = out.context("there is no folder for the run: -o RUN")?;
     let run = Run::new(&plan, &labelled, &models, command(), now());
+    tell(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
     let settings = Settings { keep_datasets, ..Settings::default() };
     sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
@@ -169,14 +171,46 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     Ok(exit::DONE)
 }
 
+/// What a sweep will cost, said before it starts. How long that takes, the first dataset will tell.
+#[expect(clippy::cast_precision_loss, reason = "megabytes are said")]
+fn forecast(plan: &Plan, labelled: &Labelled) -> anyhow::Result<String> {
+    let documents = labelled.corpus.texts.values().map(String::len).sum::<usize>() as f64 / 1e6;
+    let (mut passes, mut late) = (0.0, Vec::new());
+    for build in &plan.builds {
+        let config = build.options.clone().resolve()?;
+        if config.spec.pooling() == Pooling::Late && plan.timing.repeats == 0 && config.cache.is_some() {
+            // One pass for all, of windows that overlap by a quarter.
+            if !late.contains(&&build.options.embedding) {
+                late.push(&build.options.embedding);
+                passes += 4.0 / 3.0;
+            }
+        } else {
+            passes += plan.timing.repeats.max(1) as f64;
+        }
+    }
+    let ways: usize = plan.builds.iter().map(|build| build.variants.len()).sum();
+    let cached = if plan.timing.repeats == 0 { ", less what the cache has" } else { "" };
+    Ok(format!(
+        "{} datasets over {documents:.2} MB of documents: up to {:.2} MB of text to embed{cached}, {passes:.1} times the \
+         documents; {ways} ways to search with {} questions each\n",
+        plan.builds.len(),
+        documents * passes,
+        labelled.labels.queries.len(),
+    ))
+}
+
 /// Says on standard error how a sweep goes on.
 pub(super) struct Progress {
     started: Instant,
+    /// Datasets that were made.
+    made: u32,
+    /// Datasets that are not begun yet.
+    left: u32,
 }
 
 impl Progress {
     pub(super) fn new() -> Self {
-        Self { started: Instant::now() }
+        Self { started: Instant::now(), made: 0, left: 0 }
     }
 
     pub(super) fn on(&mut self, event: &Event<'_>) {
@@ -184,13 +218,20 @@ impl Progress {
             Event::Read(settings, tokens) => {
                 tell(format_args!("read the documents once for {settings} settings: {tokens} tokens\n"));
             }
-            Event::Begun(at, of, name) => tell(format_args!("[{at}/{of}] {name}: ")),
+            Event::Begun(at, of, name) => {
+                self.left = u32::try_from(of - at).unwrap_or(u32::MAX);
+                tell(format_args!("[{at}/{of}] {name}: "));
+            }
             Event::Kept => tell("was done\n"),
             Event::Done(Record { dataset, .. }) => {
                 let chunks = dataset.chunks;
                 let (reused, texts) = (dataset.texts_reused, dataset.texts);
-                let seconds = self.started.elapsed().as_secs();
-                tell(format_args!("{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far\n"));
+                self.made += 1;
+                let elapsed = self.started.elapsed();
+                let rest = (elapsed / self.made * self.left).as_secs();
+                let rest = if self.left > 0 { format!(", about {rest} s to go") } else { String::new() };
+                let seconds = elapsed.as_secs();
+                tell(format_args!("{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far{rest}\n"));
             }
         }
     }
