@@ -69,8 +69,8 @@ fn budgets(sets: &[Set]) -> Vec<usize> {
 
 /// The design that a cell belongs to, if its settings are those of a preset and the search is as by default.
 fn design(cell: &Cell) -> Option<&str> {
-    let plain = !cell.build.contains('=') && !cell.id.contains("fusion=") && !cell.id.contains('_');
-    plain.then_some(cell.build.as_str())
+    let plain = format!("{}, {}, k={}", cell.build, cell.retrieval, cell.k);
+    (cell.id == plain && !cell.build.contains('=')).then_some(cell.build.as_str())
 }
 
 fn tables(sets: &[Set], own: &str) -> String {
@@ -208,7 +208,7 @@ fn budgets_plot(sets: &[Set], own: &str) -> Option<Plot> {
     })
 }
 
-/// Quality against size: each dataset by its best way to search.
+/// Quality against size: each design, and the sizes of one's own, by its best way to search.
 #[expect(clippy::cast_precision_loss, reason = "sizes are drawn, not counted")]
 fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
     let metric = sets.first()?.report.scoring.primary.clone();
@@ -220,6 +220,10 @@ fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
             continue;
         };
         let Some(cell) = sets.first()?.report.cell(id) else { continue };
+        // What the model sees before a chunk changes no size.
+        if cell.build.contains('=') && !cell.build.contains(" max=") {
+            continue;
+        }
         let (y, x) = (mean(&values), mean(&sizes));
         let entry = best.entry(cell.build.as_str()).or_insert((x, y, id));
         if y > entry.1 {
@@ -280,7 +284,7 @@ fn parts_plot(sets: &[Set], own: &str) -> Option<Plot> {
         title: format!("{own}, less itself with one thing changed; mean of {} sets", sets.len()),
         x: Axis {
             title: "number of the change in the table".to_owned(),
-            scale: Scale::steps((0..parts.len()).map(place).collect()),
+            scale: Scale::linear((0..parts.len()).map(place)),
         },
         y: Axis {
             title: "what it gains, with its 95 % interval".to_owned(),
