@@ -12,7 +12,8 @@ use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::index::{self, Job};
 use chunkmill::search::{
-    FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, Weight,
+    FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
+    Weight,
 };
 use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
@@ -683,6 +684,51 @@ fn context_searcher(spec: &str) -> (TempDir, Searcher, Vec<(String, String)>) {
     }
     let searcher = searcher(dataset(home.path(), &["docs"], spec));
     (home, searcher, shapes())
+}
+
+#[test]
+fn vectors_that_are_stored_in_fewer_bits_or_dimensions_score_as_that_store_would() {
+    for (text, bytes) in
+        [("f32", 1536), ("int8", 384), ("binary", 48), ("f32@100", 400), ("binary@100", 13), ("int8@999", 384)]
+    {
+        let stored: StoredAs = text.parse().unwrap();
+        assert_eq!((stored.to_string().as_str(), stored.bytes(384)), (text, bytes));
+    }
+    for text in ["int4", "f32@0", "@3", "binary@x", ""] {
+        assert!(text.parse::<StoredAs>().is_err(), "{text}");
+    }
+    let (_folder, searcher, _) = context_searcher("heading-tokens max=60 overlap=20");
+    let dataset = searcher.dataset().clone();
+    let vector = |searcher: &Searcher, row: usize, query: &[f32]| {
+        let all = Query { mode: Mode::Vector, vector: Some(query), k: searcher.len(), ..Query::default() };
+        searcher.search(&all).unwrap().into_iter().find(|found| found.row as usize == row).unwrap().score
+    };
+    let dim = dataset.manifest().representations()[0].dim;
+    // A question that is one of the axes shows one value of each vector.
+    let values = |stored: &str, row: usize| -> Vec<f64> {
+        let searcher = Searcher::open_as(dataset.clone(), None, stored.parse().unwrap()).unwrap();
+        let axis = |at: usize| (0..dim).map(|other| f32::from(u8::from(other == at))).collect::<Vec<f32>>();
+        (0..dim).map(|at| vector(&searcher, row, &axis(at))).collect()
+    };
+    let full = values("f32", 0);
+    let length = full[..4].iter().map(|value| value * value).sum::<f64>().sqrt();
+    for (at, value) in values("f32@4", 0).into_iter().enumerate() {
+        let expected = if at < 4 { full[at] / length } else { 0.0 };
+        assert!((value - expected).abs() < 1e-6, "{at}: {value} {expected}");
+    }
+    let size = 1.0 / (dim as f64).sqrt();
+    for (binary, value) in values("binary", 0).into_iter().zip(&full) {
+        assert!((binary - if *value > 0.0 { size } else { -size }).abs() < 1e-6);
+    }
+    let rows = searcher.len().min(20);
+    let most =
+        (0..searcher.len()).flat_map(|row| values("f32", row)).fold(0.0, |most: f64, value| most.max(value.abs()));
+    for row in 0..rows {
+        for (int8, value) in values("int8", row).into_iter().zip(values("f32", row)) {
+            assert!((int8 - value).abs() <= most / 254.0 + 1e-6, "{int8} {value}");
+            assert!((int8 / (most / 127.0)).fract().abs().min(1.0 - (int8 / (most / 127.0)).fract().abs()) < 1e-3);
+        }
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
-use chunkmill::search::Mode;
+use chunkmill::search::{Mode, StoredAs};
 use rayon::prelude::*;
 
 use crate::analysis::{analyse, figure};
@@ -22,6 +22,7 @@ use crate::report::{
 };
 use crate::score::{Chunks, Judge, Question, Scored, ScoringOptions, all_in_context, in_context, score};
 use crate::sweep::{Labelled, Run, RunCell};
+use crate::worker::Way;
 
 /// Questions that are shown with what was retrieved.
 const WORST: usize = 12;
@@ -221,7 +222,7 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
             quarantined: dataset.quarantined,
             tokens: dataset.tokens,
             bytes: dataset.bytes,
-            vector_bytes: dataset.vector_bytes,
+            vector_bytes: vector_bytes(run, cell, record),
             truncated: dataset.truncated,
             texts: dataset.texts,
             texts_reused: dataset.texts_reused,
@@ -237,9 +238,21 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
     }
 }
 
+/// Bytes of the vectors as they are stored for a cell.
+fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
+    let stored_as = run.builds[cell.build].variants[cell.variant].stored_as.parse::<StoredAs>().unwrap_or_default();
+    let dataset = &record.dataset;
+    if stored_as == StoredAs::default() {
+        dataset.vector_bytes
+    } else {
+        dataset.chunks * stored_as.bytes(dataset.dim) as u64
+    }
+}
+
 /// Ids of the cells by vector and by keyword search that a fused one is made of.
 fn halves(run: &Run, cell: &RunCell) -> Vec<String> {
-    let search = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].1.clone();
+    let way = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].clone();
+    let search = |cell: &RunCell| way(cell).options;
     let fields = |o: &SearchOptions| (o.content_weight, o.headings_weight, o.tags_weight, o.aliases_weight);
     let own = search(cell);
     if !matches!(own.mode, Some(Mode::Hybrid | Mode::Graph)) {
@@ -249,7 +262,7 @@ fn halves(run: &Run, cell: &RunCell) -> Vec<String> {
         let search = search(other);
         (other.build, other.k) == (cell.build, cell.k)
             && match search.mode {
-                Some(Mode::Vector) => true,
+                Some(Mode::Vector) => way(other).stored_as == way(cell).stored_as,
                 Some(Mode::Keyword) => fields(&search) == fields(&own),
                 _ => false,
             }
@@ -271,13 +284,16 @@ fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
         embedding_cache_size: None,
         ..embedding
     };
-    let search = build.variants[cell.variant].1.clone();
+    let Way { options: search, stored_as, .. } = build.variants[cell.variant].clone();
     let options = Options { corpus, chunking, embedding, output, search, ..Options::default() };
     let text = toml::to_string(&options).unwrap_or_default();
     // A table without a line says nothing.
     let mut tables: Vec<&str> = text.split("\n\n").collect();
     tables.retain(|table| table.trim().lines().count() > 1);
-    format!("{}\n", tables.join("\n\n").trim())
+    let text = format!("{}\n", tables.join("\n\n").trim());
+    // A dataset has its vectors in full; what keeps them otherwise has settings of its own.
+    let default = StoredAs::default().to_string();
+    if stored_as == default { text } else { format!("# for a store that keeps vectors as {stored_as}\n{text}") }
 }
 
 /// What a cell found.

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! A key is one of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, one of `[search]`,
-//! or `k`. Cells that share a dataset share a [`Build`]. A combination that contradicts itself is left
+//! `stored_as`, or `k`. Cells that share a dataset share a [`Build`]. A combination that contradicts itself is left
 //! out with the reason; of cells that come to the same, the first stands. Fused retrieval always brings
 //! its halves along, because it may be worse than either.
 
@@ -33,7 +33,7 @@ use std::path::Path;
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::error::{Error, Result};
-use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking};
+use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs};
 use chunkmill::settings::Table as _;
 use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
@@ -100,6 +100,8 @@ pub struct Variant {
     pub ranking: Ranking,
     /// In which order a context is filled, where the scores of the mode tell it.
     pub packing: Packing,
+    /// As what vectors are searched.
+    pub stored_as: StoredAs,
     /// The same as it was written.
     pub options: SearchOptions,
 }
@@ -215,12 +217,13 @@ struct Grid {
     name: Option<String>,
     axes: Vec<Axis>,
     ks: Vec<usize>,
+    stored_as: Vec<StoredAs>,
 }
 
 impl Grid {
     fn new(table: &toml::Table, mode_is_given: bool, origin: &str) -> Result<Self> {
         let wrong = |problem: &str, help: &str| setting(origin, problem, help);
-        let mut grid = Self { name: None, axes: Vec::new(), ks: vec![5] };
+        let mut grid = Self { name: None, axes: Vec::new(), ks: vec![5], stored_as: vec![StoredAs::default()] };
         for (key, value) in table {
             let (values, is_list) = match value {
                 Value::Array(values) => (values.as_slice(), true),
@@ -241,6 +244,11 @@ impl Grid {
                         .map(k)
                         .collect::<Option<_>>()
                         .ok_or_else(|| wrong("`k` is not a number of chunks", "write k = [5, 10]"))?;
+                }
+                "stored_as" => {
+                    let parsed: Result<Vec<StoredAs>, String> = values.iter().map(|value| value.parse()).collect();
+                    grid.stored_as = parsed
+                        .map_err(|problem| wrong(&problem, r#"write stored_as = ["f32", "int8", "binary@256"]"#))?;
                 }
                 _ => {
                     let scope =
@@ -283,7 +291,7 @@ fn scope(key: &str) -> Option<Scope> {
 /// What may stand in a grid, for who wrote something else there.
 fn known(written: &str) -> String {
     let keys: Vec<&str> = usable().map(|(_, name)| name).collect();
-    format!("there are: name, k, {}", choices(written, &keys))
+    format!("there are: name, k, stored_as, {}", choices(written, &keys))
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -309,7 +317,7 @@ impl Planner<'_> {
     fn add(&mut self, grid: &Grid) -> Result<()> {
         let (search, dataset): (Vec<&Axis>, Vec<&Axis>) =
             grid.axes.iter().partition(|axis| axis.scope == Scope::Search);
-        let variants = self.variants(&combinations(&search, self.name)?)?;
+        let variants = self.variants(&combinations(&search, self.name)?, &grid.stored_as)?;
         for values in combinations(&dataset, self.name)? {
             let (name, options) = self.dataset(grid, &values)?;
             match options.clone().resolve() {
@@ -352,7 +360,7 @@ impl Planner<'_> {
     }
 
     /// The ways to search, each with the halves of fused ones before it.
-    fn variants(&self, combinations: &[Vec<(&Axis, &str)>]) -> Result<Vec<Variant>> {
+    fn variants(&self, combinations: &[Vec<(&Axis, &str)>], stored_as: &[StoredAs]) -> Result<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
         for values in combinations {
             let mut options = SearchOptions::default();
@@ -367,19 +375,25 @@ impl Planner<'_> {
                 Mode::Hybrid | Mode::Graph => vec![Mode::Vector, Mode::Keyword, mode],
                 mode => vec![mode],
             };
-            for mode in halves {
+            let ways = stored_as.iter().flat_map(|&stored_as| halves.iter().map(move |&mode| (stored_as, mode)));
+            for (stored_as, mode) in ways {
+                // Words are not vectors.
+                let stored_as = if mode.needs_vector() { stored_as } else { StoredAs::default() };
                 let options = SearchOptions { mode: Some(mode), ..options.clone() };
                 let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
                 let ranking = as_read(mode, config.ranking);
                 let packing = Query { mode, ranking, packing: config.packing, ..Query::default() }.packing();
-                if !variants.iter().any(|other| other.finds_as(mode, &ranking, packing)) {
+                if !variants.iter().any(|other| other.finds_as(mode, &ranking, packing, stored_as)) {
                     let mut name = mode.name().to_owned();
                     for &(axis, value) in
                         values.iter().filter(|(axis, _)| axis.is_list && reads(mode, ranking.fusion, &axis.key))
                     {
                         push(&mut name, &axis.key, value, false);
                     }
-                    variants.push(Variant { name, mode, ranking, packing, options });
+                    if stored_as != StoredAs::default() {
+                        push(&mut name, "stored_as", &stored_as.to_string(), false);
+                    }
+                    variants.push(Variant { name, mode, ranking, packing, stored_as, options });
                 }
             }
         }
@@ -410,7 +424,8 @@ impl Planner<'_> {
         let before = self.plan.cells.len();
         for variant in variants {
             let known = &mut self.plan.builds[build].variants;
-            let same = |other: &Variant| other.finds_as(variant.mode, &variant.ranking, variant.packing);
+            let same =
+                |other: &Variant| other.finds_as(variant.mode, &variant.ranking, variant.packing, variant.stored_as);
             let at = known.iter().position(same).unwrap_or_else(|| {
                 let mut variant = variant.clone();
                 // Another grid's search of the same name.
@@ -544,8 +559,8 @@ impl Plan {
 
 impl Variant {
     /// Whether it finds and hands over what another search does.
-    fn finds_as(&self, mode: Mode, ranking: &Ranking, packing: Packing) -> bool {
-        (self.mode, &self.ranking, self.packing) == (mode, ranking, packing)
+    fn finds_as(&self, mode: Mode, ranking: &Ranking, packing: Packing, stored_as: StoredAs) -> bool {
+        (self.mode, &self.ranking, self.packing, self.stored_as) == (mode, ranking, packing, stored_as)
     }
 }
 

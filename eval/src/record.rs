@@ -74,6 +74,8 @@ pub struct DatasetRecord {
     pub truncated: u64,
     /// Bytes of its files.
     pub bytes: u64,
+    /// Dimensions of its vectors.
+    pub dim: usize,
     /// Bytes of its vectors, uncompressed.
     pub vector_bytes: u64,
     /// Different texts that were to be embedded.

@@ -22,18 +22,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
-use chunkmill::config::{CacheFolder, EmbeddingOptions, Options, SearchOptions};
+use chunkmill::config::{CacheFolder, EmbeddingOptions, Options};
 use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{Build, Plan, PlannedCell, Timing};
+use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
 use crate::race::Race;
 use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
-use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, delegate};
+use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
 
 /// What is run, in a run's folder.
 const FILE: &str = "run.json";
@@ -78,8 +78,8 @@ pub struct RunBuild {
     pub key: String,
     /// Its settings, those of searches left out.
     pub options: Options,
-    /// Names and settings of the ways to search it.
-    pub variants: Vec<(String, SearchOptions)>,
+    /// The ways to search it.
+    pub variants: Vec<Way>,
 }
 
 /// A cell of a run.
@@ -135,8 +135,12 @@ impl Run {
         let depth = plan.scoring.depth(plan.cells.iter().map(|cell| cell.k));
         let program = program();
         let build = |(build, model): (&Build, &String)| {
-            let variants: Vec<(String, SearchOptions)> =
-                build.variants.iter().map(|variant| (variant.name.clone(), variant.options.clone())).collect();
+            let way = |variant: &Variant| Way {
+                name: variant.name.clone(),
+                options: variant.options.clone(),
+                stored_as: variant.stored_as.to_string(),
+            };
+            let variants: Vec<Way> = build.variants.iter().map(way).collect();
             let made_from = format!(
                 "{FORMAT_VERSION} {program} {model} {} {variants:?} {depth} {:?} {:?} {:?} {:?} {:?}",
                 build.key(),
@@ -477,12 +481,7 @@ impl Step<'_> {
     }
 
     /// Asks some questions, or all, in some ways.
-    fn ask(
-        &self,
-        dataset: &Path,
-        only: Option<&[usize]>,
-        variants: &[(String, SearchOptions)],
-    ) -> anyhow::Result<Asked> {
+    fn ask(&self, dataset: &Path, only: Option<&[usize]>, variants: &[Way]) -> anyhow::Result<Asked> {
         let queries = &self.labelled.labels.queries;
         let all: Vec<usize> = (0..queries.len()).collect();
         let only = only.unwrap_or(&all);
@@ -505,7 +504,7 @@ impl Step<'_> {
     fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>, judge: &Judge) -> anyhow::Result<Asked> {
         let queries = self.labelled.labels.queries.len();
         let variants = &self.run_build.variants;
-        let mut lanes: Vec<Lane> = variants.iter().map(|(name, _)| Lane::new(name, queries)).collect();
+        let mut lanes: Vec<Lane> = variants.iter().map(|way| Lane::new(&way.name, queries)).collect();
         let mut vectors: Vec<Option<(Vec<f32>, f64)>> = vec![None; queries];
         let mut whole: Option<Asked> = None;
         let stages = race.stages(queries);
@@ -514,7 +513,7 @@ impl Step<'_> {
             if running.is_empty() {
                 break;
             }
-            let ways: Vec<(String, SearchOptions)> = running.iter().map(|&at| variants[at].clone()).collect();
+            let ways: Vec<Way> = running.iter().map(|&at| variants[at].clone()).collect();
             let mut asked = self.ask(dataset, Some(stage), &ways)?;
             for (found, &at) in std::mem::take(&mut asked.variants).into_iter().zip(&running) {
                 lanes[at].add(stage, found);

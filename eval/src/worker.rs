@@ -21,7 +21,9 @@ use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
 use chunkmill::embed::{self, Batcher, Reading, Role};
 use chunkmill::index::{self, Recipe};
-use chunkmill::search::{CANDIDATES, Context as Packed, Found, Mode, Packing, Passage, Query, Ranking, Searcher};
+use chunkmill::search::{
+    CANDIDATES, Context as Packed, Found, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
+};
 use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
@@ -77,13 +79,24 @@ pub enum Request {
         queries: Vec<String>,
         /// The same as vectors, if they are known.
         vectors: Option<QueryVectors>,
-        /// The ways to search: name and settings.
-        variants: Vec<(String, SearchOptions)>,
+        /// The ways to search.
+        variants: Vec<Way>,
         /// How many chunks are wanted.
         depth: usize,
         /// Tokens of the contexts that are wanted.
         budgets: Vec<usize>,
     },
+}
+
+/// A way to search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// Its name.
+    pub name: String,
+    /// Its settings.
+    pub options: SearchOptions,
+    /// As what vectors are searched: `f32`, `int8`, `binary@256`.
+    pub stored_as: String,
 }
 
 /// A chunk as its row says.
@@ -305,6 +318,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
             tokens: counts.tokens,
             truncated: counts.truncated,
             bytes: files.iter().map(|file| file.bytes).sum(),
+            dim: report.manifest.representations().first().map_or(0, |of| of.dim),
             vector_bytes: counts.chunks
                 * report.manifest.representations().iter().map(|of| of.bytes() as u64).sum::<u64>(),
             texts: (report.texts_embedded + report.texts_cached) as u64,
@@ -322,7 +336,7 @@ fn ask(
     options: Options,
     queries: &[String],
     vectors: Option<QueryVectors>,
-    variants: &[(String, SearchOptions)],
+    variants: &[Way],
     depth: usize,
     budgets: &[usize],
 ) -> anyhow::Result<Asked> {
@@ -330,28 +344,37 @@ fn ask(
     let dataset = Dataset::open(dataset)?;
     let (documents, chunks) = places(&dataset)?;
     // A keyword index that other runs find would make this one's first search cheaper; it is not timed.
-    let searcher = Searcher::open(dataset, None)?;
+    let mut searchers: Vec<(StoredAs, Searcher)> = Vec::new();
+    for Way { stored_as, .. } in variants {
+        let stored_as: StoredAs = stored_as.parse().map_err(anyhow::Error::msg)?;
+        if !searchers.iter().any(|(known, _)| *known == stored_as) {
+            let searcher = Searcher::open_as(dataset.clone(), None, stored_as)?;
+            searcher.prepare_contexts()?;
+            searchers.push((stored_as, searcher));
+        }
+    }
     let by_id: HashMap<&str, usize> = documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let ways: Vec<(String, Mode, Ranking, Packing)> = variants
+    let ways: Vec<(String, &Searcher, Mode, Ranking, Packing)> = variants
         .iter()
-        .map(|(name, search)| {
-            let way = Options { search: search.clone(), ..Options::default() }.resolve()?;
+        .map(|Way { name, options, stored_as }| {
+            let way = Options { search: options.clone(), ..Options::default() }.resolve()?;
+            let searcher = searchers.iter().find(|(known, _)| known.to_string() == *stored_as);
+            let (_, searcher) = searcher.context("no searcher")?;
             searcher.prepare(way.mode, &way.ranking)?;
-            Ok((name.clone(), way.mode, way.ranking, way.packing))
+            Ok((name.clone(), searcher, way.mode, way.ranking, way.packing))
         })
-        .collect::<chunkmill::error::Result<_>>()?;
-    let needs_vectors = ways.iter().any(|(_, mode, ..)| mode.needs_vector());
+        .collect::<anyhow::Result<_>>()?;
+    let needs_vectors = ways.iter().any(|(_, _, mode, ..)| mode.needs_vector());
     let embedded = match vectors {
         Some(vectors) if needs_vectors => Some(vectors),
         None if needs_vectors => Some(embed_all(&config, queries)?),
         _ => None,
     };
     let vectors = embedded.as_ref().map_or(&[][..], |embedded| embedded.vectors.as_slice());
-    searcher.prepare_contexts()?;
     let mut asked = Vec::new();
     // Contexts are packed from as many chunks as the program packs them from, whatever else is scored.
     let k = depth.max(CANDIDATES);
-    for (name, mode, ranking, packing) in ways {
+    for (name, searcher, mode, ranking, packing) in ways {
         let mut found = VariantRecord { name, mode: mode.name().to_owned(), ..VariantRecord::default() };
         // The first search finds nothing in any cache of the processor; it does not count.
         if let Some(text) = queries.first() {
@@ -371,7 +394,7 @@ fn ask(
         }
         let answer = |(at, hits): (usize, &Vec<Found>)| {
             let query = query(at);
-            let documents = ranked_documents(&searcher, &query, hits)?;
+            let documents = ranked_documents(searcher, &query, hits)?;
             let candidates = &hits[..hits.len().min(CANDIDATES)];
             let contexts = searcher.contexts(candidates, budgets, query.packing())?;
             let hits = &hits[..hits.len().min(depth)];

@@ -533,3 +533,45 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
     let (again, _) = run("race", "[sweep]\nrace = true\n");
     assert_eq!((again.left_out, again.verdict), (race.left_out, race.verdict));
 }
+
+#[test]
+fn vectors_are_searched_as_a_store_would_keep_them() {
+    let folder = TempDir::new().unwrap();
+    let text = "[defaults.embedding]\nembedder = 'fake'\ncache = 'off'\n[[grid]]\npreset = 'structure'\nmode = ['keyword', 'hybrid']\n\
+                stored_as = ['f32', 'int8', 'binary@16', 'f32@7']\n";
+    let out = folder.path().join("run");
+    let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    let ids: Vec<&str> = report.cells.iter().map(|cell| cell.id.as_str()).collect();
+    assert_eq!(ids.len(), 1 + 2 * 4, "keyword search has no vectors: {ids:?}");
+    let cell = |way: &str| report.cell(&format!("structure, {way}, k=5")).unwrap();
+    let full = cell("hybrid");
+    assert_eq!(full.halves, ["structure, keyword, k=5", "structure, vector, k=5"]);
+    assert_eq!(
+        cell("hybrid stored_as=int8").halves,
+        ["structure, keyword, k=5", "structure, vector stored_as=int8, k=5"]
+    );
+    let dim = full.cost.vector_bytes / full.chunks / 4;
+    for (way, bytes) in
+        [("vector stored_as=int8", dim), ("hybrid stored_as=binary@16", 2), ("vector stored_as=f32@7", 28)]
+    {
+        assert_eq!(cell(way).cost.vector_bytes, bytes * full.chunks, "{way}");
+        assert_eq!(cell(way).snapshot, full.snapshot);
+        assert!(cell(way).toml.starts_with("# for a store that keeps vectors as "), "{}", cell(way).toml);
+    }
+    // Int8 loses next to nothing, sixteen signs nearly all.
+    let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();
+    let record: Record = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    let rows = |way: &str| record.variants.iter().find(|variant| variant.name == way).unwrap().answers.iter();
+    let shared = |way: &str| {
+        let pairs = rows("vector").zip(rows(way));
+        let same = pairs.map(|(a, b)| a.rows[..10].iter().filter(|row| b.rows[..10].contains(row)).count());
+        same.sum::<usize>() as f64 / 2030.0
+    };
+    let (int8, binary) = (shared("vector stored_as=int8"), shared("vector stored_as=binary@16"));
+    assert!(int8 > 0.95 && binary < 0.7 && binary > 0.02, "{int8} {binary}");
+    fs::write(folder.path().join("sweep.toml"), text.replace("int8", "int4")).unwrap();
+    let (code, _, said) = sweep(&larder(), &folder.path().join("sweep.toml"), &out, &[]);
+    assert!(code == 2 && said.contains("`int4` is not f32, int8 or binary"), "{said}");
+}

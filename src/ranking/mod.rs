@@ -34,6 +34,7 @@ mod linear;
 mod reciprocal;
 mod rows;
 mod settings;
+mod stored;
 mod top;
 mod vectors;
 mod words;
@@ -43,6 +44,7 @@ pub use reciprocal::{Part, Parts};
 pub use rows::DocumentInfo;
 pub(crate) use rows::{Headings, Rows};
 pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
+pub use stored::{StoredAs, StoredValue};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -85,6 +87,7 @@ pub struct Found {
 pub(crate) struct Ranker {
     dataset: Dataset,
     keyword_cache: Option<PathBuf>,
+    stored_as: StoredAs,
     rows: Arc<Rows>,
     vectors: OnceLock<Vectors>,
     /// By the setting of the language.
@@ -97,10 +100,10 @@ impl Ranker {
     ///
     /// # Errors
     /// [`Error::Dataset`] if a file is damaged or gone.
-    pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
+    pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         let rows = Arc::new(Rows::load(&dataset)?);
         let keywords = Mutex::default();
-        Ok(Self { dataset, keyword_cache, rows, vectors: OnceLock::new(), keywords, graph: OnceLock::new() })
+        Ok(Self { dataset, keyword_cache, stored_as, rows, vectors: OnceLock::new(), keywords, graph: OnceLock::new() })
     }
 
     pub(crate) fn dataset(&self) -> &Dataset {
@@ -277,7 +280,7 @@ impl Ranker {
     }
 
     fn vectors(&self) -> Result<&Vectors> {
-        once(&self.vectors, || Vectors::load(&self.dataset, &self.rows))
+        once(&self.vectors, || Vectors::load(&self.dataset, &self.rows, self.stored_as))
     }
 
     fn keywords(&self, language: LanguageSetting) -> Result<Arc<Keywords>> {

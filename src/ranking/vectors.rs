@@ -9,6 +9,7 @@ use arrow::datatypes::Float32Type;
 use rayon::prelude::*;
 
 use super::rows::{Rows, damaged};
+use super::stored::StoredAs;
 use super::top::{Scored, Top};
 use crate::embed::Representation;
 use crate::error::{Error, Result};
@@ -44,8 +45,8 @@ struct Around {
 }
 
 impl Vectors {
-    /// Reads all vectors, in parallel over files.
-    pub(super) fn load(dataset: &Dataset, rows: &Rows) -> Result<Self> {
+    /// Reads all vectors, in parallel over files, as if they were stored so.
+    pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs) -> Result<Self> {
         let [of] = dataset.manifest().representations();
         let dim = of.dim;
         let mut values = vec![0.0; rows.len() * dim];
@@ -57,6 +58,7 @@ impl Vectors {
             rest = behind;
         }
         parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
+        stored_as.apply(&mut values, dim);
         let around = (0..rows.len()).into_par_iter().map(|row| Around::of(&values, dim, rows, row)).collect();
         Ok(Self { dim, values, around })
     }

@@ -17,7 +17,8 @@ pub use filter::{Filter, PathPattern};
 pub use hit::{DocumentHit, Hit, Place, Show};
 
 pub use crate::ranking::{
-    DocumentInfo, FieldWeights, Found, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share, Weight,
+    DocumentInfo, FieldWeights, Found, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share, StoredAs,
+    StoredValue, Weight,
 };
 
 use std::path::PathBuf;
@@ -74,7 +75,15 @@ impl Searcher {
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
     pub fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
-        Ok(Self { ranker: Ranker::open(dataset, keyword_cache)?, texts: OnceLock::new() })
+        Self::open_as(dataset, keyword_cache, StoredAs::default())
+    }
+
+    /// The same with vectors as another store would keep them, to see what that would find.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::open`].
+    pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
+        Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }
 
     /// The dataset.
