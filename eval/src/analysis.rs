@@ -30,6 +30,7 @@ use crate::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, deviation, 
 pub use clusters::Clusters;
 pub use figures::figure;
 pub(crate) use front::quality_beside;
+pub(crate) use verdict::{HOPELESS, SURE};
 
 /// Fills what follows from the values: [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and
 /// [`Report::verdict`]. What was there before is replaced. The verdict is `None` if no cell has a value of the

@@ -180,8 +180,7 @@ impl Fall {
 /// One-sided p-value of a mean gain whose true value is −`allowed`: Φ((gain + allowed) / standard error), and at least
 /// 2^−n of n clusters, for n coins fall alike so often: so fewer than six questions fail nothing.
 fn chance(gain: f64, changes: &Clustered, allowed: f64) -> f64 {
-    let clusters: f64 = changes.counts().iter().map(|count| count.min(1.0)).sum();
     let beyond = gain + allowed;
     let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / changes.standard_error()) };
-    p.max(0.5_f64.powf(clusters))
+    p.max(0.5_f64.powi(i32::try_from(changes.clusters()).unwrap_or(i32::MAX)))
 }

@@ -22,10 +22,11 @@ use chunkmill::index;
 use chunkmill::search::{Query as Search, Searcher};
 use chunkmill::store::Dataset;
 use serde::Deserialize;
-use unicode_segmentation::UnicodeSegmentation;
 
+use crate::import::Finder;
 use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, Reference, to_jsonl};
 use crate::record::replace;
+use crate::synth::sentences;
 
 /// Questions that the documents do not answer, a line each, in a set's folder.
 pub const UNANSWERED: &str = "unanswered.txt";
@@ -184,7 +185,7 @@ impl Proposer {
 
     /// The sentences of a range that are nearest to a question, in a row.
     fn nearest(&self, text: &str, range: Range<usize>, question: &[f32]) -> Result<Option<Range<usize>>> {
-        let sentences = sentences(text, range);
+        let sentences = passages(text, range);
         let near = |range: &Range<usize>| {
             let vector = self.vector(&text[range.clone()], Role::Document)?;
             Ok(vector.iter().zip(question).map(|(a, b)| a * b).sum::<f32>())
@@ -210,11 +211,10 @@ impl Proposer {
 
     /// Every place where the words of a text stand, whatever white space is between them.
     fn places(&self, text: &str) -> Vec<Place> {
-        let words: Vec<&str> = text.split_whitespace().collect();
         let of = |(doc_id, document): (&String, &String)| {
             let quote = |range: Range<usize>| Quote { text: document[range.clone()].to_owned(), range };
             let place = |range| Place { doc_id: doc_id.clone(), quote: Some(quote(range)) };
-            occurrences(document, &words).into_iter().map(place).collect::<Vec<_>>()
+            Finder::new(document).all(text).into_iter().map(place).collect::<Vec<_>>()
         };
         self.corpus.texts.iter().flat_map(of).collect()
     }
@@ -251,29 +251,10 @@ fn paragraphs(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Where some words stand in a row, white space between them.
-fn occurrences(document: &str, words: &[&str]) -> Vec<Range<usize>> {
-    let Some((first, others)) = words.split_first() else { return Vec::new() };
-    let from = |(start, _): (usize, &str)| {
-        let mut end = start + first.len();
-        for word in others {
-            let rest = &document[end..];
-            let next = rest.trim_start();
-            // Words that are not parted are no two words.
-            if next.len() == rest.len() || !next.starts_with(word) {
-                return None;
-            }
-            end = document.len() - next.len() + word.len();
-        }
-        Some(start..end)
-    };
-    document.match_indices(first).filter_map(from).collect()
-}
-
 /// The sentences of a range (Unicode, annex 29), each without white space at its ends. A line feed within prose ends none; an empty
 /// line, and one before a heading, a list, a table or a fence, does. Headings are none: they say what is asked, not what is
 /// answered.
-fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut at = range.start;
@@ -288,24 +269,11 @@ fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         goes_on = !line.trim().is_empty() && !line.trim_start().starts_with(['#', '|', '`']);
         at = end;
     }
-    let mut sentences = Vec::new();
-    for block in blocks.into_iter().filter(|block| !text[block.clone()].trim_start().starts_with('#')) {
-        // Characters of one byte for others of one byte: every offset stays as it is.
-        let line = text[block.clone()].replace(['\r', '\n'], " ");
-        let mut start = block.start;
-        for (offset, sentence) in line.split_sentence_bound_indices() {
-            let end = block.start + offset + sentence.len();
-            if end == block.end || sentence.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
-                let inner = text[start..end].trim();
-                if inner.chars().any(char::is_alphanumeric) {
-                    let from = start + (end - start - text[start..end].trim_start().len());
-                    sentences.push(from..from + inner.len());
-                }
-                start = end;
-            }
-        }
-    }
-    sentences
+    let is_text = |block: &Range<usize>| !text[block.clone()].trim_start().starts_with('#');
+    let mut found: Vec<Range<usize>> =
+        blocks.iter().filter(|block| is_text(block)).flat_map(|block| sentences(text, block)).collect();
+    found.retain(|range| text[range.clone()].chars().any(char::is_alphanumeric));
+    found
 }
 
 /// What came of a session.

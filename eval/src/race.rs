@@ -15,7 +15,7 @@ const STAGES: [f64; 2] = [0.25, 0.5];
 const RISK: f64 = 0.05;
 
 /// With fewer clusters nothing is sure.
-const FEWEST: f64 = 20.0;
+const FEWEST: usize = 20;
 
 /// A race of settings.
 #[derive(Debug)]
@@ -45,6 +45,12 @@ impl<'a> Race<'a> {
         let looks = (STAGES.len() * cells.max(1)) as f64;
         let metric = options.primary_for(judge);
         Self { judge, options, metric, clusters: judge.clusters(), alpha: RISK / looks, leader: None }
+    }
+
+    /// By what answers are judged.
+    #[must_use]
+    pub fn judge(&self) -> &'a Judge {
+        self.judge
     }
 
     /// Positions in the set of the questions of each stage, `queries` in all. Clusters are kept together, and come in an
@@ -108,11 +114,12 @@ impl<'a> Race<'a> {
         let both = values.iter().zip(&leader.values).zip(&self.clusters);
         let both = || both.clone().filter_map(|((own, other), &cluster)| Some((cluster, (*own)?, (*other)?)));
         let differences: Clustered = both().map(|(cluster, own, other)| (cluster, own - other)).collect();
-        let clusters: f64 = differences.counts().iter().map(|count| count.min(1.0)).sum();
+        let clusters = differences.clusters();
         if clusters < FEWEST {
             return None;
         }
-        let reach = -student_quantile(self.alpha, clusters - 1.0) * differences.standard_error();
+        #[expect(clippy::cast_precision_loss, reason = "clusters are far fewer than 2^52")]
+        let reach = -student_quantile(self.alpha, (clusters - 1) as f64) * differences.standard_error();
         let own: Clustered = both().map(|(cluster, own, _)| (cluster, own)).collect();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of questions")]
         let questions = differences.len() as usize;

@@ -1,6 +1,6 @@
 //! From documents to advice: what is tried when nobody says what to try, and what came of it in three sentences.
 
-use crate::analysis::figure;
+use crate::analysis::{HOPELESS, SURE, figure};
 use crate::report::{Cell, Report, Verdict};
 
 /// The settings that are tried, those first that were best on the most sets of labels, until the time is up.
@@ -96,7 +96,7 @@ fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
         ""
     };
     let others = verdict.not_separable.len();
-    if verdict.p_best >= 0.9 {
+    if verdict.p_best >= SURE {
         return format!(
             "Of {tried} settings that were tried it is the best with a probability of {:.0} %{made_up}.",
             (100.0 * verdict.p_best).min(99.0)
@@ -105,7 +105,7 @@ fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
     if tried == 1 {
         return format!("No other setting was tried{made_up}.");
     }
-    let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < 100_000);
+    let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < HOPELESS);
     let more = more.map_or_else(String::new, |next| {
         format!("; about {} more questions would part it from the next, `{}`", next.more_questions, next.id)
     });

@@ -246,8 +246,9 @@ pub fn sweep(
     let work = folder.join(WORK);
     clear(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
-    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
-    let mut race = plan.race.then(|| Race::new(&judge, &plan.scoring, plan.cells.len()));
+    let judge = || Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates);
+    let judge = plan.race.then(judge).transpose()?;
+    let mut race = judge.as_ref().map(|judge| Race::new(judge, &plan.scoring, plan.cells.len()));
     // The questions are embedded once for each model.
     let mut embedded: Vec<(&EmbeddingOptions, QueryVectors)> = Vec::new();
     let (started, mut made) = (Instant::now(), 0);
@@ -262,15 +263,14 @@ pub fn sweep(
         let record = Record::find(folder, &build.name, &run_build.key).filter(|_| is_kept);
         if let Some(record) = record {
             if let Some(race) = &mut race {
-                lead(race, &judge, plan, at, &record);
+                lead(race, plan, at, &record);
             }
             watch(Event::Kept);
             continue;
         }
         let known = embedded.iter().position(|(options, _)| **options == build.options.embedding);
         let vectors = known.map(|at| &embedded[at].1);
-        let race_so_far = race.as_ref().map(|race| (race, &judge));
-        let step = Step { plan, build: (at, build), run_build, labelled, work: &work, vectors, race: race_so_far };
+        let step = Step { plan, build: (at, build), run_build, labelled, work: &work, vectors, race: race.as_ref() };
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
@@ -281,7 +281,7 @@ pub fn sweep(
         record.write(folder)?;
         clear(&work)?;
         if let Some(race) = &mut race {
-            lead(race, &judge, plan, at, &record);
+            lead(race, plan, at, &record);
         }
         made += 1;
         watch(Event::Done(&record));
@@ -290,8 +290,8 @@ pub fn sweep(
 }
 
 /// Lets the settings of a dataset lead a race that were asked all questions.
-fn lead(race: &mut Race<'_>, judge: &Judge, plan: &Plan, build: usize, record: &Record) {
-    let chunks = Chunks::new(judge, &record.documents, &record.chunks);
+fn lead(race: &mut Race<'_>, plan: &Plan, build: usize, record: &Record) {
+    let chunks = Chunks::new(race.judge(), &record.documents, &record.chunks);
     for cell in plan.cells.iter().filter(|cell| cell.build == build) {
         let variant = &record.variants[cell.variant];
         if variant.dropped.is_none() {
@@ -419,7 +419,7 @@ struct Step<'a> {
     labelled: &'a Labelled,
     work: &'a Path,
     vectors: Option<&'a QueryVectors>,
-    race: Option<(&'a Race<'a>, &'a Judge)>,
+    race: Option<&'a Race<'a>>,
 }
 
 impl Step<'_> {
@@ -441,7 +441,7 @@ impl Step<'_> {
         }
         peak("index", runs.iter().filter_map(|run| run.peak_rss).max());
         let asked = match self.race {
-            Some((race, judge)) => self.ask_in_stages(&out, race, judge)?,
+            Some(race) => self.ask_in_stages(&out, race)?,
             None => self.ask(&out, None, &self.run_build.variants)?,
         };
         peak("search", asked.peak_rss);
@@ -501,7 +501,7 @@ impl Step<'_> {
     }
 
     /// Asks a part of the questions after the other, and leaves out what is surely worse.
-    fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>, judge: &Judge) -> anyhow::Result<Asked> {
+    fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>) -> anyhow::Result<Asked> {
         let queries = self.labelled.labels.queries.len();
         let variants = &self.run_build.variants;
         let mut lanes: Vec<Lane> = variants.iter().map(|way| Lane::new(&way.name, queries)).collect();
@@ -526,7 +526,7 @@ impl Step<'_> {
             let peak = whole.as_ref().and_then(|whole| whole.peak_rss).max(asked.peak_rss);
             asked.peak_rss = peak;
             if number < stages.len() {
-                let chunks = Chunks::new(judge, &asked.documents, &self.places(&asked));
+                let chunks = Chunks::new(race.judge(), &asked.documents, &self.places(&asked));
                 let own = |cell: &&PlannedCell| cell.build == self.build.0 && running.contains(&cell.variant);
                 let cells: Vec<&PlannedCell> = self.plan.cells.iter().filter(own).collect();
                 let values: Vec<(&str, Vec<Option<f64>>)> = cells

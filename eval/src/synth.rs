@@ -60,6 +60,7 @@ use chunkmill::value::unknown;
 use crate::import::{self, Documents, Imported};
 use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
 use texts::Texts;
+pub(crate) use words::sentences;
 
 /// Characters of the evidence of a question, all of it together.
 pub const SIZE: RangeInclusive<usize> = 80..=1500;

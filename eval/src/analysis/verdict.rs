@@ -12,7 +12,7 @@ const POWER: f64 = 0.8;
 const FEW: usize = 50;
 
 /// From this probability on a cell is called the best.
-const SURE: f64 = 0.9;
+pub(crate) const SURE: f64 = 0.9;
 
 /// Below this probability of being the best a cell that is significantly worse is ruled out.
 const RULED_OUT: f64 = 0.025;
@@ -21,7 +21,7 @@ const RULED_OUT: f64 = 0.025;
 const SPLITS: usize = 100;
 
 /// More questions than anybody will label.
-const HOPELESS: u64 = 100_000;
+pub(crate) const HOPELESS: u64 = 100_000;
 
 /// How many cells are named before the rest is counted.
 const NAMED: usize = 3;

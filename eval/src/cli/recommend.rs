@@ -13,7 +13,7 @@ use chunkmill::error::{Error, exit};
 use serde_json::json;
 
 use super::label::{label, prepare};
-use super::sweep::{Progress, check_models, command, environment};
+use super::sweep::{Progress, check_models, command, environment, now};
 use crate::assemble::Measured;
 use crate::grid;
 use crate::label::Questions;
@@ -60,15 +60,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     replace(&file, SWEEP.as_bytes())?;
     let plan = grid::read(&file, options)?;
     let out = args.out.join("run");
-    let start = |plan: &grid::Plan| -> anyhow::Result<Run> {
-        Ok(Run::new(plan, &labelled, &check_models(plan)?, command(), super::sweep::now()))
-    };
-    let run = start(&plan)?;
+    let models = check_models(&plan)?;
+    let start = |plan: &grid::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
+    let run = start(&plan);
     let mut progress = Progress::new();
     let settings = Settings { deadline: Some(deadline), ..Settings::default() };
     let done = sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let plan = plan.first(done);
-    let run = start(&plan)?;
+    let run = start(&plan);
     sweep(&plan, &run, &out, &labelled, &Settings::default(), &mut |_| {})?;
     let mut report = Measured::read(&out, run, labelled)?.report();
     // The labels lie in a folder of ours; it is the documents that people know.

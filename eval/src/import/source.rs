@@ -117,7 +117,7 @@ pub(super) fn quoted(doc_id: &str, document: &str, range: Range<usize>) -> Place
 }
 
 /// Finds texts in a document, where white space may be written in other ways.
-pub(super) struct Finder {
+pub(crate) struct Finder {
     /// The document with a single space for all white space in a row.
     words: String,
     /// Where each of its bytes was.
@@ -125,7 +125,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    pub(super) fn new(document: &str) -> Self {
+    pub(crate) fn new(document: &str) -> Self {
         let mut finder = Self { words: String::with_capacity(document.len()), at: Vec::with_capacity(document.len()) };
         for (at, c) in document.char_indices() {
             if !c.is_whitespace() {
@@ -143,7 +143,18 @@ impl Finder {
     pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
         let text = words(text);
         let start = self.words.find(&text).filter(|_| !text.is_empty())?;
-        Some(self.at[start]..self.at[start + text.len() - 1] + 1)
+        Some(self.range(start, &text))
+    }
+
+    /// Everywhere that it stands.
+    pub(crate) fn all(&self, text: &str) -> Vec<Range<usize>> {
+        let text = words(text);
+        let starts = self.words.match_indices(&text).filter(|_| !text.is_empty());
+        starts.map(|(start, _)| self.range(start, &text)).collect()
+    }
+
+    fn range(&self, start: usize, text: &str) -> Range<usize> {
+        self.at[start]..self.at[start + text.len() - 1] + 1
     }
 }
 

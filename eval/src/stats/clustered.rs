@@ -45,6 +45,12 @@ impl Clustered {
         &self.counts
     }
 
+    /// How many clusters have a value.
+    #[must_use]
+    pub fn clusters(&self) -> usize {
+        self.counts.iter().filter(|&&count| count > 0.0).count()
+    }
+
     /// How many values there are.
     #[must_use]
     pub fn len(&self) -> f64 {
@@ -69,7 +75,7 @@ impl Clustered {
     /// have their sample deviation over √N. 0 of fewer than two clusters.
     #[must_use]
     pub fn standard_error(&self) -> f64 {
-        let clusters = self.counts.iter().filter(|&&count| count > 0.0).count();
+        let clusters = self.clusters();
         if clusters < 2 {
             return 0.0;
         }

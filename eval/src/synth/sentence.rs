@@ -42,7 +42,7 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
 
 /// The question of a paragraph, and the bytes of its sentence.
 fn question(texts: &Texts, document: &Document, paragraph: &Range<usize>) -> Option<(String, Range<usize>)> {
-    let sentences = sentences(document, paragraph);
+    let sentences = sentences(&document.text, paragraph);
     if sentences.len() < 3 {
         return None;
     }

@@ -162,7 +162,7 @@ fn units(document: &Document) -> Vec<Unit> {
 /// Sentences in runs of at most [`LONGEST`] characters, or of one that is longer.
 fn runs_of_sentences(document: &Document, range: &Range<usize>) -> Vec<Range<usize>> {
     let mut runs: Vec<(usize, Range<usize>)> = Vec::new();
-    for sentence in sentences(document, range) {
+    for sentence in sentences(&document.text, range) {
         let size = document.text[sentence.clone()].chars().count();
         match runs.last_mut() {
             Some((sum, run)) if *sum + size <= LONGEST => {

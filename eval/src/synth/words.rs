@@ -25,15 +25,15 @@ pub(super) fn words(document: &Document, range: &Range<usize>) -> Vec<Range<usiz
 
 /// The sentences of a paragraph (Unicode, annex 29), but where no white space follows an ASCII mark,
 /// as after the one in `!=`, none ends. A line feed ends none either.
-pub(super) fn sentences(document: &Document, paragraph: &Range<usize>) -> Vec<Range<usize>> {
+pub(crate) fn sentences(text: &str, paragraph: &Range<usize>) -> Vec<Range<usize>> {
     // Characters of one byte for others of one byte: every offset stays as it is.
-    let line = document.text[paragraph.clone()].replace(['\r', '\n'], " ");
+    let line = text[paragraph.clone()].replace(['\r', '\n'], " ");
     let mut sentences = Vec::new();
     let mut start = paragraph.start;
-    for (at, text) in line.split_sentence_bound_indices() {
-        let end = paragraph.start + at + text.len();
-        if end == paragraph.end || text.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
-            sentences.push(trimmed(&document.text, start..end));
+    for (at, sentence) in line.split_sentence_bound_indices() {
+        let end = paragraph.start + at + sentence.len();
+        if end == paragraph.end || sentence.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
+            sentences.push(trimmed(text, start..end));
             start = end;
         }
     }
