@@ -9,18 +9,22 @@
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `client` | How is the request sent, and what can go wrong? |
+//! | `endpoint` | Whom is it sent to? |
+//! | `client` | How is the request sent, and what can go wrong? In a program without the feature `answer`: `absent` |
 //! | `cited` | Which passages does an answer name? |
 
 mod cited;
+#[cfg_attr(not(feature = "answer"), path = "answer/absent.rs")]
 mod client;
+mod endpoint;
 
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use client::{ApiKey, Client, Endpoint};
+pub use client::Client;
+pub use endpoint::{ApiKey, Endpoint};
 
 use crate::error::Result;
 use crate::search::{Context, Passage};
@@ -42,6 +46,15 @@ pub struct Settings {
     pub max_tokens: usize,
     /// How long to wait for it.
     pub timeout: Duration,
+}
+
+/// What the service said.
+#[derive(Debug, Clone, PartialEq)]
+struct Said {
+    text: String,
+    cut: bool,
+    model: Option<String>,
+    usage: Option<Value>,
 }
 
 /// An answer and what it rests on.

@@ -151,6 +151,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// What was asked for, at `origin`, needs a feature that this program was built without.
+    #[cfg(not(all(feature = "answer", feature = "candle", feature = "object-store")))]
+    pub(crate) fn without(feature: &str, origin: &str) -> Self {
+        Self::Setting {
+            origin: origin.to_owned(),
+            problem: format!("this program was built without the feature `{feature}`"),
+            help: format!("build it with `--features {feature}`, or take a released program, which has it"),
+        }
+    }
+
     /// A file-system failure, for use with `map_err`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

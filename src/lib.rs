@@ -13,7 +13,9 @@
 //! | [`error`] | What can go wrong, and what does the process say then? |
 //! | [`value`] | How is the value of a setting written, and which name was meant? |
 //! | [`settings`] | What is a setting, and what is known of it? |
+//! | `http` | How is a web service asked? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
+//! | [`hub`] | Which files does a repository of the Hugging Face hub have, and where are they here? |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
@@ -42,6 +44,13 @@
 //! plug-ins: strategies are a closed set. Domain types do not derive their form on disk;
 //! [`store`] has rows and records of its own.
 //!
+//! # Features
+//!
+//! All that is released has these: `object-store` (`s3://`, `gs://`, `az://`), `hub` (models are fetched, not only read from
+//! the cache or a folder), `answer` (a language model is asked), `candle` (networks that the encoder of our own lacks).
+//! Without them, `default-features = false`, there is no network code, no TLS and no async runtime. GPUs are used with
+//! `cuda` or `metal`, which include `candle`.
+//!
 //! # Example
 //!
 //! ```
@@ -63,7 +72,12 @@ pub mod value;
 
 pub mod settings;
 
+#[cfg(feature = "http")]
+mod http;
+
 pub mod storage;
+
+pub mod hub;
 
 pub mod corpus;
 pub mod document;

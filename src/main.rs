@@ -9,6 +9,13 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "candle")]
+    one_thread_for_each_sum();
+    ExitCode::from(chunkmill::cli::main())
+}
+
+#[cfg(feature = "candle")]
+fn one_thread_for_each_sum() {
     // candle shares every sum between its own spinning threads, under one lock. Texts are embedded
     // in parallel here, so that halves the speed (measured), and only the environment turns it off.
     if std::env::var_os("CANDLE_NUM_THREADS").is_none() {
@@ -18,5 +25,4 @@ fn main() -> ExitCode {
             std::env::set_var("CANDLE_NUM_THREADS", "1");
         }
     }
-    ExitCode::from(chunkmill::cli::main())
 }

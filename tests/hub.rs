@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use chunkmill::embed::model::sha256;
+use chunkmill::hub::sha256;
 use tempfile::TempDir;
 
 use crate::common::{finish, program, tiny_model, tree};

@@ -2,7 +2,7 @@
 
 use chunkmill::chunk::{Boundary, Chunk, Preset, Strategy, chunk};
 use chunkmill::document::{BlockKind, Document, trim};
-use chunkmill::embed::model::sha256;
+use chunkmill::hub::sha256;
 use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use rayon::prelude::*;
 

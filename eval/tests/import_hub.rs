@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
-use chunkmill::embed::model::sha256;
+use chunkmill::hub::sha256;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -1,93 +1,24 @@
 //! One request to `ENDPOINT/chat/completions`, and what can go wrong with it. Neither the key nor
 //! credentials in the endpoint's URL are in any message.
 
-use std::error::Error as _;
-use std::fmt;
 use std::io::Read;
-use std::str::FromStr;
 
 use reqwest::blocking::{self, Response};
 use reqwest::redirect;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::Settings;
+use super::endpoint::without_credentials;
+use super::{ApiKey, Endpoint, Said, Settings};
 use crate::error::{Error, Result};
-use crate::value::value;
+use crate::http;
 
 /// Most bytes of a response that are read.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Most characters of what an endpoint says went wrong that are shown.
 const MOST_SHOWN: usize = 400;
-
-/// Base URL of an OpenAI-compatible service: `http://localhost:11434/v1`. Shown without credentials,
-/// query and fragment.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Endpoint(Url);
-
-value! {
-    Endpoint: {"type": "string", "format": "uri"}
-}
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let url = Url::parse(s).map_err(|error| format!("is not a URL: {error}"))?;
-        let web = matches!(url.scheme(), "http" | "https") && url.has_host();
-        if web { Ok(Self(url)) } else { Err("is not the URL of a web service: http://HOST/v1".to_owned()) }
-    }
-}
-
-impl TryFrom<String> for Endpoint {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Endpoint> for String {
-    fn from(endpoint: Endpoint) -> Self {
-        endpoint.to_string()
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = without_credentials(self.0.clone());
-        shown.set_query(None);
-        shown.set_fragment(None);
-        f.write_str(shown.as_str().trim_end_matches('/'))
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({self})")
-    }
-}
-
-/// The key that an endpoint asks for. It is sent to it, and shown nowhere.
-#[derive(Clone)]
-pub struct ApiKey(String);
-
-impl ApiKey {
-    /// `None` if the text is blank.
-    #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
-        Some(Self(text.trim().to_owned())).filter(|key| !key.0.is_empty())
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(…)")
-    }
-}
 
 /// A service that can be asked.
 #[derive(Debug)]
@@ -97,15 +28,6 @@ pub struct Client {
     model: String,
     max_tokens: usize,
     key: Option<ApiKey>,
-}
-
-/// What the service said.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Said {
-    pub(super) text: String,
-    pub(super) cut: bool,
-    pub(super) model: Option<String>,
-    pub(super) usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -146,15 +68,14 @@ impl Client {
         let model = settings.model.clone().filter(|model| !model.trim().is_empty()).ok_or_else(|| {
             missing("answer-model", "no model is named", "name one that the endpoint has: --answer-model NAME")
         })?;
-        let http = blocking::Client::builder()
+        let http = http::client()
             .timeout(settings.timeout)
             // Passages and key go where they were meant to go, or nowhere.
             .redirect(redirect::Policy::none())
-            .user_agent(concat!("chunkmill/", env!("CARGO_PKG_VERSION")))
             .build();
         let http = http.map_err(|error| Error::Answer {
             endpoint: endpoint.to_string(),
-            problem: format!("the client cannot be made: {}", reason(error)),
+            problem: format!("the client cannot be made: {}", http::reason(error)),
             help: "check the system's certificates".to_owned(),
         })?;
         Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key })
@@ -171,7 +92,7 @@ impl Client {
         });
         let request = self.http.post(self.url()).header("content-type", "application/json").body(body.to_string());
         let request = match &self.key {
-            Some(key) => request.bearer_auth(&key.0),
+            Some(key) => request.bearer_auth(key.text()),
             None => request,
         };
         let response = request.send().map_err(|error| self.unreachable(error))?;
@@ -192,7 +113,7 @@ impl Client {
 
     /// The endpoint's path with `chat/completions` after it. A key goes before credentials in the URL.
     fn url(&self) -> Url {
-        let mut url = self.endpoint.0.clone();
+        let mut url = self.endpoint.url().clone();
         if self.key.is_some() {
             url = without_credentials(url);
         }
@@ -235,7 +156,10 @@ impl Client {
         if error.is_timeout() {
             return self.too_slow();
         }
-        self.error(format!("cannot be asked: {}", reason(error)), "check that the endpoint is up, and its address")
+        self.error(
+            format!("cannot be asked: {}", http::reason(error)),
+            "check that the endpoint is up, and its address",
+        )
     }
 
     fn too_slow(&self) -> Error {
@@ -251,17 +175,10 @@ impl Client {
 
     /// What an endpoint said, in one short line. Some repeat the key that they refuse.
     fn shown(&self, text: &str) -> String {
-        let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(&key.0, "…"));
+        let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.text(), "…"));
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         line.chars().take(MOST_SHOWN).collect()
     }
-}
-
-fn without_credentials(mut url: Url) -> Url {
-    // Both refuse only URLs without a host, which an endpoint has.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url
 }
 
 /// The message in `{"error": {"message"}}` or `{"error"}`, else all of it.
@@ -270,16 +187,4 @@ fn message(body: &str) -> String {
     let error = parsed.as_ref().and_then(|value| value.get("error"));
     let said = error.and_then(|error| error.get("message").unwrap_or(error).as_str());
     said.unwrap_or(body).to_owned()
-}
-
-/// Every cause of a failure, without the URL, which may hold credentials.
-fn reason(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut reason = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        reason = format!("{reason}: {inner}");
-        cause = inner.source();
-    }
-    reason
 }

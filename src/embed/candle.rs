@@ -1,4 +1,4 @@
-//! Models through candle, on any device: with [`network`] and [`tensors`] all that knows the tensor library.
+//! Models through candle, on any device: with [`network`] all that knows the tensor library.
 //!
 //! A batch of texts of equal length is computed without padding and without a mask; [`batch`]
 //! makes only such batches, so that a vector does not depend on what else was in its batch.
@@ -6,12 +6,12 @@
 //! [`batch`]: super::batch
 
 mod network;
-mod tensors;
+
+use std::collections::HashMap;
 
 use candle_core::{DType, Tensor};
 
 use network::{Family, Network, SUPPORTED};
-pub(super) use tensors::Tensors;
 
 use super::late;
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
@@ -52,7 +52,7 @@ impl Candle {
             gemm::set_threading_threshold(usize::MAX);
         }
         let device = open(device)?;
-        let tensors = Tensors::read(&mut folder, &device)?.into_map();
+        let tensors = read(&mut folder, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         let network = family.build(tensors, &device).map_err(damaged)?;
         // Its products choose instructions by the processor, which ours names well enough.
@@ -135,6 +135,16 @@ impl TokenEmbedder for Candle {
         }
         Ok(sums)
     }
+}
+
+/// A model's weights by name.
+fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<HashMap<String, Tensor>> {
+    let mut tensors = HashMap::new();
+    for bytes in folder.weights()? {
+        let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
+        tensors.extend(candle_core::safetensors::load_buffer(&bytes, device).map_err(damaged)?);
+    }
+    Ok(tensors)
 }
 
 fn open(device: Device) -> Result<candle_core::Device> {

@@ -1,21 +1,16 @@
 //! Finding a model: a local folder, or a repository on the Hugging Face hub.
 //!
-//! Hub files live in the Hugging Face cache (`HF_HOME`), shared with every other tool. The client
-//! does not check what it downloads, so each file is checked here against the hash that the hub
-//! announced (the name of the cached file), and the default model's files, whenever they are read,
-//! against the hashes pinned in [`model`](super::model). `HF_ENDPOINT` and `HF_HUB_OFFLINE` are
-//! honoured.
+//! [`hub`](crate::hub) checks each file against the hash that the hub announced; the default model's files are checked,
+//! whenever they are read, against the hashes pinned in [`model`](super::model).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use hf_hub::{HFClient, HFClientSync, HFError, HFRepositorySync, repository::RepoTypeModel, split_id};
-use sha1::{Digest, Sha1};
-
-use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module, hex, plain, sha256};
+use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module};
 use crate::error::{Error, Result};
+use crate::hub::{Kind, Problem, Repository, shared_file};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +85,7 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
                 None if pinned => DEFAULT_REVISION,
                 None => "main",
             };
-            Repository::open(id, revision)?.fetch(if pinned { DEFAULT_PINS } else { &[] })
+            Source::new(id, revision).fetch(if pinned { DEFAULT_PINS } else { &[] })
         }
     }
 }
@@ -103,42 +98,26 @@ pub fn install_default(from: &Path) -> Result<Folder> {
     let mut folder = Folder::new(from.to_owned(), DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
     let files: Vec<(&str, Vec<u8>)> =
         DEFAULT_PINS.iter().map(|&(name, _)| Ok((name, folder.read(name)?))).collect::<Result<_>>()?;
-    let snapshot = snapshot(DEFAULT_ID, DEFAULT_REVISION);
+    let snapshot = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
     for (name, bytes) in files {
         let path = snapshot.join(name);
         let parent = path.parent().unwrap_or(&snapshot);
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        let mut staged = tempfile::NamedTempFile::new_in(parent).map_err(Error::io("create a file in", parent))?;
+        let mut staged = shared_file(parent).map_err(Error::io("create a file in", parent))?;
         std::io::Write::write_all(&mut staged, &bytes).map_err(Error::io("write", &path))?;
         staged.persist(&path).map_err(|e| Error::io("write", &path)(e.error))?;
     }
     locate(&ModelRef::default())
 }
 
-/// Where the cache keeps a commit's files.
-fn snapshot(id: &str, commit: &str) -> PathBuf {
-    let folder = format!("models--{}", id.replace('/', "--"));
-    hf_hub::resolve_cache_dir().join(folder).join("snapshots").join(commit)
+struct Source<'a> {
+    id: &'a str,
+    repository: Repository,
 }
 
-struct Repository {
-    id: String,
-    revision: String,
-    remote: HFRepositorySync<RepoTypeModel>,
-    offline: bool,
-}
-
-impl Repository {
-    fn open(id: &str, revision: &str) -> Result<Self> {
-        let client = HFClient::builder().retry_max_attempts(3).build().and_then(HFClientSync::from_inner);
-        let client = client.map_err(|e| Error::Model {
-            model: id.to_owned(),
-            problem: format!("the hub client cannot start: {e}"),
-            help: "check HF_ENDPOINT and HF_HOME".to_owned(),
-        })?;
-        let (owner, name) = split_id(id);
-        let offline = std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
-        Ok(Self { id: id.to_owned(), revision: revision.to_owned(), remote: client.model(owner, name), offline })
+impl<'a> Source<'a> {
+    fn new(id: &'a str, revision: &str) -> Self {
+        Self { id, repository: Repository::new(Kind::Model, id, revision) }
     }
 
     /// Fetches the files that a sentence-transformers model consists of, those it names included.
@@ -147,7 +126,7 @@ impl Repository {
         let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
         let path = modules.parent().unwrap_or(&modules).to_owned();
         let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let folder = Folder::new(path.clone(), self.id.clone(), commit, pins);
+        let folder = Folder::new(path.clone(), self.id.to_owned(), commit, pins);
         let optional = |name: &str| self.optional(name, Some(&path));
         let file = |name: &str| optional(name)?.ok_or_else(|| self.missing(name));
         for pooling in folder.modules(&read(&modules)?)?.iter().filter_map(Module::pooling_file) {
@@ -167,69 +146,19 @@ impl Repository {
 
     fn missing(&self, name: &str) -> Error {
         let help = "name a sentence-transformers model with safetensors weights";
-        self.error(format!("{name} is not in the repository"), help)
+        self.error(format!("{name} is not in the repository"), help.to_owned())
     }
 
-    /// Fetches one file and checks it; `None` if the repository has no such file, or the cached
-    /// `snapshot` is whole without it.
+    /// One file; `None` if the repository has no such file, or the cached `snapshot` is whole without it.
     fn optional(&self, name: &str, snapshot: Option<&Path>) -> Result<Option<PathBuf>> {
-        if plain(name).is_none() {
-            return Err(self.error(format!("`{name}` leads out of the repository"), "do not use this model"));
+        match self.repository.file(name) {
+            Err(_) if snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
+            found => found.map_err(|Problem { problem, help }| self.error(problem, help)),
         }
-        let request = |cached: bool| {
-            let download = self.remote.download_file().filename(name).revision(self.revision.clone());
-            download.local_files_only(cached).send()
-        };
-        // What the cache holds is taken from there, so that a pinned revision needs no network.
-        let found = match request(true) {
-            Err(HFError::LocalEntryNotFound { .. }) if !self.offline => request(false),
-            cached => cached,
-        };
-        let path = match found {
-            Ok(path) => path,
-            Err(HFError::EntryNotFound { .. }) => return Ok(None),
-            Err(_) if snapshot.is_some_and(|folder| whole_without(folder, name)) => return Ok(None),
-            Err(HFError::LocalEntryNotFound { .. }) => {
-                let problem = format!("{name} is not in the cache, and HF_HUB_OFFLINE is set");
-                return Err(self.error(problem, "run `chunkmill model pull` while online"));
-            }
-            Err(error) => {
-                let help = "check the id and the network, set HF_ENDPOINT, or name a local folder";
-                return Err(self.error(format!("{name} cannot be fetched: {error}"), help));
-            }
-        };
-        self.check(name, &path)?;
-        Ok(Some(path))
     }
 
-    /// Compares a file with the hash that the hub announced for it: SHA-256 for a large file, git's
-    /// own for a small one. The cache names a file's content by that hash. A file that was put
-    /// there in another way has none.
-    fn check(&self, name: &str, path: &Path) -> Result<()> {
-        let Ok(blob) = fs::read_link(path) else { return Ok(()) };
-        let announced = blob.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let bytes = fs::read(path).map_err(Error::io("read", path))?;
-        let found = match announced.len() {
-            64 => sha256(&bytes),
-            40 => git_hash(&bytes),
-            _ => return Ok(()),
-        };
-        if found == announced {
-            return Ok(());
-        }
-        // Remove it, or the next attempt would find it in the cache.
-        let content = path.parent().unwrap_or(path).join(&blob);
-        for file in [path, content.as_path()] {
-            fs::remove_file(file).map_err(Error::io("remove", file))?;
-        }
-        Err(self.error(
-            format!("{name} has hash {found}, but the hub announced {announced}; it was removed"),
-            "the download was damaged or tampered with: try again",
-        ))
-    }
-
-    fn error(&self, problem: impl Into<String>, help: &str) -> Error {
-        Error::Model { model: self.id.clone(), problem: problem.into(), help: help.to_owned() }
+    fn error(&self, problem: String, help: String) -> Error {
+        Error::Model { model: self.id.to_owned(), problem, help }
     }
 }
 
@@ -237,12 +166,4 @@ impl Repository {
 fn whole_without(folder: &Path, name: &str) -> bool {
     let weights = ["model.safetensors", "model.safetensors.index.json"];
     !folder.join(name).exists() && weights.iter().any(|file| folder.join(file).exists())
-}
-
-/// The id that git gives a file's content.
-fn git_hash(bytes: &[u8]) -> String {
-    let mut hasher = Sha1::new();
-    hasher.update(format!("blob {}\0", bytes.len()));
-    hasher.update(bytes);
-    hex(&hasher.finalize())
 }

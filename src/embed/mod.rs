@@ -2,11 +2,12 @@
 //!
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
-//! others and for GPUs; and a fake for tests and dry runs. [`late`] reads a document once for all its chunks. [`model`] reads and checks a model's
+//! others and for GPUs, with the feature `candle`; and a fake for tests and dry runs. [`late`] reads a document once for all its chunks. [`model`] reads and checks a model's
 //! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
 
 pub mod batch;
 pub mod cache;
+#[cfg(feature = "candle")]
 mod candle;
 pub mod cpu;
 mod fake;
@@ -14,6 +15,7 @@ pub mod hub;
 pub mod late;
 pub mod model;
 mod representation;
+mod tensors;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -320,7 +322,17 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
             Err(problem) => tracing::warn!("{} runs through candle, which is slower: {problem}", folder.id),
         }
     }
+    through_candle(folder, settings, backend)
+}
+
+#[cfg(feature = "candle")]
+fn through_candle(folder: model::Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(candle::Candle::load(folder, settings, backend)?))
+}
+
+#[cfg(not(feature = "candle"))]
+fn through_candle(folder: model::Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
+    Err(Error::without("candle", &format!("model {}", folder.id)))
 }
 
 /// Loads only a model's tokenizer, to count in unit `model`.

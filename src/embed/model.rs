@@ -5,16 +5,15 @@
 //! come from safetensors only; a pickle can run code and is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
 
 use super::{Encoded, Engine, ModelInfo, Precision, Role, Token, failed, finite, normalize};
 use crate::error::{Error, Result};
+use crate::hub::{plain, sha256};
 use crate::tokens::{Breaks, Ends, TokenCounter};
 
 /// The model used when none is named.
@@ -185,26 +184,6 @@ impl Folder {
     fn escapes(&self, name: &str) -> Error {
         self.error(format!("`{name}` is not a file inside the folder"), "do not use this model")
     }
-}
-
-/// SHA-256 in hexadecimal.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// A relative path of at least one part that stays inside the folder it is relative to.
-pub(crate) fn plain(name: &str) -> Option<&str> {
-    use std::path::Component::Normal;
-    let inside = Path::new(name).components().all(|part| matches!(part, Normal(_)));
-    (inside && !name.is_empty()).then_some(name)
 }
 
 /// How token vectors become one vector.

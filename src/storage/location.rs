@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{FileSystem, Storage, Version, services};
+use super::{FileSystem, Storage, Version};
 use crate::error::{Error, Result};
 
 /// Where a dataset or a corpus is. Written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
@@ -115,11 +115,19 @@ impl FromStr for Location {
                 help: "write file:///PATH, or the path alone".to_owned(),
             });
         }
-        let storage = services::storage(scheme, rest.split('/').next().unwrap_or_default())?;
+        let storage = object_store(scheme, rest.split('/').next().unwrap_or_default())?;
         // Without a slash at the end, or two of them in a row, so that equal places look alike.
         let names: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
         Ok(Self::new(format!("{scheme}://{}", names.join("/")), storage))
     }
+}
+
+#[cfg(feature = "object-store")]
+use super::objects::services::storage as object_store;
+
+#[cfg(not(feature = "object-store"))]
+fn object_store(scheme: &str, _bucket: &str) -> Result<Arc<dyn Storage>> {
+    Err(Error::without("object-store", &format!("{scheme}://")))
 }
 
 /// A folder or file of this machine.

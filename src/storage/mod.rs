@@ -8,16 +8,15 @@
 //! | --- | --- |
 //! | `location` | What does a path or a URL name? |
 //! | `file_system` | How does a file system do it? |
-//! | `objects` | How does an object store do it? |
-//! | `services` | Which object store does a URL name, and with which credentials? |
 //! | `input` | How is a file read that is somewhere else? |
+//! | `objects` | How does an object store do it? Only with the feature `object-store` |
 
 mod file_system;
+#[cfg_attr(not(feature = "object-store"), allow(dead_code, reason = "only an object store has files elsewhere"))]
 mod input;
 mod location;
+#[cfg(feature = "object-store")]
 mod objects;
-mod requests;
-mod services;
 
 use std::fmt::Debug;
 use std::io::{self, Write};
@@ -27,6 +26,7 @@ use std::time::SystemTime;
 pub use file_system::FileSystem;
 pub use input::Input;
 pub use location::Location;
+#[cfg(feature = "object-store")]
 pub use objects::ObjectStorage;
 
 /// What can be done with files, by their paths.
@@ -177,4 +177,12 @@ impl Entry {
 
 /// A version of a file in an object store, or that there is none. In a file system all versions are alike.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Version(Option<object_store::UpdateVersion>);
+pub struct Version(Option<Tag>);
+
+/// How an object store tells a version from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "object-store"), allow(dead_code, reason = "nothing else has versions"))]
+struct Tag {
+    e_tag: Option<String>,
+    version: Option<String>,
+}

@@ -20,9 +20,9 @@ use super::rows::EdgeRow;
 use super::schema::FloatEncoding;
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
-use crate::embed::model::plain;
 use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, Representation};
 use crate::error::{Error, Result};
+use crate::hub::plain;
 use crate::storage::Location;
 use crate::tokens::Encoding;
 

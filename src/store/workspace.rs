@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::Manifest;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
-use crate::embed::model::plain;
 use crate::error::{Error, Result};
+use crate::hub::plain;
 use crate::storage::{Location, Output, Storage};
 
 /// Numbers of files that are being written, so that no two of this process have one name.

@@ -25,9 +25,9 @@ mod weights;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::candle::Tensors;
 use super::late;
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
+use super::tensors::Tensors;
 use super::{
     Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, PrecisionSetting, Role, Token, TokenEmbedder,
     Window, failed,
@@ -78,7 +78,7 @@ pub(super) struct Cpu {
 impl Cpu {
     pub(super) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
         let Plan { network, kernel } = plan;
-        let tensors = Tensors::on_cpu(&mut folder)?;
+        let tensors = Tensors::read(&mut folder)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
         let source = |name: &str| tensors.floats(name);
         let weights = network.open(&source).map_err(damaged)?;

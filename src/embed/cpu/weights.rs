@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::encoder::{Embeddings, LayerWeights, Linear, Norm, Shape};
 use super::kernel::MAX_HEAD;
 use crate::embed::model::first_position;
+use crate::embed::tensors::Floats;
 
-/// Where tensors come from: the shape and the values, row by row, of the tensor of a name.
-pub(super) type Source<'a> = &'a dyn Fn(&str) -> Option<(Vec<usize>, Vec<f32>)>;
+/// Where tensors come from, by their names.
+pub(super) type Source<'a> = &'a dyn Fn(&str) -> Option<Result<Floats, String>>;
 
 /// Why the encoder cannot run a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -252,7 +253,10 @@ impl Weights<'_> {
 
     /// A tensor's values, if it is there, and if it has the shape.
     fn get(&self, name: &str, shape: &[usize]) -> Option<Result<Vec<f32>, String>> {
-        let (found, values) = (self.source)(&format!("{}{name}", self.prefix))?;
+        let (found, values) = match (self.source)(&format!("{}{name}", self.prefix))? {
+            Ok(found) => found,
+            Err(problem) => return Some(Err(problem)),
+        };
         let count = shape.iter().try_fold(1, |count: usize, &size| count.checked_mul(size));
         Some(if found == shape && count == Some(values.len()) {
             Ok(values)

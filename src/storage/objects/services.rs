@@ -16,12 +16,13 @@ use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 
 use super::{ObjectStorage, Storage};
 use crate::error::{Error, Result};
+use crate::http;
 
 /// The storage that `scheme://bucket` names. One process has one for each, with its connections and credentials.
 ///
 /// # Errors
 /// [`Error::Setting`] if there is no such kind of storage, or the environment does not say enough.
-pub(super) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
+pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
     static KNOWN: OnceLock<Mutex<HashMap<String, Arc<ObjectStorage>>>> = OnceLock::new();
     let base = format!("{scheme}://{bucket}");
     let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,6 +42,7 @@ pub(super) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
     if bucket.is_empty() {
         return Err(wrong("names no bucket".to_owned(), "write s3://BUCKET/PREFIX"));
     }
+    http::prepare();
     let store = kind(bucket).map_err(|error| {
         let help = "credentials, region and endpoint come from the environment, as for the service's own tools: AWS_…, GOOGLE_…, AZURE_…";
         wrong(error.to_string(), help)

@@ -6,6 +6,13 @@
 //!
 //! A request that fails is sent again, with growing pauses, by `object_store`. What it leaves to its caller is tried again
 //! here: a list or an upload whose answer was cut off, and a conditional request, which may have been answered.
+//!
+//! `services` says which store a URL names, and with which credentials; `requests` what all requests have in common; `blocks`
+//! reads an object piece by piece.
+
+mod blocks;
+mod requests;
+pub(super) mod services;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,8 +29,8 @@ use object_store::{
 };
 use tokio::task::JoinSet;
 
-use super::requests::{again, refused, wait};
-use super::{Entry, Input, Output, Storage, Version};
+use super::{Entry, Input, Output, Storage, Tag, Version};
+use requests::{again, refused, wait};
 
 /// Bytes of a part of a file that is sent in parts; services take 10,000 parts at most, of 5 MiB at least.
 const PART: u64 = 8 << 20;
@@ -159,7 +166,8 @@ impl Storage for ObjectStorage {
     fn replace(&self, from: &Path, to: &Path, Version(version): &Version) -> io::Result<()> {
         let bytes = Bytes::from(self.read(from)?);
         let key = self.key(to)?;
-        let mode = version.clone().map_or(PutMode::Create, PutMode::Update);
+        let update = |Tag { e_tag, version }| PutMode::Update(UpdateVersion { e_tag, version });
+        let mode = version.clone().map_or(PutMode::Create, update);
         wait(again(async || {
             let put = self.store.put_opts(&key, bytes.clone().into(), PutOptions::from(mode.clone()));
             let Err(error) = put.await.map_err(refused) else { return Ok(()) };
@@ -218,7 +226,7 @@ impl Storage for ObjectStorage {
     }
 
     fn version(&self, path: &Path) -> io::Result<Version> {
-        let version = |meta: ObjectMeta| UpdateVersion { e_tag: meta.e_tag, version: meta.version };
+        let version = |meta: ObjectMeta| Tag { e_tag: meta.e_tag, version: meta.version };
         Ok(Version(self.head(path)?.map(version)))
     }
 
@@ -261,7 +269,7 @@ impl Storage for ObjectStorage {
         if let Some(made) = self.made(path)? {
             return Input::file(made);
         }
-        Input::object(Arc::clone(&self.store), &self.key(path)?)
+        blocks::open(Arc::clone(&self.store), &self.key(path)?)
     }
 }
 

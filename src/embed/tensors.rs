@@ -1,0 +1,70 @@
+//! A model's weights as plain numbers, for our own encoder.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use half::{bf16, f16};
+use safetensors::{Dtype, SafeTensors};
+
+use super::model::Folder;
+use crate::error::Result;
+
+/// Bytes before a file's header: its length.
+const LENGTH: usize = 8;
+
+/// A model's weights by name.
+pub(super) struct Tensors {
+    files: Vec<Vec<u8>>,
+    places: HashMap<String, Place>,
+}
+
+/// Where a tensor is, and how its numbers are written.
+struct Place {
+    file: usize,
+    bytes: Range<usize>,
+    dtype: Dtype,
+    shape: Vec<usize>,
+}
+
+/// The shape of a tensor and its values, row by row.
+pub(super) type Floats = (Vec<usize>, Vec<f32>);
+
+impl Tensors {
+    /// Reads and checks them.
+    pub(super) fn read(folder: &mut Folder) -> Result<Self> {
+        let files = folder.weights()?;
+        let mut places = HashMap::new();
+        for (file, bytes) in files.iter().enumerate() {
+            // It checks that tensors lie side by side up to the end, and have as many bytes as their shapes say.
+            let (header, metadata) = SafeTensors::read_metadata(bytes)
+                .map_err(|error| folder.error(format!("weights: {error}"), "pull the model again"))?;
+            places.extend(metadata.tensors().into_iter().map(|(name, info)| {
+                let (start, end) = info.data_offsets;
+                let bytes = LENGTH + header + start..LENGTH + header + end;
+                (name, Place { file, bytes, dtype: info.dtype, shape: info.shape.clone() })
+            }));
+        }
+        Ok(Self { files, places })
+    }
+
+    /// A tensor in f32, or why it has no such form; `None` if there is none of this name.
+    pub(super) fn floats(&self, name: &str) -> Option<Result<Floats, String>> {
+        let Place { file, bytes, dtype, shape } = self.places.get(name)?;
+        let bytes = &self.files[*file][bytes.clone()];
+        let values = match dtype {
+            Dtype::F32 => numbers(bytes, f32::from_le_bytes),
+            Dtype::F16 => numbers(bytes, |bytes| f16::from_le_bytes(bytes).to_f32()),
+            Dtype::BF16 => numbers(bytes, |bytes| bf16::from_le_bytes(bytes).to_f32()),
+            #[expect(clippy::cast_possible_truncation, reason = "weights are computed with in f32")]
+            Dtype::F64 => numbers(bytes, |bytes| f64::from_le_bytes(bytes) as f32),
+            other => {
+                return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of floating-point numbers")));
+            }
+        };
+        Some(Ok((shape.clone(), values)))
+    }
+}
+
+fn numbers<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect()
+}

@@ -1,0 +1,284 @@
+//! Fetching files of the hub into its cache.
+//!
+//! A file is asked for once: the first answer names the commit and the hash, and either holds the bytes or leads to another
+//! host that does. The token goes to the hub alone. Bytes are hashed as they come, and get their name in the cache only if
+//! the hash is the announced one.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use reqwest::blocking::{Client, Response};
+use reqwest::redirect::{Attempt, Policy};
+use serde::Deserialize;
+
+use super::{
+    Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unwritable, variable,
+};
+use crate::http;
+
+/// How often a request is made that fails for a reason that may pass, and how long is waited at first.
+const ATTEMPTS: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(300);
+
+/// How long the hub may be silent.
+const SILENCE: Duration = Duration::from_secs(30);
+
+const UNREACHED: &str = "check the id and the network, set HF_ENDPOINT, or name a local folder";
+
+/// Why an attempt failed, and whether another one may do better.
+struct Failure {
+    problem: Problem,
+    passes: bool,
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self { problem, passes: false }
+    }
+}
+
+impl Repository {
+    /// Fetches a file into the cache; `None` if the repository has no such file.
+    pub(super) fn fetch(&self, name: &str) -> Result<Option<PathBuf>, Problem> {
+        if is_offline() {
+            let problem = format!("{name} is not in the cache, and HF_HUB_OFFLINE is set");
+            return Err(Problem::new(problem, "run `chunkmill model pull` while online"));
+        }
+        let url = format!("{}{}/resolve/{}/{}", self.kind.prefix(), self.id, escaped(&self.revision), in_url(name));
+        again(|| self.attempt(name, &url))
+    }
+
+    /// The commit of this revision and the names of its files.
+    pub(super) fn list(&self) -> Result<(String, Vec<String>), Problem> {
+        #[derive(Deserialize)]
+        struct Info {
+            sha: String,
+            siblings: Vec<Sibling>,
+        }
+        #[derive(Deserialize)]
+        struct Sibling {
+            rfilename: String,
+        }
+        let kind = match self.kind {
+            Kind::Model => "models",
+            Kind::Dataset => "datasets",
+        };
+        let url = format!("api/{kind}/{}/revision/{}", self.id, escaped(&self.revision));
+        again(|| {
+            let response = ask(&url)?;
+            if response.status() == StatusCode::NOT_FOUND {
+                return Err(Problem::new(format!("the hub has no {}", self.named()), UNREACHED).into());
+            }
+            let text = answered(response)?.text().map_err(unreached)?;
+            let info: Info = serde_json::from_str(&text).map_err(|error| {
+                Problem::new(format!("the hub's answer is not understood: {error}"), "is HF_ENDPOINT a hub?")
+            })?;
+            let Info { sha, siblings } = info;
+            let names = siblings.into_iter().map(|sibling| sibling.rfilename);
+            Ok((named_by_hub(&sha)?.to_owned(), names.filter(|name| plain(name).is_some()).collect()))
+        })
+    }
+
+    fn named(&self) -> String {
+        format!("{}{}@{}", self.kind.prefix(), self.id, self.revision)
+    }
+
+    fn attempt(&self, name: &str, url: &str) -> Result<Option<PathBuf>, Failure> {
+        let mut response = ask(url)?;
+        let header = |response: &Response, name: &str| {
+            response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        if response.status() == StatusCode::NOT_FOUND {
+            let code = header(&response, "x-error-code").unwrap_or_default();
+            if matches!(&*code, "RepoNotFound" | "RevisionNotFound") {
+                return Err(Problem::new(format!("the hub has no {} ({code})", self.named()), UNREACHED).into());
+            }
+            return Ok(None);
+        }
+        if !response.status().is_redirection() {
+            response = answered(response)?;
+        }
+        let missing = |what: &str| Problem::new(format!("the hub names no {what} for {name}"), "is HF_ENDPOINT a hub?");
+        let commit = header(&response, "x-repo-commit").ok_or_else(|| missing("commit"))?;
+        let etag = header(&response, "x-linked-etag").or_else(|| header(&response, "etag"));
+        let etag = etag.ok_or_else(|| missing("hash"))?;
+        let etag = etag.trim_start_matches("W/").trim_matches('"');
+        let (commit, etag) = (named_by_hub(&commit)?, named_by_hub(etag)?);
+        let snapshot = self.commit_folder(commit);
+        let blobs = snapshot.ancestors().nth(2).unwrap_or(&snapshot).join("blobs");
+        let blob = blobs.join(etag);
+        if !blob.exists() {
+            if response.status().is_redirection() {
+                let to = header(&response, "location").ok_or_else(|| missing("place"))?;
+                // It is another host: the token is not for it.
+                let to = response.url().join(&to).map_err(|error| Problem::new(error.to_string(), UNREACHED))?;
+                response = answered(client()?.get(to).send().map_err(unreached)?)?;
+            }
+            receive(name, response, etag, &blob)?;
+        }
+        let path = snapshot.join(name);
+        place(&blob, &path, Path::new(name).components().count() + 1).map_err(|error| unwritable(&path, &error))?;
+        if commit != self.revision {
+            self.remember(commit)?;
+        }
+        Ok(Some(path))
+    }
+}
+
+impl Kind {
+    /// What stands before an id in URLs.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Model => "",
+            Self::Dataset => "datasets/",
+        }
+    }
+}
+
+/// Tries until it succeeds, fails for a reason that stays, or has failed too often.
+fn again<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Problem> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(Failure { problem, passes: true }) => tracing::debug!("{}, tried again", problem.problem),
+            done => return done.map_err(|failure| failure.problem),
+        }
+        sleep(pause);
+        pause *= 4;
+    }
+    attempt().map_err(|failure| failure.problem)
+}
+
+fn client() -> Result<&'static Client, Problem> {
+    static CLIENT: OnceLock<Client> = OnceLock::new();
+    if let Some(client) = CLIENT.get() {
+        return Ok(client);
+    }
+    // A renamed repository leads to another path of the hub; a large file to another host, with headers that count.
+    let on_the_hub = |attempt: Attempt| {
+        let same = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
+        if same && attempt.previous().len() < 10 { attempt.follow() } else { attempt.stop() }
+    };
+    let made = http::client().timeout(SILENCE).redirect(Policy::custom(on_the_hub)).build();
+    let made = made.map_err(|error| {
+        Problem::new(format!("the hub's client cannot start: {}", http::reason(error)), "check the certificates")
+    })?;
+    Ok(CLIENT.get_or_init(|| made))
+}
+
+/// Asks the hub for what is below its endpoint, with the user's token if there is one.
+fn ask(below: &str) -> Result<Response, Failure> {
+    let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned());
+    let request = client()?.get(format!("{}/{below}", endpoint.trim_end_matches('/')));
+    let request = match token() {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    request.send().map_err(unreached)
+}
+
+fn token() -> Option<String> {
+    let path = || variable("HF_TOKEN_PATH").map_or_else(|| home().join("token"), PathBuf::from);
+    let kept = || fs::read_to_string(path()).ok().map(|token| token.trim().to_owned());
+    let token = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"].into_iter().find_map(variable).or_else(kept);
+    token.filter(|token| !token.is_empty())
+}
+
+fn unreached(error: reqwest::Error) -> Failure {
+    let problem = format!("the hub cannot be reached: {}", http::reason(error));
+    Failure { problem: Problem::new(problem, UNREACHED), passes: true }
+}
+
+/// The answer, unless it is a refusal.
+fn answered(response: Response) -> Result<Response, Failure> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let help = match status.as_u16() {
+        401 | 403 => "check the id; for a gated or private repository set HF_TOKEN",
+        _ => UNREACHED,
+    };
+    let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+    Err(Failure { problem: Problem::new(format!("the hub answers {status}"), help), passes })
+}
+
+/// Writes what comes into the cache, if it is what was announced.
+fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> Result<(), Failure> {
+    let cannot_write = |error: io::Error| Failure::from(unwritable(blob, &error));
+    let folder = blob.parent().unwrap_or(blob);
+    fs::create_dir_all(folder).map_err(cannot_write)?;
+    let mut staged = shared_file(folder).map_err(cannot_write)?;
+    // git's hash begins with the length.
+    let bytes = response.content_length().or((announced.len() == 64).then_some(0));
+    let mut hasher = bytes.and_then(|bytes| Announced::new(announced, bytes));
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let count = response.read(&mut buffer).map_err(|error| {
+            let problem = format!("{name} breaks off: {error}");
+            Failure { problem: Problem::new(problem, UNREACHED), passes: true }
+        })?;
+        if count == 0 {
+            break;
+        }
+        staged.write_all(&buffer[..count]).map_err(cannot_write)?;
+        if let Some(hasher) = &mut hasher {
+            hasher.update(&buffer[..count]);
+        }
+    }
+    let found = match hasher {
+        Some(hasher) => Some(hasher.finish()),
+        None => hash_of(staged.path(), announced).map_err(cannot_write)?,
+    };
+    if let Some(found) = found.filter(|found| found != announced) {
+        return Err(differs(name, &found, announced, "is not kept").into());
+    }
+    staged.persist(blob).map_err(|error| cannot_write(error.error))?;
+    Ok(())
+}
+
+/// Lets a name in a snapshot lead to the content, which is `up` folders above it and down again.
+fn place(blob: &Path, path: &Path, up: usize) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    #[cfg(unix)]
+    {
+        let name = blob.file_name().unwrap_or_default();
+        let to = "../".repeat(up) + "blobs";
+        match std::os::unix::fs::symlink(Path::new(&to).join(name), path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            placed => placed,
+        }
+    }
+    // Links need a privilege there; other tools put the file itself into the snapshot, too.
+    #[cfg(not(unix))]
+    {
+        let _ = up;
+        fs::copy(blob, path).map(drop)
+    }
+}
+
+/// A commit or a hash that becomes the name of a file.
+fn named_by_hub(name: &str) -> Result<&str, Problem> {
+    let good = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    let problem = || format!("the hub names `{name}`, which is neither a commit nor a hash");
+    good.then_some(name).ok_or_else(|| Problem::new(problem(), "is HF_ENDPOINT a hub?"))
+}
+
+/// A revision as one part of a path.
+fn escaped(revision: &str) -> String {
+    in_url(revision).replace('/', "%2F")
+}
+
+/// A path in a URL.
+fn in_url(path: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    utf8_percent_encode(path, PLAIN).to_string()
+}
