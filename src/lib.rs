@@ -42,6 +42,11 @@
 //! plug-ins: strategies are a closed set. Domain types do not derive their form on disk;
 //! [`store`] has rows and records of its own.
 //!
+//! # What is public
+//!
+//! What these pages show. Some of what other crates can name is hidden from them: the harness, the benchmarks and the tests
+//! need it, and it changes without notice. `tests/api` lists what is shown, so that a change of it is seen.
+//!
 //! # Example
 //!
 //! ```
@@ -59,8 +64,11 @@
 //! ```
 
 pub mod error;
+// Hidden: who makes a setting a flag, a variable or a key needs these two, as the command line and the harness do.
+#[doc(hidden)]
 pub mod value;
 
+#[doc(hidden)]
 pub mod settings;
 
 pub mod storage;
@@ -71,6 +79,8 @@ pub mod tokens;
 
 pub mod chunk;
 
+// Hidden: a step of the job, which the tests try alone.
+#[doc(hidden)]
 pub mod links;
 
 pub mod embed;
@@ -86,4 +96,6 @@ pub mod answer;
 
 pub mod config;
 
+// Hidden: the harness takes and says the same on its command line.
+#[doc(hidden)]
 pub mod cli;

@@ -256,7 +256,7 @@ impl Counts {
     }
 
     /// Adds an edge.
-    pub fn add_edge(&mut self, edge: &EdgeRow) {
+    pub(crate) fn add_edge(&mut self, edge: &EdgeRow) {
         let unresolved = u64::from(!edge.resolved);
         self.edges += 1;
         self.unresolved_edges += unresolved;
