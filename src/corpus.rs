@@ -530,7 +530,8 @@ impl From<Source> for Fetched {
 /// # Errors
 /// [`Error::Io`] if a document that is there cannot be fetched. Unlike a file that cannot be read it is not to be blamed: the
 /// network or the credentials are, and they would take all others out of the dataset too.
-pub(crate) fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
+#[doc(hidden)] // The Python module reads as the job does.
+pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
     let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
     for Source { root, .. } in sources {
@@ -603,7 +604,8 @@ pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
 ///
 /// # Errors
 /// A [`Skip`], with the source, if they are not UTF-8 (or UTF-16 with a byte order mark).
-pub(crate) fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
+#[doc(hidden)] // The Python module reads as the job does.
+pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let size = bytes.len() as u64;
     match decode(bytes) {

@@ -200,7 +200,7 @@ impl<'a> Recipe<'a> {
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
-    pub(crate) fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
+    pub fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
         let limit = self.admission.memory_of(content.text.len() as u64);
         let too_costly =
             |source, memory, hash| Ok(Err(Quarantined::of(source, Skip::TooCostly { memory, limit }, Some(hash))));

@@ -14,7 +14,7 @@ use chunkmill_eval::assemble::Measured;
 use chunkmill_eval::sweep::{Labelled, Run, Settings, check_models, sweep};
 use chunkmill_eval::{grid, worker};
 
-const GRID: &str = "[[grid]]\nstrategy = [\"recursive\", \"heading-tokens\"]\nmax = 128\nmode = \"keyword\"\n";
+const GRID: &str = "[[grid]]\nstrategy = [\"recursive\", \"structure\"]\nmax = 128\nmode = \"keyword\"\n";
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

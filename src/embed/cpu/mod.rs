@@ -1,6 +1,6 @@
 //! Models of the BERT family on the CPU: what chunkmill's speed rests on.
 //!
-//! [`kernel`] is the arithmetic, compiled for each instruction set; [`encoder`] is the network over
+//! [`kernel`] is the arithmetic, compiled for each instruction set; `encoder` is the network over
 //! it; `weights` reads the many ways in which such networks are stored. Texts of any lengths share
 //! a batch without padding, and each core works through batches of its own without waiting for others.
 //!
