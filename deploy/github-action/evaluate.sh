@@ -21,16 +21,17 @@ compare=()
 if [[ -n ${BASELINE:-} ]]; then
   compare=(--baseline "$BASELINE")
 fi
-chunkmill-eval sweep --labels "$LABELS" --sweep "$SWEEP" -o "$OUT/run" "${compare[@]}"
+chunkmill-eval sweep --labels "$LABELS" --sweep "$SWEEP" -o "$OUT/run" ${compare[@]+"${compare[@]}"}
 
 passed=true
+title=measured
 verdict="There is no baseline to compare with."
 if [[ -n ${BASELINE:-} ]]; then
   code=0
   verdict=$(chunkmill-eval gate "$OUT/run" --baseline "$BASELINE" --junit "$OUT/run/junit.xml") || code=$?
   case $code in
-    0) ;;
-    1) passed=false ;;
+    0) title="not worse than the baseline" ;;
+    1) title="worse than the baseline" passed=false ;;
     *) exit "$code" ;;
   esac
 fi
@@ -39,7 +40,7 @@ echo "$passed" > "$OUT/passed"
 # A comment may have 65,536 characters.
 {
   echo "<!-- chunkmill -->"
-  if [[ $passed == true ]]; then echo "### chunkmill: passed"; else echo "### chunkmill: worse than the baseline"; fi
+  echo "### chunkmill: $title"
   printf '\n~~~text\n%s\n~~~\n\n' "$verdict"
   echo "<details><summary>The report</summary>"
   echo
