@@ -83,7 +83,7 @@ api:
 
 # What is handed out: both packages are built from nothing but their own files (minutes).
 package:
-	$(CARGO) package --workspace
+	$(CARGO) package --package chunkmill --package chunkmill-eval
 
 # What cannot be run here, read by checkers: workflows, the action, scripts, the container's recipe. Linux on x86-64.
 check-deploy:
