@@ -28,7 +28,7 @@ pub(super) fn details() -> String {
     for (what, is) in [
         // Whoever builds a release says it. Asking git here would build all again with each commit.
         ("commit", option_env!("CHUNKMILL_COMMIT").unwrap_or("unknown").to_owned()),
-        ("target", env!("CHUNKMILL_TARGET").to_owned()),
+        ("target", env!("TARGET_TRIPLE").to_owned()),
         ("features", format!("{} (left out: {})", names(true), names(false))),
         ("encoder", format!("instructions {isa}; fast in {fast}; {usual} if nothing is said")),
         ("threads", threads.to_string()),
