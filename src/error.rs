@@ -183,7 +183,7 @@ impl Error {
 
     /// Adds to a failure for want of room about how many bytes are still to be written.
     #[must_use]
-    pub fn with_need(self, need: u64) -> Self {
+    pub(crate) fn with_need(self, need: u64) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         match self {
             Self::Io { action, path, source }

@@ -54,6 +54,7 @@ use reuse::Earlier;
 pub(crate) use ordered::{Results, in_order};
 
 pub use lifecycle::{Changed, delete, promote};
+#[doc(hidden)] // The harness measures it.
 pub use memory::peak_memory;
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;
@@ -151,6 +152,7 @@ impl Report {
 }
 
 /// A document as rows: its own, and for each chunk a row and the text that the model sees.
+#[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Prepared {
     /// The row of `documents`.
     pub document: DocumentRow,
@@ -165,6 +167,7 @@ pub struct Prepared {
 }
 
 /// What makes rows of a source.
+#[doc(hidden)] // The harness measures this step of the job alone.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// How documents are chunked.
@@ -245,6 +248,7 @@ fn chunk_bytes(chunk: &Chunk) -> u64 {
 const ROW_BYTES: usize = 2500;
 
 /// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
+#[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Cut<'a> {
     /// The row of `documents`.
     pub row: DocumentRow,

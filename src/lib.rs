@@ -51,6 +51,11 @@
 //! Without them, `default-features = false`, there is no network code, no TLS and no async runtime. GPUs are used with
 //! `cuda` or `metal`, which include `candle`.
 //!
+//! # What is public
+//!
+//! What these pages show. Some of what other crates can name is hidden from them: the harness, the benchmarks and the tests
+//! need it, and it changes without notice. `tests/api` lists what is shown, so that a change of it is seen.
+//!
 //! # Example
 //!
 //! ```
@@ -68,8 +73,11 @@
 //! ```
 
 pub mod error;
+// Hidden: who makes a setting a flag, a variable or a key needs these two, as the command line and the harness do.
+#[doc(hidden)]
 pub mod value;
 
+#[doc(hidden)]
 pub mod settings;
 
 #[cfg(feature = "http")]
@@ -77,6 +85,8 @@ mod http;
 
 pub mod storage;
 
+// Hidden: the harness fetches sets of labels by it.
+#[doc(hidden)]
 pub mod hub;
 
 pub mod corpus;
@@ -85,6 +95,8 @@ pub mod tokens;
 
 pub mod chunk;
 
+// Hidden: a step of the job, which the tests try alone.
+#[doc(hidden)]
 pub mod links;
 
 pub mod embed;
@@ -100,4 +112,6 @@ pub mod answer;
 
 pub mod config;
 
+// Hidden: the harness takes and says the same on its command line.
+#[doc(hidden)]
 pub mod cli;

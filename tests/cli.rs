@@ -216,7 +216,7 @@ fn every_command_has_a_manual_page() {
     }
     let (code, _, err) = run(home.path(), &["man", "serch"]);
     assert!(
-        code != 0 && err.contains("there is no command `serch`") && err.contains("did you mean `search`?"),
+        code == 2 && err.contains("there is no command `serch`") && err.contains("did you mean `search`?"),
         "{err}"
     );
 }

@@ -11,6 +11,7 @@ use clap::CommandFactory;
 use serde_json::Value;
 
 use crate::common::{folder, run};
+use crate::pages;
 
 /// A value that every setting of this form and schema takes.
 fn value(setting: &Setting) -> String {
@@ -75,6 +76,12 @@ fn every_setting_is_a_flag_whose_help_says_what_it_does() {
         assert!(found.contains(&help), "{}: {found:?}", setting.name);
         assert!(help.len() > 10 && !help.ends_with('.') && !setting.value.is_empty(), "{help}");
     }
+}
+
+#[test]
+fn every_command_and_flag_has_help_a_page_and_completions() {
+    let home = folder(&[]);
+    pages::check::<chunkmill::cli::Cli>(|args| run(home.path(), args));
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod synth;
 mod table;
 mod verify;
 
-use chunkmill::cli::{finish, parse};
+use chunkmill::cli::{CompletionArgs, ManArgs, completions, finish, man, parse};
 use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
@@ -25,6 +25,9 @@ use crate::worker;
 #[command(name = "chunkmill-eval", version, about, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 5 the job failed.")]
 pub struct Cli {
+    /// With --version: say of what the program is made
+    #[arg(short, long, requires = "version")]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -61,12 +64,16 @@ enum Command {
     Table(table::Args),
     /// Say whether two sets of labels rank the settings of a sweep alike
     Agree(pair::PairArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionArgs),
+    /// Print the manual page of a command
+    Man(ManArgs),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
 #[must_use]
 pub fn main() -> u8 {
-    let Cli { command } = parse();
+    let Cli { command, .. } = parse();
     let result = match command {
         Command::Import(format) => import::run(&format),
         Command::Recommend(args) => recommend::run(args),
@@ -82,6 +89,8 @@ pub fn main() -> u8 {
         Command::Diff(args) => diff::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Agree(args) => agree::run(&args),
+        Command::Completions(args) => completions::<Cli>(&args),
+        Command::Man(args) => man::<Cli>(&args),
     };
     finish(result)
 }

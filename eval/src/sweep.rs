@@ -223,6 +223,29 @@ pub struct Settings {
     pub deadline: Option<Instant>,
 }
 
+/// Loads each model once, so that a name that is wrong is known before hours have passed. Gives for each build what
+/// decides its vectors.
+///
+/// # Errors
+/// Those of loading a model.
+pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
+    let mut known = Vec::new();
+    let mut models = Vec::new();
+    for Build { options, .. } in &plan.builds {
+        let config = options.clone().resolve()?;
+        let wanted = (config.backend, config.model.clone());
+        let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
+            at
+        } else {
+            let info = config.embedder()?.info().clone();
+            known.push((wanted, format!("{} {}", info.fingerprint, info.arithmetic)));
+            known.len() - 1
+        };
+        models.push(known[at].1.clone());
+    }
+    Ok(models)
+}
+
 /// Makes and asks every dataset of a plan that has no record yet, and says how many have one now: all, or those for which
 /// there was time.
 ///

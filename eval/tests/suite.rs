@@ -11,6 +11,8 @@
 mod agreement;
 mod analysis;
 mod browser;
+#[path = "../../tests/built.rs"]
+mod built;
 mod chroma;
 mod common;
 mod example;
@@ -25,7 +27,10 @@ mod label;
 mod labels;
 mod messages;
 mod metrics;
+#[path = "../../tests/pages.rs"]
+mod pages;
 mod parity;
+mod programs;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;

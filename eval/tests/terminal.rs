@@ -162,6 +162,8 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     }
     assert_eq!(stage.run(&["table", run, run, "-o", "tables"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["schema"], "", NEITHER).0, 0);
+    assert_eq!(stage.run(&["completions", "bash"], "", NEITHER).0, 0);
+    assert_eq!(stage.run(&["man", HOSTILE], "", WORDS).0, 2);
     stage.tried.assert_are(&stage.all);
 
     // And for those who read the files.

@@ -35,7 +35,7 @@ impl Context {
 
     /// The name of a document with this title and path, if it is shown.
     #[must_use]
-    pub fn name_of(self, title: Option<&str>, path: &str) -> Option<String> {
+    pub(crate) fn name_of(self, title: Option<&str>, path: &str) -> Option<String> {
         if matches!(self, Self::Document | Self::Full) { name(title, path) } else { None }
     }
 

@@ -1,20 +1,27 @@
-//! `chunkmill completions`: a completion script for a shell.
+//! `completions`: a completion script for a shell. The same in both programs.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, print};
+use super::print;
 use crate::error::exit;
 
+/// For which shell.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub struct CompletionArgs {
     /// The shell
     shell: Shell,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+/// Prints the script for the program `P`.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn completions<P: CommandFactory>(args: &CompletionArgs) -> anyhow::Result<u8> {
+    let mut command = P::command();
+    let name = command.get_name().to_owned();
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "chunkmill", &mut script);
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
     print(String::from_utf8_lossy(&script).trim_end())?;
     Ok(exit::DONE)
 }

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, Parser};
 
-use super::output::{tell, visible};
+use super::output::{print, tell, visible};
+use super::version;
 use crate::error::{Error, exit};
 use crate::value::nearest;
 
@@ -18,6 +20,11 @@ pub fn parse<P: Parser>() -> P {
         // It repeats arguments between colours of its own, so it is given arguments that can be seen.
         let arguments: Vec<OsString> =
             std::env::args_os().map(|argument| visible(&argument.to_string_lossy()).into_owned().into()).collect();
+        if error.kind() == ErrorKind::DisplayVersion && asks_for_details(P::command(), &arguments) {
+            let text = P::command().render_version();
+            let printed = print(format_args!("{}{}", text.trim_end(), version::details()));
+            std::process::exit(finish(printed.map(|()| exit::DONE)).into());
+        }
         let mut error = match P::try_parse_from(&arguments) {
             Err(error) => error,
             Ok(_) => clap::Error::raw(error.kind(), visible(error.to_string().trim_start_matches("error: "))),
@@ -25,6 +32,15 @@ pub fn parse<P: Parser>() -> P {
         suggest(&mut error, P::command(), &arguments);
         error.exit()
     })
+}
+
+/// Whether a line that asks for the version asks for more of it. The parser stops at the first flag of the two, so that
+/// the line is read again without it.
+fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::SetTrue);
+    let command = command.disable_version_flag(true).arg(version).subcommand_required(false);
+    let matches = command.arg_required_else_help(false).ignore_errors(true).try_get_matches_from(arguments);
+    matches.is_ok_and(|matches| matches.value_source("verbose") == Some(ValueSource::CommandLine))
 }
 
 /// Has an error suggest the flag that was most likely meant. What clap finds alike can be far longer than what was

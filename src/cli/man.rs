@@ -1,30 +1,39 @@
-//! `chunkmill man`: the manual page of a command, made from its help.
+//! `man`: the manual page of a command, made from its help. The same in both programs.
 
-use anyhow::anyhow;
 use clap::CommandFactory;
 
-use super::{Cli, print};
-use crate::error::exit;
+use super::print;
+use crate::error::{Error, exit};
 use crate::value::choices;
 
+/// Which page.
 #[derive(clap::Args)]
-pub(super) struct Args {
-    /// The command, for example `index` or `model pull`; the program itself if none is named
+pub struct ManArgs {
+    /// The command, with its own commands behind it; the program itself if none is named
     command: Vec<String>,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let mut command = Cli::command();
+/// Prints the manual page of a command of the program `P`.
+///
+/// # Errors
+/// [`Error::Setting`] if there is no such command.
+pub fn man<P: CommandFactory>(args: &ManArgs) -> anyhow::Result<u8> {
+    let mut command = P::command();
     command.build();
     for name in &args.command {
         let found = command.find_subcommand(name).cloned();
-        command = found.ok_or_else(|| {
-            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-            anyhow!("there is no command `{name}`; one of: {}", choices(name, &names))
-        })?;
+        command = found.ok_or_else(|| unknown(name, &command))?;
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     print(String::from_utf8_lossy(&page).trim_end())?;
     Ok(exit::DONE)
+}
+
+fn unknown(name: &str, within: &clap::Command) -> Error {
+    let names: Vec<&str> =
+        within.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+    let help =
+        if names.is_empty() { "leave the name out".to_owned() } else { format!("one of: {}", choices(name, &names)) };
+    Error::Setting { origin: "man".to_owned(), problem: format!("there is no command `{name}`"), help }
 }

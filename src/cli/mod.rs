@@ -27,6 +27,7 @@ mod search;
 mod shards;
 mod stats;
 mod verify;
+mod version;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
@@ -35,8 +36,10 @@ use tracing_subscriber::filter::LevelFilter;
 use crate::config::Config;
 
 // The harness takes and says the same.
+pub use completions::{CompletionArgs, completions};
 pub use failure::{finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
+pub use man::{ManArgs, man};
 pub use output::{print, print_json, print_json_pretty, tell, visible};
 
 /// Split a corpus into chunks, embed them, and write Parquet.
@@ -47,7 +50,7 @@ pub use output::{print, print_json, print_json_pretty, tell, visible};
                         Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
                         were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
 pub struct Cli {
-    /// Say more on standard error; twice for still more
+    /// Say more on standard error; twice for still more. With --version: of what the program is made
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     /// Say only errors on standard error
@@ -94,9 +97,9 @@ enum Command {
     /// Fetch or check a model
     Model(model::Args),
     /// Print a completion script for a shell
-    Completions(completions::Args),
+    Completions(CompletionArgs),
     /// Print the manual page of a command
-    Man(man::Args),
+    Man(ManArgs),
 }
 
 /// Parses the command line, runs it, reports an error, and gives the exit code.
@@ -127,8 +130,8 @@ pub fn main() -> u8 {
         Command::Gc(args) => gc::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Model(args) => model::run(args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => completions::<Cli>(&args),
+        Command::Man(args) => man::<Cli>(&args),
     };
     finish(result)
 }

@@ -26,8 +26,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+#[doc(hidden)] // The tests try it alone.
 pub use anchor::slug;
 pub use format::{Format, Language};
+#[doc(hidden)] // The tests try it alone.
 pub use name::name;
 pub use position::Positions;
 pub(crate) use position::padded;
@@ -42,7 +44,7 @@ use room::Room;
 
 /// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
 /// change here can alter a block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 4;
+pub(crate) const PARSER_VERSION: u32 = 4;
 
 /// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
 /// text is then kept as part of the body, so that nothing is lost.
@@ -291,7 +293,7 @@ pub struct Document {
 
 /// A document that takes more memory than it may.
 #[derive(Debug)]
-pub struct Costly {
+pub(crate) struct Costly {
     /// Where it came from.
     pub source: Source,
     /// BLAKE3 of the file's bytes, in hexadecimal.
@@ -344,7 +346,7 @@ impl Document {
     ///
     /// # Errors
     /// The document if it would take more.
-    pub fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
+    pub(crate) fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
         let mut room = Room::new(memory);
         let document = Self::read(source, content, &mut room);
         if room.is_over() {
@@ -535,6 +537,7 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
 }
 
 /// Whether a text holds nothing but Unicode white space.
+#[doc(hidden)] // The tests and the harness need it.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.trim_start().is_empty()
@@ -542,6 +545,7 @@ pub fn is_blank(text: &str) -> bool {
 
 /// A range without white space at its end and without blank lines at its start. The indentation of
 /// its first line stays: in markdown it means something.
+#[doc(hidden)] // The tests and the harness need it.
 #[must_use]
 pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];

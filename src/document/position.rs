@@ -102,7 +102,7 @@ impl Positions {
 
     /// How many lines of text a range holds: its line feeds, and one if it does not end in one.
     #[must_use]
-    pub fn lines_in(&self, range: Range<usize>) -> usize {
+    pub(crate) fn lines_in(&self, range: Range<usize>) -> usize {
         let before = |byte: usize| self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
         if range.is_empty() {
             return 0;
@@ -113,7 +113,7 @@ impl Positions {
     }
 
     /// Byte offset just after each line of a range.
-    pub fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let feeds = self.feeds_from(range.start).iter().map(|&feed| feed as usize + 1);
         let inside = feeds.take_while(move |&end| end <= range.end);
         let open = !range.is_empty() && self.line_feeds.binary_search(&offset(range.end - 1)).is_err();
@@ -123,13 +123,6 @@ impl Positions {
     /// Offsets of the line feeds from `byte` on.
     pub(super) fn feeds_from(&self, byte: usize) -> &[u32] {
         &self.line_feeds[self.line_feeds.partition_point(|&feed| (feed as usize) < byte)..]
-    }
-
-    /// Start of the line that holds the byte at this offset.
-    #[must_use]
-    pub fn line_start(&self, byte: usize) -> usize {
-        let line = self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
-        if line == 0 { 0 } else { self.line_feeds[line - 1] as usize + 1 }
     }
 
     /// Length of the text in bytes.

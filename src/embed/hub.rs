@@ -71,6 +71,7 @@ impl fmt::Display for ModelRef {
 ///
 /// # Errors
 /// [`Error::Model`] if it is nowhere to be had or a file is not what the hub announced.
+#[doc(hidden)] // The tests look at the folder; all others load from it.
 pub fn locate(model: &ModelRef) -> Result<Folder> {
     match model {
         ModelRef::Folder(path) => {
@@ -94,7 +95,7 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
 ///
 /// # Errors
 /// [`Error::Model`] if a file is missing or not the pinned one; nothing is then installed.
-pub fn install_default(from: &Path) -> Result<Folder> {
+pub(crate) fn install_default(from: &Path) -> Result<Folder> {
     let mut folder = Folder::new(from.to_owned(), DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
     let files: Vec<(&str, Vec<u8>)> =
         DEFAULT_PINS.iter().map(|&(name, _)| Ok((name, folder.read(name)?))).collect::<Result<_>>()?;

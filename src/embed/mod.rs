@@ -5,14 +5,24 @@
 //! others and for GPUs, with the feature `candle`; and a fake for tests and dry runs. [`late`] reads a document once for all its chunks. [`model`] reads and checks a model's
 //! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
 
+// Hidden: how texts come together in batches and readings, as the harness measures it.
+#[doc(hidden)]
 pub mod batch;
+// Hidden but for `Cache`: the tests look into it.
+#[doc(hidden)]
 pub mod cache;
 #[cfg(feature = "candle")]
 mod candle;
+// Hidden: the tests try each kernel alone.
+#[doc(hidden)]
 pub mod cpu;
 mod fake;
 pub mod hub;
+// Hidden: see `batch`.
+#[doc(hidden)]
 pub mod late;
+// Hidden: the harness checks what it fetches by the same hash, and the tests put models together.
+#[doc(hidden)]
 pub mod model;
 mod representation;
 mod tensors;
@@ -27,9 +37,11 @@ use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 use crate::value::{Value, named, unknown, value};
 
+#[doc(hidden)]
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
+#[doc(hidden)]
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 pub use representation::{EmbeddingType, Representation};
 
@@ -238,6 +250,15 @@ impl Value for PrecisionSetting {
 
 impl PrecisionSetting {
     const AUTO: &str = "auto";
+
+    /// What our own encoder computes in with these instructions.
+    pub(crate) fn on(self, isa: Isa) -> Precision {
+        match self {
+            Self::Fixed(precision) => precision,
+            Self::Auto if isa.multiplies_bf16() => Precision::Bf16,
+            Self::Auto => Precision::F32,
+        }
+    }
 
     fn names() -> Vec<&'static str> {
         [&[Self::AUTO], &Precision::ALL.map(Precision::name)[..]].concat()

@@ -71,7 +71,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Model`] if it is there and is unreadable or not the pinned one.
-    pub fn read_optional(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn read_optional(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -177,7 +177,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Model`] if they are missing, a pickle, or not the pinned ones.
-    pub fn check_weights(&mut self) -> Result<()> {
+    pub(crate) fn check_weights(&mut self) -> Result<()> {
         self.weights().map(drop)
     }
 

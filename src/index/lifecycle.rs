@@ -35,7 +35,7 @@ pub struct Changed {
 ///
 /// # Errors
 /// [`Error::Setting`] if the dataset has no such document, it is in the collection `external`, which has no levels,
-/// or it is a single chunk; those of [`Staging`] and [`Dataset`].
+/// or it is a single chunk; [`Error::Locked`] if another process writes to it; those of [`Dataset`].
 pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<Changed> {
     if level.is_empty() || level.trim() != level || level.chars().any(char::is_control) {
         return Err(refused("LEVEL", format!("{level:?} is no level"), "write one line without space around it"));
@@ -75,7 +75,8 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
 /// still has them indexes them again.
 ///
 /// # Errors
-/// [`Error::Setting`] if there is nothing of the kind; those of [`Staging`] and [`Dataset`].
+/// [`Error::Setting`] if there is nothing of the kind; [`Error::Locked`] if another process writes to the dataset; those of
+/// [`Dataset`].
 pub fn delete(out: &Location, documents: &[String], collections: &[String], stop: &AtomicBool) -> Result<Changed> {
     let change = Change::open(out)?;
     let asked = |id: &str, collection: &str| {

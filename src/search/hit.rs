@@ -12,7 +12,7 @@ use crate::value::named;
 
 /// What is shown of what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Show {
+pub(crate) enum Show {
     /// Chunks.
     #[default]
     Chunks,
@@ -26,11 +26,11 @@ pub enum Show {
 
 impl Show {
     /// Every choice.
-    pub const ALL: [Self; 4] = [Self::Chunks, Self::Spans, Self::Both, Self::Documents];
+    pub(crate) const ALL: [Self; 4] = [Self::Chunks, Self::Spans, Self::Both, Self::Documents];
 
     /// The name used in settings.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Chunks => "chunks",
             Self::Spans => "spans",

@@ -14,12 +14,14 @@ mod hit;
 
 pub use context::{CANDIDATES, Context, Packing, Passage};
 pub use filter::{Filter, PathPattern};
-pub use hit::{DocumentHit, Hit, Place, Show};
+pub(crate) use hit::Show;
+pub use hit::{DocumentHit, Hit, Place};
 
 pub use crate::ranking::{
-    DocumentInfo, FieldWeights, Found, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share, StoredAs,
-    StoredValue, Weight,
+    DocumentInfo, FieldWeights, Found, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share, Weight,
 };
+#[doc(hidden)] // The harness asks what another store would find.
+pub use crate::ranking::{StoredAs, StoredValue};
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -82,6 +84,7 @@ impl Searcher {
     ///
     /// # Errors
     /// Those of [`Searcher::open`].
+    #[doc(hidden)] // See `StoredAs`.
     pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }

@@ -82,7 +82,7 @@ impl Location {
 
     /// Whether it is in an object store.
     #[must_use]
-    pub fn is_in_object_store(&self) -> bool {
+    pub(crate) fn is_in_object_store(&self) -> bool {
         self.storage.is_object_store()
     }
 }

@@ -23,15 +23,20 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+// Hidden, but for `Location`: the tests put storages of their own below a dataset.
+#[doc(hidden)]
 pub use file_system::FileSystem;
+#[doc(hidden)]
 pub use input::Input;
 pub use location::Location;
 #[cfg(feature = "object-store")]
+#[doc(hidden)]
 pub use objects::ObjectStorage;
 
 /// What can be done with files, by their paths.
 ///
 /// What only reads is, unless an implementation says otherwise, done by the file system.
+#[doc(hidden)]
 pub trait Storage: Debug + Send + Sync {
     /// Creates a file, or empties one.
     ///
@@ -146,6 +151,7 @@ pub trait Storage: Debug + Send + Sync {
 }
 
 /// A file that is being written.
+#[doc(hidden)]
 pub trait Output: Write + Debug + Send {
     /// Makes its contents durable.
     ///
@@ -155,6 +161,7 @@ pub trait Output: Write + Debug + Send {
 }
 
 /// A file or folder that was found.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its path.
@@ -176,6 +183,7 @@ impl Entry {
 }
 
 /// A version of a file in an object store, or that there is none. In a file system all versions are alike.
+#[doc(hidden)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version(Option<Tag>);
 

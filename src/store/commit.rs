@@ -41,7 +41,7 @@ pub(super) const QUARANTINE: &str = "quarantine.jsonl";
 
 /// A dataset while a snapshot is being made. Nobody else commits to it meanwhile.
 #[derive(Debug)]
-pub struct Staging {
+pub(crate) struct Staging {
     root: Location,
     /// The manifest that is to be replaced.
     version: Version,
@@ -61,7 +61,7 @@ impl Staging {
     /// # Errors
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
     /// something else than a dataset, or a newer one; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
-    pub fn open(root: &Location) -> Result<Self> {
+    pub(crate) fn open(root: &Location) -> Result<Self> {
         make_root(root)?;
         let lock = Lock::take(root)?;
         let version = root.version(manifest::FILE)?;
@@ -90,19 +90,19 @@ impl Staging {
 
     /// Where the dataset is.
     #[must_use]
-    pub fn root(&self) -> &Location {
+    pub(crate) fn root(&self) -> &Location {
         &self.root
     }
 
     /// Where files of the next snapshot are made.
     #[must_use]
-    pub fn workspace(&self) -> &Workspace {
+    pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
     /// Parts that others finished and did not commit, by their number.
     #[must_use]
-    pub fn finished(&self) -> &BTreeMap<usize, Part> {
+    pub(crate) fn finished(&self) -> &BTreeMap<usize, Part> {
         &self.finished
     }
 
@@ -110,7 +110,7 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
+    pub(crate) fn keep(&mut self, keep: impl Fn(usize, &Part) -> bool) -> Result<()> {
         self.finished.retain(|&index, part| keep(index, part));
         let workspace = &self.workspace;
         let kept = self.finished.iter().flat_map(|(&index, part)| {
@@ -147,7 +147,7 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
-    pub fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
+    pub(crate) fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
         for folder in attempts(&self.root, plan)? {
             if !self.root.is_in_object_store() {
                 self.present.look(&self.root, &folder)?;
@@ -177,7 +177,7 @@ impl Staging {
 
     /// Whether all files of a part were there, with their sizes, when this value was made or took them over.
     #[must_use]
-    pub fn is_whole(&self, part: &Part) -> bool {
+    pub(crate) fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
             // The one that would be taken.
             let found = self.elsewhere(file).find(|path| self.present.holds(path));
@@ -188,13 +188,13 @@ impl Staging {
 
     /// Whether all files of a part have their names in the dataset already, and their sizes.
     #[must_use]
-    pub fn is_in_place(&self, part: &Part) -> bool {
+    pub(crate) fn is_in_place(&self, part: &Part) -> bool {
         part.files.iter().all(|file| self.present.has(&self.root.join(&file.path), file))
     }
 
     /// Where a file that the next manifest will name is now: staged, in a shard's folder, or in place already.
     #[must_use]
-    pub fn locate(&self, file: &FileEntry) -> PathBuf {
+    pub(crate) fn locate(&self, file: &FileEntry) -> PathBuf {
         let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
         self.elsewhere(file).find(is_there).unwrap_or_else(|| self.root.join(&file.path))
     }
@@ -218,7 +218,7 @@ impl Staging {
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
     /// [`Error::Replaced`] if there is no lock, and another run has committed since this one began.
-    pub fn commit(self, mut manifest: Manifest, quarantine: &[QuarantineRow]) -> Result<Manifest> {
+    pub(crate) fn commit(self, mut manifest: Manifest, quarantine: &[QuarantineRow]) -> Result<Manifest> {
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
         let list = lines.map(|line| line + "\n").collect::<String>();
         let card = card::render(&manifest);
@@ -281,7 +281,7 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn discard(self) -> Result<()> {
+    pub(crate) fn discard(self) -> Result<()> {
         self.sweep()?;
         self.clear(None)
     }
@@ -353,7 +353,7 @@ pub(super) fn pending(root: &Location) -> Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// Those of [`Staging::open`], the lock's aside.
-pub fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
+pub(crate) fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     make_root(root)?;
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -377,7 +377,7 @@ pub(super) fn all_attempts(root: &Location) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// [`Error::Io`]
-pub fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
+pub(crate) fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
     let mut finished = Vec::new();
     let mut present = Present::default();
     if root.is_in_object_store() {
@@ -397,7 +397,7 @@ pub fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
 }
 
 /// Removes what attempts at a plan's shards left. It is housekeeping: what cannot be removed is left to `gc`.
-pub fn forget_attempts(root: &Location, plan: &str) {
+pub(crate) fn forget_attempts(root: &Location, plan: &str) {
     let folder = root.join(format!("{SHARDS}{plan}"));
     if let Err(error) = root.storage().remove_dir_all(&folder) {
         tracing::warn!("cannot remove {}: {error}", folder.display());

@@ -55,7 +55,7 @@ pub struct Manifest {
     pub format_version: u32,
     /// Version of chunkmill that wrote it.
     pub tool_version: String,
-    /// Version of the parser, see [`PARSER_VERSION`].
+    /// Version of the parser; another one may cut the same document elsewhere.
     pub parser_version: u32,
     /// Which documents were let in.
     #[serde(default = "everything")]
@@ -256,7 +256,7 @@ impl Counts {
     }
 
     /// Adds an edge.
-    pub fn add_edge(&mut self, edge: &EdgeRow) {
+    pub(crate) fn add_edge(&mut self, edge: &EdgeRow) {
         let unresolved = u64::from(!edge.resolved);
         self.edges += 1;
         self.unresolved_edges += unresolved;

@@ -32,24 +32,32 @@ mod verify;
 mod workspace;
 mod writer;
 
-pub use commit::{Staging, attempt, attempted, forget_attempts};
+pub(crate) use commit::{Staging, attempt, attempted, forget_attempts};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
+#[doc(hidden)] // For the benchmarks.
 pub use json_lines::ChunkLines;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
     SpecRecord, Texts,
 };
-pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
-pub use reader::{Dataset, vectors};
-pub use rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow, QuarantineRow};
+#[doc(hidden)] // The tests read them.
+pub use outline::{DocumentOutline, read_outlines};
+pub(crate) use outline::{OutlineRow, quarantined};
+pub use reader::Dataset;
+pub(crate) use reader::vectors;
+pub(crate) use rows::EdgeRow;
+pub use rows::QuarantineRow;
+#[doc(hidden)] // What `index::Recipe` makes.
+pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
 pub(crate) use schema::chunks_batch;
 pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
-pub use spool::{Records, Spool};
+pub(crate) use spool::{Records, Spool};
 pub use verify::{Check, Finding, Verification, verify};
-pub use workspace::Workspace;
-pub use writer::{PartWriter, write_edges};
+pub(crate) use workspace::Workspace;
+pub(crate) use writer::{PartWriter, write_edges};
 
 /// The file that a document's rows go to.
+#[doc(hidden)] // The tests find a file by it.
 #[must_use]
 pub fn file_of(doc_id: &str, files: usize) -> usize {
     let hash = blake3::hash(doc_id.as_bytes());

@@ -119,7 +119,7 @@ impl DocumentOutline {
 ///
 /// # Errors
 /// Those of [`read_outlines`].
-pub fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
+pub(crate) fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
     let mut found = Vec::new();
     for file in manifest.files.iter().filter(|file| file.table == "outlines") {
         for row in read_outlines(root.storage(), root.join(&file.path))? {

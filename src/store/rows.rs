@@ -125,8 +125,7 @@ pub struct DocumentRow {
 
 /// A row of `edges`. The fields stand in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
-pub struct EdgeRow {
+pub(crate) struct EdgeRow {
     pub from_chunk: String,
     pub from_doc: String,
     pub to_doc: Option<String>,

@@ -13,7 +13,7 @@ use crate::storage::{Input, Output};
 
 /// A file of records that is being written.
 #[derive(Debug)]
-pub struct Spool<'a> {
+pub(crate) struct Spool<'a> {
     workspace: &'a Workspace,
     path: PathBuf,
     file: BufWriter<Box<dyn Output>>,
@@ -22,7 +22,7 @@ pub struct Spool<'a> {
 
 /// The same file, being read.
 #[derive(Debug)]
-pub struct Records {
+pub(crate) struct Records {
     path: PathBuf,
     file: BufReader<Input>,
     at: u64,
@@ -34,7 +34,7 @@ impl<'a> Spool<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn create(workspace: &'a Workspace, name: &str) -> Result<Self> {
+    pub(crate) fn create(workspace: &'a Workspace, name: &str) -> Result<Self> {
         let (path, file) = workspace.scratch(name)?;
         let file = BufWriter::new(file);
         Ok(Self { workspace, path, file, end: 0 })
@@ -44,7 +44,7 @@ impl<'a> Spool<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push(&mut self, record: &[u8]) -> Result<u64> {
+    pub(crate) fn push(&mut self, record: &[u8]) -> Result<u64> {
         let place = self.end;
         let len = record.len() as u64;
         let written = self.file.write_all(&len.to_le_bytes()).and_then(|()| self.file.write_all(record));
@@ -57,7 +57,7 @@ impl<'a> Spool<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn into_records(self) -> Result<Records> {
+    pub(crate) fn into_records(self) -> Result<Records> {
         let mut file = self.file;
         file.flush().map_err(Error::io("write", &self.path))?;
         let storage = self.workspace.storage();
@@ -75,7 +75,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn read(&mut self) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&mut self) -> Result<Option<Vec<u8>>> {
         if self.at >= self.end {
             return Ok(None);
         }
@@ -96,7 +96,7 @@ impl Records {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn read_at(&mut self, place: u64) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn read_at(&mut self, place: u64) -> Result<Option<Vec<u8>>> {
         // Relative, so that what is buffered already need not be read again.
         let offset = place.wrapping_sub(self.at).cast_signed();
         self.file.seek_relative(offset).map_err(Error::io("read", &self.path))?;

@@ -26,7 +26,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that one process works in.
 #[derive(Debug)]
-pub struct Workspace {
+pub(crate) struct Workspace {
     /// The dataset.
     root: Location,
     folder: PathBuf,
@@ -102,7 +102,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         self.folders().try_for_each(|folder| self.storage().sync_dir(&folder).map_err(Error::io("sync", folder)))
     }
 
@@ -133,7 +133,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
+    pub(crate) fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
         let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
         let mut staged = self.create()?;
         staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;

@@ -55,7 +55,7 @@ const PUSHED_BYTES: usize = 64 << 20;
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes the files of one part, edges aside.
-pub struct PartWriter<'a> {
+pub(crate) struct PartWriter<'a> {
     manifest: &'a Manifest,
     chunks: TableWriter<'a>,
     documents: TableWriter<'a>,
@@ -68,7 +68,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn new(workspace: &'a Workspace, manifest: &'a Manifest, index: usize) -> Result<Self> {
+    pub(crate) fn new(workspace: &'a Workspace, manifest: &'a Manifest, index: usize) -> Result<Self> {
         Ok(Self {
             manifest,
             chunks: TableWriter::new(workspace, manifest, Table::Chunks, index)?,
@@ -82,7 +82,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         chunks: &[ChunkRow],
         vectors: &[f32],
@@ -113,7 +113,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push_chunks(&mut self, rows: &RecordBatch) -> Result<()> {
+    pub(crate) fn push_chunks(&mut self, rows: &RecordBatch) -> Result<()> {
         self.counts.add_chunks(rows);
         self.chunks.push(rows)
     }
@@ -122,7 +122,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push_documents(&mut self, rows: &RecordBatch) -> Result<()> {
+    pub(crate) fn push_documents(&mut self, rows: &RecordBatch) -> Result<()> {
         self.counts.add_documents(rows);
         self.documents.push(rows)
     }
@@ -131,7 +131,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn push_outline(&mut self, row: &OutlineRow) -> Result<()> {
+    pub(crate) fn push_outline(&mut self, row: &OutlineRow) -> Result<()> {
         // Those that are indexed are counted by their rows.
         if matches!(row, OutlineRow::Quarantined(_)) {
             self.counts.add_quarantined();
@@ -143,7 +143,7 @@ impl<'a> PartWriter<'a> {
     ///
     /// # Errors
     /// [`Error::Io`]
-    pub fn finish(self) -> Result<(Vec<FileEntry>, Counts)> {
+    pub(crate) fn finish(self) -> Result<(Vec<FileEntry>, Counts)> {
         let files = vec![self.chunks.finish()?, self.documents.finish()?, self.outlines.finish()?];
         Ok((files, self.counts))
     }
@@ -154,7 +154,7 @@ impl<'a> PartWriter<'a> {
 ///
 /// # Errors
 /// The first error of the batches; [`Error::Io`] if the file cannot be written.
-pub fn write_edges(
+pub(crate) fn write_edges(
     workspace: &Workspace,
     manifest: &Manifest,
     index: usize,

@@ -166,7 +166,7 @@ impl<'d> Ruler<'d> {
 
     /// How many atoms, whichever they are, make a text of at most `size`.
     #[must_use]
-    pub fn atoms_in(&self, size: usize) -> usize {
+    pub(crate) fn atoms_in(&self, size: usize) -> usize {
         match self.index {
             Index::Words { .. } => words_in(size),
             _ => size,
@@ -175,7 +175,7 @@ impl<'d> Ruler<'d> {
 
     /// No text of at most `size` has more atoms than this.
     #[must_use]
-    pub fn most_atoms_in(&self, size: usize) -> usize {
+    pub(crate) fn most_atoms_in(&self, size: usize) -> usize {
         match &self.index {
             Index::Words { code, .. } if code.blocks.is_empty() => words_in(size),
             _ => size,

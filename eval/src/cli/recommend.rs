@@ -13,7 +13,7 @@ use chunkmill::error::{Error, exit};
 use serde_json::json;
 
 use super::label::{label, prepare};
-use super::sweep::{Progress, check_models, command, environment, now};
+use super::sweep::{Progress, command, environment, now};
 use crate::assemble::Measured;
 use crate::grid;
 use crate::label::Questions;
@@ -21,7 +21,7 @@ use crate::labels::{CORPUS, LabelSet, QUERIES, to_jsonl};
 use crate::recommend::{SWEEP, sentences};
 use crate::record::replace;
 use crate::render;
-use crate::sweep::{Labelled, Run, Settings, sweep};
+use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
 use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
 
 /// Questions that are made up where there are none.

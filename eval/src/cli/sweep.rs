@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::report::{OutputArgs, write};
 use crate::assemble::Measured;
-use crate::grid::{self, Build, Plan};
+use crate::grid::{self, Plan};
 use crate::labels::CORPUS;
 use crate::record::{ChunkPlace, Record};
 use crate::score::{Chunks, Judge};
-use crate::sweep::{Event, Labelled, Run, Settings, sweep};
+use crate::sweep::{Event, Labelled, Run, Settings, check_models, sweep};
 use crate::worker::{Chunked, Request, delegate};
 
 #[derive(clap::Args)]
@@ -99,26 +99,6 @@ pub(super) fn command() -> Vec<String> {
 pub(super) fn now() -> String {
     let now = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
     now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
-}
-
-/// Loads each model once, so that a name that is wrong is known before hours have passed. Gives for each build what
-/// decides its vectors.
-pub(super) fn check_models(plan: &Plan) -> anyhow::Result<Vec<String>> {
-    let mut known = Vec::new();
-    let mut models = Vec::new();
-    for Build { options, .. } in &plan.builds {
-        let config = options.clone().resolve()?;
-        let wanted = (config.backend, config.model.clone());
-        let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
-            at
-        } else {
-            let info = config.embedder()?.info().clone();
-            known.push((wanted, format!("{} {}", info.fingerprint, info.arithmetic)));
-            known.len() - 1
-        };
-        models.push(known[at].1.clone());
-    }
-    Ok(models)
 }
 
 fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {

@@ -188,19 +188,19 @@ pub struct Admission {
 impl Admission {
     /// Most bytes of memory that a document of this size may take.
     #[must_use]
-    pub fn memory_of(self, bytes: u64) -> u64 {
+    pub(crate) fn memory_of(self, bytes: u64) -> u64 {
         self.limit_of_job(bytes).unwrap_or_else(|| self.own_limit(bytes))
     }
 
     /// The same if it is the job's memory that sets it. Another run, which has more, may let the document in.
     #[must_use]
-    pub fn limit_of_job(self, bytes: u64) -> Option<u64> {
+    pub(crate) fn limit_of_job(self, bytes: u64) -> Option<u64> {
         self.memory_of_documents().filter(|&limit| limit < self.own_limit(bytes))
     }
 
     /// Most bytes of memory that all documents on their way may take together, if the job has a limit.
     #[must_use]
-    pub fn memory_of_documents(self) -> Option<u64> {
+    pub(crate) fn memory_of_documents(self) -> Option<u64> {
         self.memory.map(|memory| memory / 2)
     }
 
@@ -210,7 +210,7 @@ impl Admission {
 
     /// What of it belongs to a dataset.
     #[must_use]
-    pub fn of_dataset(self) -> Self {
+    pub(crate) fn of_dataset(self) -> Self {
         Self { memory: None, ..self }
     }
 
@@ -219,7 +219,7 @@ impl Admission {
     ///
     /// # Errors
     /// [`Skip::Blocked`] if they are not.
-    pub fn admit(self, document: &mut Document) -> Result<(), Skip> {
+    pub(crate) fn admit(self, document: &mut Document) -> Result<(), Skip> {
         let Some(signal) = document.blocking(self.profile) else { return Ok(()) };
         if !self.allow_blocked {
             let line = document.positions.line_at(signal.range.start);

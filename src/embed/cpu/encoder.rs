@@ -9,7 +9,7 @@ use super::kernel::{Attention, Floats, GELU_FLOOR, Input, Kernel, Matrix, Operan
 
 /// The shape of a network.
 #[derive(Debug, Clone)]
-pub struct Shape {
+pub(super) struct Shape {
     /// Width of hidden states.
     pub hidden: usize,
     /// Heads of attention; they divide `hidden`.
@@ -27,7 +27,7 @@ pub struct Shape {
 
 /// A linear layer's parameters: a row of weights for each output.
 #[derive(Debug)]
-pub struct Linear {
+pub(super) struct Linear {
     /// Row by row.
     pub weight: Vec<f32>,
     /// One for each output.
@@ -36,7 +36,7 @@ pub struct Linear {
 
 /// A layer normalisation's parameters.
 #[derive(Debug)]
-pub struct Norm {
+pub(super) struct Norm {
     /// What is multiplied by.
     pub weight: Vec<f32>,
     /// What is added.
@@ -45,7 +45,7 @@ pub struct Norm {
 
 /// A layer's parameters.
 #[derive(Debug)]
-pub struct LayerWeights {
+pub(super) struct LayerWeights {
     /// Of queries, keys and values.
     pub attention: [Linear; 3],
     /// After attention.
@@ -62,7 +62,7 @@ pub struct LayerWeights {
 
 /// The parameters of the embedding layer.
 #[derive(Debug)]
-pub struct Embeddings {
+pub(super) struct Embeddings {
     /// A row of `hidden` for each token id.
     pub words: Vec<f32>,
     /// A row for each position.
@@ -75,7 +75,7 @@ pub struct Embeddings {
 
 /// A network ready to run.
 #[derive(Debug)]
-pub struct Encoder {
+pub(super) struct Encoder {
     kernel: Kernel,
     shape: Shape,
     words: Vec<f32>,
@@ -107,7 +107,7 @@ enum Site {
 
 /// Buffers of one thread.
 #[derive(Debug, Default)]
-pub struct Workspace {
+pub(super) struct Workspace {
     hidden: Floats,
     heads: Floats,
     context: Floats,
@@ -125,7 +125,7 @@ impl Encoder {
     ///
     /// # Errors
     /// Those of `layer`.
-    pub fn new<E>(
+    pub(super) fn new<E>(
         kernel: Kernel,
         shape: Shape,
         embeddings: Embeddings,
@@ -162,7 +162,7 @@ impl Encoder {
 
     /// What of a text the network has no parameters for, if anything.
     #[must_use]
-    pub fn refuses(&self, ids: &[u32]) -> Option<String> {
+    pub(super) fn refuses(&self, ids: &[u32]) -> Option<String> {
         let (vocabulary, size) = (self.words.len() / self.shape.hidden, self.shape.hidden);
         let longest = (self.positions.len() / size).saturating_sub(self.shape.first_position);
         match ids.iter().find(|&&id| id as usize >= vocabulary) {
@@ -175,7 +175,7 @@ impl Encoder {
 
     /// Floats from one token's hidden state to the next.
     #[must_use]
-    pub fn stride(&self) -> usize {
+    pub(super) fn stride(&self) -> usize {
         self.shape.width()
     }
 
@@ -183,7 +183,7 @@ impl Encoder {
     ///
     /// # Panics
     /// If a text is one that [`Self::refuses`].
-    pub fn forward<'w>(&self, texts: &[&[u32]], workspace: &'w mut Workspace) -> &'w [f32] {
+    pub(super) fn forward<'w>(&self, texts: &[&[u32]], workspace: &'w mut Workspace) -> &'w [f32] {
         let len = self.floats(texts);
         let mut hidden = std::mem::take(&mut workspace.hidden);
         hidden.grow(len);

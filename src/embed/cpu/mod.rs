@@ -1,6 +1,6 @@
 //! Models of the BERT family on the CPU: what chunkmill's speed rests on.
 //!
-//! [`kernel`] is the arithmetic, compiled for each instruction set; [`encoder`] is the network over
+//! [`kernel`] is the arithmetic, compiled for each instruction set; `encoder` is the network over
 //! it; `weights` reads the many ways in which such networks are stored. Texts of any lengths share
 //! a batch without padding, and each core works through batches of its own without waiting for others.
 //!
@@ -11,7 +11,7 @@
 //! `SciFact` by .0003 as it is, but by up to .003 with blocks of other sizes: a figure that swings so is no promise
 //! for other corpora, so it has to be asked for.
 
-pub mod encoder;
+mod encoder;
 #[expect(unsafe_code, reason = "vector instructions; the module's safe methods check what they rely on")]
 #[expect(clippy::inline_always, reason = "vector instructions are only inlined into functions compiled for them")]
 #[allow(clippy::wildcard_imports, reason = "dozens of intrinsics a file, each named by its instruction set")]
@@ -29,8 +29,7 @@ use super::late;
 use super::model::{Folder, ModelTokenizer, Pooling, Settings};
 use super::tensors::Tensors;
 use super::{
-    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, PrecisionSetting, Role, Token, TokenEmbedder,
-    Window, failed,
+    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Role, Token, TokenEmbedder, Window, failed,
 };
 use crate::error::Result;
 use crate::tokens::TokenCounter;
@@ -54,11 +53,7 @@ impl Plan {
             return Err(format!("it does not run on {}", backend.device));
         }
         let isa = backend.isa.unwrap_or_else(Isa::best);
-        let precision = match backend.precision {
-            PrecisionSetting::Fixed(precision) => precision,
-            PrecisionSetting::Auto if isa.multiplies_bf16() => Precision::Bf16,
-            PrecisionSetting::Auto => Precision::F32,
-        };
+        let precision = backend.precision.on(isa);
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor has no {isa}"))?;
         let network = Network::read(&settings.config, settings.tokenizer.max_tokens()).map_err(|e| e.to_string())?;
         Ok(Self { network, kernel })

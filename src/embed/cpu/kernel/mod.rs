@@ -24,7 +24,7 @@ mod simd;
 use crate::value::named;
 use buffer::Words;
 pub use buffer::{Floats, Scratch};
-pub use ops::MAX_HEAD;
+pub(crate) use ops::MAX_HEAD;
 
 /// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
 pub const PAD: usize = 64;
@@ -119,6 +119,16 @@ impl Isa {
     #[must_use]
     pub fn multiplies_bf16(self) -> bool {
         matches!(self, Self::Avx512Bf16 | Self::Amx)
+    }
+
+    /// Whether it has instructions of its own for products in a precision. Without them, factors are widened first.
+    #[must_use]
+    pub(crate) fn is_fast_in(self, precision: Precision) -> bool {
+        match precision {
+            Precision::F32 => true,
+            Precision::Bf16 => self.multiplies_bf16(),
+            Precision::Int8 => matches!(self, Self::Avx2Vnni | Self::Avx512Vnni | Self::Avx512Bf16 | Self::Amx),
+        }
     }
 
     /// Whether this processor has it.

@@ -583,7 +583,7 @@ unsafe fn transpose<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, keys: usize
 }
 
 /// Widest head.
-pub const MAX_HEAD: usize = 256;
+pub(crate) const MAX_HEAD: usize = 256;
 
 /// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
 #[inline(always)]

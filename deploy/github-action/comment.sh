@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Says a file on a pull request, in place of what this action said there before.
+#
+#   GH_TOKEN=… GH_REPO=owner/name comment.sh NUMBER FILE
+set -euo pipefail
+number=${1:?"which pull request"} file=${2:?"which file"}
+before=$(gh api --paginate "repos/$GH_REPO/issues/$number/comments" \
+  --jq '.[] | select(.user.type == "Bot" and (.body | startswith("<!-- chunkmill -->"))) | .id' | tail -n 1)
+if [[ -n $before ]]; then
+  gh api --method PATCH "repos/$GH_REPO/issues/comments/$before" --field "body=@$file" --silent
+else
+  gh api --method POST "repos/$GH_REPO/issues/$number/comments" --field "body=@$file" --silent
+fi

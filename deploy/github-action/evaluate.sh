@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Indexes documents, measures the settings of a sweep with a set of labels, and compares them with a baseline.
+#
+#   CORPUS=… LABELS=… SWEEP=… [BASELINE=…] OUT=… evaluate.sh
+#
+# Writes OUT/dataset, OUT/run and OUT/comment.md. What came of it stands in OUT/passed: true, or false for a gate that is not
+# passed. Without a baseline there is no gate. The exit code is 0 either way, so that the comment can be written first.
+set -euo pipefail
+: "${CORPUS:?}" "${LABELS:?}" "${SWEEP:?}" "${OUT:?}"
+mkdir -p "$OUT"
+
+code=0
+chunkmill index "$CORPUS" -o "$OUT/dataset" --progress plain || code=$?
+case $code in
+  0) ;;
+  3) echo "::warning title=chunkmill::some documents are in quarantine: $OUT/dataset/quarantine.jsonl" ;;
+  *) exit "$code" ;;
+esac
+
+compare=()
+if [[ -n ${BASELINE:-} ]]; then
+  compare=(--baseline "$BASELINE")
+fi
+chunkmill-eval sweep --labels "$LABELS" --sweep "$SWEEP" -o "$OUT/run" ${compare[@]+"${compare[@]}"}
+
+passed=true
+title=measured
+verdict="There is no baseline to compare with."
+if [[ -n ${BASELINE:-} ]]; then
+  code=0
+  verdict=$(chunkmill-eval gate "$OUT/run" --baseline "$BASELINE" --junit "$OUT/run/junit.xml") || code=$?
+  case $code in
+    0) title="not worse than the baseline" ;;
+    1) title="worse than the baseline" passed=false ;;
+    *) exit "$code" ;;
+  esac
+fi
+echo "$passed" > "$OUT/passed"
+
+# A comment may have 65,536 characters.
+{
+  echo "<!-- chunkmill -->"
+  echo "### chunkmill: $title"
+  printf '\n~~~text\n%s\n~~~\n\n' "$verdict"
+  echo "<details><summary>The report</summary>"
+  echo
+  if (( $(wc -c < "$OUT/run/report.md") < 60000 )); then
+    cat "$OUT/run/report.md"
+  else
+    head -c 59000 "$OUT/run/report.md" | sed '$d'
+    printf '\n… the rest is in the file report.md of the run.\n'
+  fi
+  echo "</details>"
+} > "$OUT/comment.md"
+echo "$verdict"

@@ -1,0 +1,36 @@
+//! Asks a dataset a question, as `chunkmill search` does, with the model that made its vectors.
+//!
+//! ```sh
+//! cargo run --release --example search -- out "how long are backups kept?"
+//! ```
+#![allow(clippy::print_stdout, reason = "an example shows its result")]
+
+use anyhow::{Context, ensure};
+use chunkmill::config::Options;
+use chunkmill::embed::Role;
+use chunkmill::search::{Query, Searcher};
+use chunkmill::storage::Location;
+use chunkmill::store::Dataset;
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let folder: Location = arguments.next().context("name a dataset")?.parse()?;
+    let question = arguments.next().context("ask a question")?;
+
+    let dataset = Dataset::open(folder)?;
+    let config = Options::from_env()?.resolve()?;
+    let embedder = config.embedder()?;
+    let made_by = &dataset.manifest().model;
+    ensure!(embedder.info().fingerprint == made_by.fingerprint, "{} made the dataset", made_by.id);
+    // The model reads a question in its own way. `Mode::Keyword` needs no vector.
+    let read = embedder.encode(&question, Role::Query)?;
+    let vector = embedder.embed(&[&read.ids])?;
+
+    // Opened once, it can be asked many times, from many threads.
+    let searcher = Searcher::open(dataset, config.keyword_cache)?;
+    let query = Query { text: &question, vector: Some(&vector), k: 3, ..Query::default() };
+    for hit in searcher.hits(&searcher.search(&query)?, false)? {
+        println!("{}. {:.3} {}\n{}\n", hit.rank, hit.score, hit.citation, hit.content.trim_end());
+    }
+    Ok(())
+}

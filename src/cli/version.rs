@@ -1,0 +1,61 @@
+//! `--version --verbose`: what a program was made of, and what it finds on this machine. Nothing is fetched, and no model
+//! is loaded.
+
+use std::fmt::Write;
+use std::thread::available_parallelism;
+
+use crate::embed::hub::ModelRef;
+use crate::embed::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
+use crate::embed::{Isa, Precision, PrecisionSetting};
+use crate::hub::{Kind, Repository};
+
+/// Pairs the name of each feature with whether it was compiled in.
+macro_rules! features {
+    ($($name:literal)*) => { [$(($name, cfg!(feature = $name))),*] };
+}
+
+/// Every feature of `Cargo.toml` that a user may name, as the tests check.
+const FEATURES: &[(&str, bool)] = &features!["accelerate" "answer" "candle" "cuda" "hub" "metal" "mkl" "object-store"];
+
+/// Some lines about the program, the processor and the default model.
+pub(super) fn details() -> String {
+    let names = |wanted: bool| list(FEATURES.iter().filter(|(_, is_in)| *is_in == wanted).map(|(name, _)| *name));
+    let isa = Isa::best();
+    let fast = list(Precision::ALL.into_iter().filter(|&precision| isa.is_fast_in(precision)).map(Precision::name));
+    let usual = PrecisionSetting::Auto.on(isa);
+    // What rayon starts when no setting says how many.
+    let threads = available_parallelism().map_or(1, usize::from);
+    let mut text = String::new();
+    for (what, is) in [
+        // Whoever builds a release says it. Asking git here would build all again with each commit.
+        ("commit", option_env!("CHUNKMILL_COMMIT").unwrap_or("unknown").to_owned()),
+        ("target", env!("TARGET_TRIPLE").to_owned()),
+        ("features", format!("{} (left out: {})", names(true), names(false))),
+        ("encoder", format!("instructions {isa}; fast in {fast}; {usual} if nothing is said")),
+        ("threads", threads.to_string()),
+        ("model", format!("{}@{DEFAULT_REVISION}", ModelRef::default())),
+        ("", default_model()),
+    ] {
+        let _ = write!(text, "\n  {what:<10} {is}");
+    }
+    text
+}
+
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Whether the default model's files are in the cache. Their hashes are compared when it is loaded.
+fn default_model() -> String {
+    let folder = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
+    let here = DEFAULT_PINS.iter().filter(|(name, _)| folder.join(name).is_file()).count();
+    let place = folder.display();
+    match (here, DEFAULT_PINS.len()) {
+        (0, _) => format!("not in the cache, {place}; `chunkmill model pull` fetches it"),
+        (here, all) if here < all => {
+            format!("{here} of {all} files in the cache, {place}; `chunkmill model pull` fetches the others")
+        }
+        _ => format!("in the cache, {place}"),
+    }
+}
