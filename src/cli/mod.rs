@@ -34,9 +34,10 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
 
-// The harness takes and says the same.
+// The harness, and the module for Python, take and say the same.
 pub use failure::{finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
+pub use job::Summary;
 pub use output::{print, print_json, print_json_pretty, tell, visible};
 
 /// Split a corpus into chunks, embed them, and write Parquet.
@@ -140,7 +141,7 @@ fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
 }
 
 /// Tells of settings that have no effect, and of those that cannot be meant.
-fn warn_of_settings(config: &Config) {
+pub fn warn_of_settings(config: &Config) {
     let spec = &config.spec;
     for name in &config.unused {
         tracing::warn!("`{name}` has no effect with strategy `{}`", spec.strategy());

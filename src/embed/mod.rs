@@ -323,6 +323,15 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
     Ok(Box::new(candle::Candle::load(folder, settings, backend)?))
 }
 
+/// The vector of a question.
+///
+/// # Errors
+/// [`Error::Embed`] from the embedder.
+pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
+    let encoded = embedder.encode(question, Role::Query)?;
+    embedder.embed(&[&encoded.ids])
+}
+
 /// Loads only a model's tokenizer, to count in unit `model`.
 ///
 /// # Errors

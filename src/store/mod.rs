@@ -42,8 +42,7 @@ pub use manifest::{
 pub use outline::{DocumentOutline, OutlineRow, quarantined, read_outlines};
 pub use reader::{Dataset, vectors};
 pub use rows::{ChunkRow, DocumentRow, EdgeRow, HeadingRow, ImageRow, LinkRow, QuarantineRow};
-pub(crate) use schema::chunks_batch;
-pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
+pub use schema::{FloatEncoding, Table, chunks_batch, chunks_schema, describe, documents_schema, edges_schema};
 pub use spool::{Records, Spool};
 pub use verify::{Check, Finding, Verification, verify};
 pub use workspace::Workspace;
