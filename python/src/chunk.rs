@@ -27,7 +27,7 @@ use crate::job::json;
 use crate::settings::{self, CUTTING};
 use crate::work::{interruptibly, pool};
 
-/// A text up to this size is cut at once: it takes a few milliseconds.
+/// Texts that are smaller together are cut at once, on this thread: it takes a millisecond or two.
 const SMALL: usize = 64 << 10;
 
 /// Rows of a batch of an Arrow table.
@@ -209,15 +209,13 @@ impl Chunker {
 
     /// The chunks of each source.
     fn run(&self, py: Python<'_>, sources: &[(Given, String)], strict: bool) -> PyResult<Vec<Vec<Arc<[ChunkRow]>>>> {
-        let cut = match sources {
-            [(Given::Text(text), name)] if text.len() < SMALL => {
-                let cut = py.detach(|| self.cut(Document::Text(text, name.clone())));
-                vec![vec![cut.map_err(|error| raised(&error))?]]
-            }
-            _ => {
-                let pool = pool(self.config.threads)?;
-                interruptibly(py, |stop| pool.install(|| self.cut_all(sources, stop)), |_| Ok(()))?
-            }
+        let cut = if let Some(texts) = small(sources) {
+            let cut = |(text, name): (&str, &String)| Ok(vec![self.cut(Document::Text(text, name.clone()))?]);
+            let cut: Result<Vec<Vec<Cut>>> = py.detach(|| texts.into_iter().map(cut).collect());
+            cut.map_err(|error| raised(&error))?
+        } else {
+            let pool = pool(self.config.threads)?;
+            interruptibly(py, |stop| pool.install(|| self.cut_all(sources, stop)), |_| Ok(()))?
         };
         let keep = |cut: Cut| match cut {
             Ok(rows) => Some(Ok(rows)),
@@ -253,7 +251,6 @@ impl Chunker {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let config = settings::resolve(settings::options(settings, CUTTING)?)?;
         let counter = py.detach(|| {
-            config.spec.encoding().load();
             let model = config.model.clone().unwrap_or_default();
             (config.spec.unit() == Unit::Model).then(|| embed::load_counter(config.backend.engine, &model)).transpose()
         });
@@ -349,6 +346,19 @@ impl Chunker {
     fn __repr__(&self) -> String {
         format!("Chunker({})", self.config.spec)
     }
+}
+
+/// Texts that are not worth other threads, if that is all there is.
+fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)>> {
+    let mut bytes = 0;
+    let mut text = |(given, name): (&'s Given, &'s String)| match given {
+        Given::Text(text) => {
+            bytes += text.len();
+            (bytes < SMALL).then_some((&**text, name))
+        }
+        Given::Path(_) => None,
+    };
+    sources.iter().map(|(given, name)| text((given, name))).collect()
 }
 
 /// The source of a text that has no file.

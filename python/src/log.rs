@@ -20,7 +20,8 @@ struct ToPython;
 impl<S: Subscriber> Layer<S> for ToPython {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        if !metadata.target().starts_with("chunkmill") {
+        // The library and this module, `_chunkmill`.
+        if !metadata.target().trim_start_matches('_').starts_with("chunkmill") {
             return;
         }
         let level = match *metadata.level() {
