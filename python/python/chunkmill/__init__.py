@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, overload
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar, Union, overload
 
 # candle shares every sum between threads of its own, which halves the speed of texts that are embedded side by side. Only
 # the environment turns that off, before the module is there.
@@ -88,11 +88,21 @@ Source = Union[str, "os.PathLike[str]"]
 Path = Union[str, "os.PathLike[str]"]
 """Where something is, in text or as a path."""
 
-_S = TypeVar("_S", bound=Source)
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class _Listed(Protocol[_T_co]):
+    """A list, whatever of the wanted types it holds. A `str` is none: it has no `pop`."""
+
+    def __iter__(self) -> Iterator[_T_co]: ...
+    def pop(self, index: SupportsIndex = -1, /) -> _T_co: ...
+
+
+_Several = Union[_Listed[Source], tuple[Source, ...]]
 _OnQuarantine = Literal["raise", "warn"]
 
 
-def _listed(source: Source | list[_S] | tuple[_S, ...], name: str | list[str] | None) -> tuple[list[Any], list[str]]:
+def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[list[Any], list[str]]:
     """The sources, and what each is called if it is a text."""
     if isinstance(source, (list, tuple)):
         sources: list[Any] = list(source)
@@ -128,14 +138,14 @@ class Chunker:
     @overload
     def chunk(
         self,
-        source: list[_S] | tuple[_S, ...],
+        source: _Several,
         *,
         name: list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
     ) -> list[list[Chunk]]: ...
     def chunk(
         self,
-        source: Source | list[_S] | tuple[_S, ...],
+        source: Source | _Several,
         *,
         name: str | list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
@@ -147,7 +157,7 @@ class Chunker:
 
     def chunk_to_arrow(
         self,
-        source: Source | list[_S] | tuple[_S, ...],
+        source: Source | _Several,
         *,
         name: str | list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
@@ -170,14 +180,14 @@ def chunk(
 ) -> list[Chunk]: ...
 @overload
 def chunk(
-    source: list[_S] | tuple[_S, ...],
+    source: _Several,
     *,
     name: list[str] | None = None,
     quarantined: _OnQuarantine = "raise",
     **settings: Unpack[CuttingSettings],
 ) -> list[list[Chunk]]: ...
 def chunk(
-    source: Source | list[_S] | tuple[_S, ...],
+    source: Source | _Several,
     *,
     name: str | list[str] | None = None,
     quarantined: _OnQuarantine = "raise",
@@ -193,11 +203,11 @@ def chunk(
 
     A document that cannot be cut raises `QuarantineError`; with ``quarantined="warn"`` it is logged and has no chunks.
     """
-    return Chunker(**settings).chunk(source, name=name, quarantined=quarantined)  # type: ignore[arg-type, misc]  # pyright: ignore
+    return Chunker(**settings).chunk(source, name=name, quarantined=quarantined)  # type: ignore[arg-type]  # pyright: ignore
 
 
 def chunk_to_arrow(
-    source: Source | list[_S] | tuple[_S, ...],
+    source: Source | _Several,
     *,
     name: str | list[str] | None = None,
     quarantined: _OnQuarantine = "raise",
@@ -263,8 +273,10 @@ def index(
 class Encoder:
     """A model that is loaded, to make vectors of texts."""
 
-    def __init__(self, model: str | None = None, **settings: Unpack[EncodingSettings]) -> None:
-        self._native = _chunkmill.Encoder(model=model, **settings)
+    def __init__(self, model: Path | None = None, /, **settings: Unpack[EncodingSettings]) -> None:
+        if model is not None:
+            settings["model"] = model
+        self._native = _chunkmill.Encoder(**settings)
 
     @classmethod
     def for_dataset(cls, out: Path, **settings: Unpack[EncodingSettings]) -> Encoder:
