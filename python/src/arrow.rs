@@ -1,4 +1,4 @@
-//! How tables come in and go out: by Arrow's C stream in a capsule, which pyarrow, Polars, DuckDB and others give and
+//! How tables come in and go out: by Arrow's C stream in a capsule, which `pyarrow`, Polars, `DuckDB` and others give and
 //! take. Neither way copies a value.
 
 use std::sync::Arc;

@@ -107,7 +107,7 @@ impl Dataset {
 /// A snapshot that is open for search.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Searcher {
-    searcher: search::Searcher,
+    opened: search::Searcher,
     options: Options,
     /// The model of the dataset, once a question needs its vector.
     embedder: Mutex<Option<Arc<dyn Embedder>>>,
@@ -136,7 +136,7 @@ impl Searcher {
                 let embed = || embed::query(self.embedder(&config)?.as_ref(), question);
                 let vector = config.mode.needs_vector().then(embed).transpose()?;
                 let query = Query { vector: vector.as_deref(), filter, min_score, ..config.query(question, k) };
-                answer(&self.searcher, &query)
+                answer(&self.opened, &query)
             })
         });
         answered.map_err(|error: Error| raised(&error))
@@ -148,7 +148,7 @@ impl Searcher {
             return Ok(Arc::clone(embedder));
         }
         let named = self.options.embedding.model.is_some();
-        let loaded = config.embedder_of(self.searcher.dataset().manifest(), named)?.into();
+        let loaded = config.embedder_of(self.opened.dataset().manifest(), named)?.into();
         Ok(Arc::clone(embedder.insert(loaded)))
     }
 }
@@ -165,7 +165,7 @@ impl Searcher {
             let dataset = store::Dataset::open(out.parse::<Location>()?)?;
             pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
         });
-        Ok(Self { searcher: opened.map_err(|error: Error| raised(&error))?, options, embedder: Mutex::new(None) })
+        Ok(Self { opened: opened.map_err(|error: Error| raised(&error))?, options, embedder: Mutex::new(None) })
     }
 
     /// The best chunks, as JSON.
@@ -220,6 +220,6 @@ impl Searcher {
 
     /// Number of its chunks.
     fn __len__(&self) -> usize {
-        self.searcher.len()
+        self.opened.len()
     }
 }

@@ -98,7 +98,7 @@ impl Encoder {
     }
 }
 
-/// Values as the bytes of an array of NumPy, which takes them as they are.
+/// Values as the bytes of an array of `NumPy`, which takes them as they are.
 pub(crate) fn bytes_of<'py>(py: Python<'py>, values: &[f32]) -> PyResult<Bound<'py, PyByteArray>> {
     PyByteArray::new_with(py, size_of_val(values), |place| {
         for (place, value) in place.as_chunks_mut().0.iter_mut().zip(values) {

@@ -18,6 +18,8 @@
 //! Results that are few and large in fields (reports, hits, contexts) go over as JSON, from which the package makes its own
 //! types. Chunks, tables and vectors, of which there are many, do not.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+
 use pyo3::prelude::*;
 
 mod error;

