@@ -10,7 +10,7 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture clean-demo
+.PHONY: help demo check test tests documentation api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python clean-demo
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
@@ -22,10 +22,15 @@ help:
 	@echo "baseline         what eval is compared with, made again"
 	@echo "model            fetch and check the default model"
 	@echo ""
+	@echo "wheel            the Python package; PROFILE=dist for one that is handed out"
+	@echo "test-python      its own tests, types, LangChain (three minutes)"
+	@echo "test-python-all  the other frameworks and stores too (2 GB)"
+	@echo ""
 	@echo "bench            criterion benchmarks of parse, count, chunk, embed, search"
 	@echo "peers            engines and chunkers beside ours, both of the next two (GBs)"
 	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
+	@echo "peers-python     chunkers from Python; PEERS='--corpus DIR'"
 	@echo "costs            what hostile documents cost; COSTS='--mb 8' (ten minutes)"
 	@echo "growth           a commit of a billion chunks; GROWTH='--parts 2500' (minutes)"
 	@echo "scifact          retrieval figures on SciFact beside published ones (minutes)"
@@ -176,6 +181,10 @@ peers-embedding: model
 peers-chunking:
 	$(PYTHON) benches/peers/chunking/run.py $(PEERS)
 
+# Like the one above, in one Python process; needs nothing but what it installs.
+peers-python: wheel
+	$(PYTHON) benches/peers/python/run.py $(PEERS)
+
 # The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
 # run the sets up to there; it is some thirty times slower, hence the fewer cases.
 memcheck:
@@ -205,3 +214,25 @@ scifact: model
 # Two libraries that would double what `make test` installs. Nothing may be skipped here either.
 readers: model
 	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored readers::
+
+# The Python package. What its tests need is pinned with hashes, and nothing else is looked at.
+PROFILE ?= release
+wheel:
+	python/tools/wheel.sh "$(CARGO)" $(PROFILE) $(TARGET) $(PYTHON)
+
+PYTHON_TESTS = $(TARGET)/python-tests
+PYTHON_INSTALL = $(PYTHON_TESTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps
+define prepare-python-tests
+	$(PYTHON) -m venv --clear $(PYTHON_TESTS)
+	$(PYTHON_INSTALL) --require-hashes $(1)
+	$(PYTHON_INSTALL) --no-index $(TARGET)/wheels/chunkmill-*.whl
+	@# It fetches its own program when it is first asked.
+	$(PYTHON_TESTS)/bin/pyright --version
+endef
+test-python: model wheel
+	$(call prepare-python-tests,-r python/requirements-test.txt)
+	$(PYTHON_TESTS)/bin/python -m pytest -q -m "not heavy" python
+
+test-python-all: model wheel
+	$(call prepare-python-tests,-r python/requirements-test.txt -r python/requirements-test-all.txt)
+	$(PYTHON_TESTS)/bin/python -m pytest -q python

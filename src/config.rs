@@ -19,13 +19,15 @@ use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
-use crate::embed::{self, Backend, Cache, Device, Embedder, EmbeddingType, Engine, Isa, PrecisionSetting, cache};
+use crate::embed::{
+    self, Backend, Cache, Device, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting, cache,
+};
 use crate::error::{Error, Result};
 use crate::index::Job;
-use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Ranking, Share, Weight};
+use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Share, Weight};
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
-use crate::store::{FloatEncoding, MAX_FILES, Output};
+use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::value::{Globs, value};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
@@ -525,6 +527,45 @@ impl Config {
         embed::load(self.backend, &self.model.clone().unwrap_or_default())
     }
 
+    /// Loads the model that made a dataset's vectors: one that was `named`, if it gives the same, else the one that the
+    /// dataset records.
+    ///
+    /// # Errors
+    /// Those of [`embed::load`]; [`Error::Model`] if it is another model, or the dataset does not say which.
+    pub fn embedder_of(&self, manifest: &Manifest, named: bool) -> Result<Box<dyn Embedder>> {
+        // The dataset says what made its vectors; nothing else could read them.
+        let ModelInfo { engine, precision, .. } = manifest.model;
+        let backend = Backend { engine, precision: PrecisionSetting::Fixed(precision), ..self.backend };
+        let model = match self.model.clone() {
+            Some(model) if named => model,
+            configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
+        };
+        let embedder = embed::load(backend, &model)?;
+        if embedder.info().fingerprint != manifest.model.fingerprint {
+            return Err(Error::Model {
+                model: embedder.info().id.clone(),
+                problem: format!(
+                    "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
+                    manifest.model.id,
+                    manifest.model.fingerprint,
+                    embedder.info().fingerprint
+                ),
+                help: "search with the same model, by --mode keyword, or index again".to_owned(),
+            });
+        }
+        Ok(embedder)
+    }
+
+    /// A question for `k` chunks, without its vector and filters. Lists are read as deep as hits are asked for, unless
+    /// another depth than the default was: who asks for many wants many.
+    #[must_use]
+    pub fn query<'q>(&self, text: &'q str, k: usize) -> Query<'q> {
+        let default = Ranking::default().depth;
+        let depth = if self.ranking.depth == default { default.max(k) } else { self.ranking.depth };
+        let ranking = Ranking { depth, ..self.ranking };
+        Query { mode: self.mode, text, k, ranking, packing: self.packing, ..Query::default() }
+    }
+
     /// The job over these roots. The cache of vectors is opened; without it, a job is slower and no less right.
     #[must_use]
     pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
@@ -544,6 +585,19 @@ impl Config {
             fresh,
         }
     }
+}
+
+/// The model that a dataset says it was made with.
+fn recorded(model: &ModelInfo) -> Result<ModelRef> {
+    let wrong =
+        |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
+    if model.engine == Engine::Fake {
+        return Ok(ModelRef::default());
+    }
+    let Some(revision) = &model.revision else {
+        return Err(wrong("was a local folder when the dataset was made".to_owned()));
+    };
+    format!("{}@{revision}", model.id).parse().map_err(wrong)
 }
 
 impl AnswerOptions {

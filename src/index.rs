@@ -31,6 +31,7 @@ mod publish;
 mod reuse;
 mod shards;
 mod table;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -58,6 +59,7 @@ pub use lifecycle::{Changed, delete, promote};
 pub use memory::peak_memory;
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;
+pub use tally::{Standing, Tally};
 
 /// What to index, and how.
 #[derive(Debug, Clone)]

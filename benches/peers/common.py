@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,3 +37,21 @@ def build(arguments: list[str], name: str) -> Path:
         if message.get("target", {}).get("name") == name and message.get("executable"):
             return Path(message["executable"])
     raise Lost("cargo could not build it")
+
+
+# What tiktoken calls its vocabularies in its cache.
+TIKTOKEN_NAMES = {
+    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
+
+
+def vocabularies(folder: Path, manifest: Path, encodings: list[str]) -> None:
+    """Gives Python's tiktoken, which would download its vocabularies, those that tiktoken-rs comes with."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", str(manifest)]
+    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    package = next(package for package in json.loads(found)["packages"] if package["name"] == "tiktoken-rs")
+    folder.mkdir(parents=True, exist_ok=True)
+    for encoding in encodings:
+        asset = Path(package["manifest_path"]).parent / "assets" / f"{encoding}.tiktoken"
+        shutil.copyfile(asset, folder / TIKTOKEN_NAMES[encoding])

@@ -123,7 +123,7 @@ pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Summary<'a> {
+pub struct Summary<'a> {
     #[serde(flatten)]
     counts: Counts,
     chunks_kept: u64,

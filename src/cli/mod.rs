@@ -35,10 +35,11 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
 
-// The harness takes and says the same.
+// The harness, and the module for Python, take and say the same.
 pub use completions::{CompletionArgs, completions};
 pub use failure::{finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
+pub use job::Summary;
 pub use man::{ManArgs, man};
 pub use output::{print, print_json, print_json_pretty, tell, visible};
 
@@ -143,7 +144,7 @@ fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
 }
 
 /// Tells of settings that have no effect, and of those that cannot be meant.
-fn warn_of_settings(config: &Config) {
+pub fn warn_of_settings(config: &Config) {
     let spec = &config.spec;
     for name in &config.unused {
         tracing::warn!("`{name}` has no effect with strategy `{}`", spec.strategy());

@@ -2,14 +2,13 @@
 
 use std::str::FromStr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::output::{is_watched, tell};
-use crate::index::Event;
+use crate::index::{Event, Standing, Tally};
 use crate::value::named;
 
 /// Time between two plain or JSON lines when nothing else is said.
@@ -62,22 +61,13 @@ impl Mode {
 
 named!(Mode, "a way to show progress");
 
-/// Counts what a job tells and shows it.
+/// Shows how far a job is.
 pub(super) struct Progress {
     mode: Mode,
     interval: Duration,
     bar: ProgressBar,
-    started: Instant,
     last_line: Mutex<Instant>,
-    documents: AtomicU64,
-    prepared: AtomicU64,
-    chunks: AtomicU64,
-    ready: AtomicU64,
-    /// Texts of the file being embedded that are done.
-    in_work: AtomicU64,
-    /// Texts that the model read, those whose vectors were in the cache not counted.
-    embedded: AtomicU64,
-    tokens: AtomicU64,
+    tally: Tally,
 }
 
 impl Progress {
@@ -89,62 +79,15 @@ impl Progress {
         if mode == Mode::Auto {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
-        let now = Instant::now();
-        let zero = || AtomicU64::new(0);
-        Self {
-            mode,
-            interval,
-            bar,
-            started: now,
-            last_line: Mutex::new(now),
-            documents: zero(),
-            prepared: zero(),
-            chunks: zero(),
-            ready: zero(),
-            in_work: zero(),
-            embedded: zero(),
-            tokens: zero(),
-        }
+        Self { mode, interval, bar, last_line: Mutex::new(Instant::now()), tally: Tally::default() }
     }
 
     pub(super) fn on(&self, event: Event) {
-        let add = |counter: &AtomicU64, n: usize| counter.fetch_add(n as u64, Ordering::Relaxed);
-        match event {
-            Event::Discovered { documents, .. } => {
-                self.documents.store(documents, Ordering::Relaxed);
-                self.bar.set_length(documents);
-            }
-            Event::Kept { documents, chunks } => {
-                self.prepared.fetch_add(documents, Ordering::Relaxed);
-                self.chunks.fetch_add(chunks, Ordering::Relaxed);
-                self.ready.fetch_add(chunks, Ordering::Relaxed);
-            }
-            Event::Prepared { chunks } => {
-                add(&self.prepared, 1);
-                add(&self.chunks, chunks);
-            }
-            Event::Embedded { texts, tokens } => {
-                if tokens > 0 {
-                    add(&self.embedded, texts);
-                }
-                add(&self.tokens, tokens);
-                add(&self.in_work, texts);
-            }
-            Event::Ready { chunks } => {
-                add(&self.ready, chunks);
-                self.in_work.store(0, Ordering::Relaxed);
-            }
+        self.tally.on(event);
+        if let Event::Discovered { documents, .. } = event {
+            self.bar.set_length(documents);
         }
         self.show();
-    }
-
-    /// Share of the work that is done: what is known of it, scaled to the documents not yet seen.
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn done(&self) -> f64 {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        share(load(&self.prepared), load(&self.documents))
-            * share(load(&self.ready) + load(&self.in_work), load(&self.chunks))
     }
 
     #[expect(
@@ -154,24 +97,17 @@ impl Progress {
         reason = "for people"
     )]
     fn show(&self) {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let rate = load(&self.tokens) as f64 / elapsed.max(1e-3);
-        let message = || {
-            format!(
-                "{}/{} documents, {}/{} chunks, {rate:.0} tokens/s",
-                load(&self.prepared),
-                load(&self.documents),
-                load(&self.ready) + load(&self.in_work),
-                load(&self.chunks)
-            )
-        };
-        if self.mode == Mode::Auto {
-            self.bar.set_position((self.done() * load(&self.documents) as f64) as u64);
-            self.bar.set_message(message());
+        if self.mode == Mode::Never {
             return;
         }
-        if self.mode == Mode::Never {
+        let message = |now: &Standing| {
+            let Standing { documents, prepared, chunks, ready, tokens_per_second, .. } = now;
+            format!("{prepared}/{documents} documents, {ready}/{chunks} chunks, {tokens_per_second:.0} tokens/s")
+        };
+        if self.mode == Mode::Auto {
+            let now = self.tally.now();
+            self.bar.set_position((now.done * now.documents as f64) as u64);
+            self.bar.set_message(message(&now));
             return;
         }
         let Ok(mut last) = self.last_line.try_lock() else { return };
@@ -179,22 +115,11 @@ impl Progress {
             return;
         }
         *last = Instant::now();
-        let done = self.done();
-        let eta = if done > 0.0 { elapsed * (1.0 - done) / done } else { 0.0 };
+        let now = self.tally.now();
         let line = if self.mode == Mode::Json {
-            json!({
-                "documents": load(&self.documents),
-                "prepared": load(&self.prepared),
-                "chunks": load(&self.chunks),
-                "ready": load(&self.ready) + load(&self.in_work),
-                "texts_embedded": load(&self.embedded),
-                "tokens_per_second": rate.round(),
-                "seconds": elapsed,
-                "eta_seconds": eta,
-            })
-            .to_string()
+            json!(now).to_string()
         } else {
-            format!("{:3.0}% {}, eta {eta:.0} s", done * 100.0, message())
+            format!("{:3.0}% {}, eta {:.0} s", now.done * 100.0, message(&now), now.eta_seconds)
         };
         // In one piece, so that a process that is killed leaves whole lines.
         tell(line + "\n");

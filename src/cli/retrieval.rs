@@ -5,13 +5,11 @@ use std::num::NonZeroUsize;
 use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::use_threads;
-use crate::config::{Config, Options};
-use crate::embed::hub::ModelRef;
-use crate::embed::{self, Backend, Engine, ModelInfo, PrecisionSetting, Role};
-use crate::error::Error;
-use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Ranking, Searcher};
+use crate::config::Options;
+use crate::embed;
+use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Searcher};
 use crate::storage::Location;
-use crate::store::{Dataset, Manifest};
+use crate::store::Dataset;
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
@@ -108,64 +106,11 @@ impl RetrievalArgs {
         })?;
         use_threads(config.threads)?;
         let filter = self.filter.filter()?;
-        let embed = || embed(&self.query, dataset.manifest(), &config, named);
+        let embed = || embed::query(config.embedder_of(dataset.manifest(), named)?.as_ref(), &self.query);
         let vector = config.mode.needs_vector().then(embed).transpose()?;
-        let searcher = Searcher::open(dataset, config.keyword_cache)?;
-        let query = Query {
-            mode: config.mode,
-            text: &self.query,
-            vector: vector.as_deref(),
-            k,
-            filter,
-            min_score: self.min_score,
-            ranking: reaching(config.ranking, k),
-            packing: config.packing,
-        };
+        let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
+        let query =
+            Query { vector: vector.as_deref(), filter, min_score: self.min_score, ..config.query(&self.query, k) };
         Ok(answer(&searcher, &query)?)
     }
-}
-
-/// Lists as deep as hits are asked for, unless another depth than the default was: who asks for many wants many.
-fn reaching(ranking: Ranking, k: usize) -> Ranking {
-    let default = Ranking::default().depth;
-    if ranking.depth == default { Ranking { depth: default.max(k), ..ranking } } else { ranking }
-}
-
-/// The vector of a question, by the model that made the dataset's.
-fn embed(query: &str, manifest: &Manifest, config: &Config, named: bool) -> crate::error::Result<Vec<f32>> {
-    // The dataset says what made its vectors; nothing else could read them.
-    let ModelInfo { engine, precision, .. } = manifest.model;
-    let backend = Backend { engine, precision: PrecisionSetting::Fixed(precision), ..config.backend };
-    let model = match config.model.clone() {
-        Some(model) if named => model,
-        configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
-    };
-    let embedder = embed::load(backend, &model)?;
-    if embedder.info().fingerprint != manifest.model.fingerprint {
-        return Err(Error::Model {
-            model: embedder.info().id.clone(),
-            problem: format!(
-                "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
-                manifest.model.id,
-                manifest.model.fingerprint,
-                embedder.info().fingerprint
-            ),
-            help: "search with the same model, by --mode keyword, or index again".to_owned(),
-        });
-    }
-    let encoded = embedder.encode(query, Role::Query)?;
-    embedder.embed(&[&encoded.ids])
-}
-
-/// The model that a dataset says it was made with.
-fn recorded(model: &ModelInfo) -> crate::error::Result<ModelRef> {
-    let wrong =
-        |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
-    if model.engine == Engine::Fake {
-        return Ok(ModelRef::default());
-    }
-    let Some(revision) = &model.revision else {
-        return Err(wrong("was a local folder when the dataset was made".to_owned()));
-    };
-    format!("{}@{revision}", model.id).parse().map_err(wrong)
 }

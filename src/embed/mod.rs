@@ -356,6 +356,15 @@ fn through_candle(folder: model::Folder, _: model::Settings, _: Backend) -> Resu
     Err(Error::without("candle", &format!("model {}", folder.id)))
 }
 
+/// The vector of a question.
+///
+/// # Errors
+/// [`Error::Embed`] from the embedder.
+pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
+    let encoded = embedder.encode(question, Role::Query)?;
+    embedder.embed(&[&encoded.ids])
+}
+
 /// Loads only a model's tokenizer, to count in unit `model`.
 ///
 /// # Errors

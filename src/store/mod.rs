@@ -44,12 +44,14 @@ pub use manifest::{
 pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
-pub(crate) use reader::vectors;
+#[doc(hidden)] // What the module for Python gives as an array.
+pub use reader::vectors;
 pub(crate) use rows::EdgeRow;
 pub use rows::QuarantineRow;
 #[doc(hidden)] // What `index::Recipe` makes.
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
-pub(crate) use schema::chunks_batch;
+#[doc(hidden)] // What the module for Python gives as a table.
+pub use schema::chunks_batch;
 pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub(crate) use spool::{Records, Spool};
 pub use verify::{Check, Finding, Verification, verify};

@@ -278,7 +278,10 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
 }
 
 /// Rows of `chunks` with their vectors, row-major, as a batch.
-pub(crate) fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
+///
+/// # Errors
+/// Those of [`RecordBatch::try_new`], if there are not as many vectors as rows.
+pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
     fn string(rows: &[ChunkRow], get: impl Fn(&ChunkRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
     }

@@ -23,7 +23,6 @@ import os
 import platform
 import re
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -37,13 +36,12 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from common import ROOT, Lost, build, last_words, say  # noqa: E402
+from common import ROOT, Lost, build, last_words, say, vocabularies  # noqa: E402
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 WORK = TARGET / "peers" / "chunking"
 PYTHON = WORK / "venv" / "bin" / "python"
 SUFFIXES = {".md", ".mdx", ".markdown", ".txt"}
-TIKTOKEN_NAME = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # what tiktoken calls cl100k_base in its cache
 
 # Ours: label and spec. `--spec LABEL=SPEC` adds one.
 TOKEN_SPECS = {
@@ -184,17 +182,6 @@ def build_text_splitter() -> Path:
     manifest = ["--manifest-path", str(HERE / "text-splitter" / "Cargo.toml"), "--locked"]
     target = ["--release", "--target-dir", str(WORK / "rust")]
     return build(["build", *manifest, *target], "text-splitter-worker")
-
-
-def vocabulary() -> None:
-    """Gives Python's tiktoken, which would download its vocabulary, the one that tiktoken-rs comes with."""
-    manifest = ["--manifest-path", str(HERE / "text-splitter" / "Cargo.toml")]
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", *manifest]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    package = next(package for package in json.loads(found)["packages"] if package["name"] == "tiktoken-rs")
-    (WORK / "tiktoken").mkdir(exist_ok=True)
-    asset = Path(package["manifest_path"]).parent / "assets" / "cl100k_base.tiktoken"
-    shutil.copyfile(asset, WORK / "tiktoken" / TIKTOKEN_NAME)
 
 
 def judge(*arguments: object) -> str:
@@ -448,7 +435,7 @@ def main() -> None:
     missing = install()
     if needed := missing & {"markdown-it-py", "tiktoken"}:
         sys.exit(f"the judge needs {', '.join(needed)}")
-    vocabulary()
+    vocabularies(WORK / "tiktoken", HERE / "text-splitter" / "Cargo.toml", ["cl100k_base"])
     judge("--self-test")
     documents = WORK / "documents.jsonl"
     sampled = sample(a.corpus.resolve(), a.mb, documents)

@@ -1,0 +1,66 @@
+"""Measures the Python module beside the chunkers people use from Python: same documents, same machine, in turn.
+
+    make wheel && python3 benches/peers/python/run.py [--corpus DIR ...] [--mb N] [--rounds N] [--encoding NAME ...]
+
+makes its virtual environment on first use, and installs the wheel into it; `measure.py` does the rest there, all contestants in
+one process. A round runs each of them once (A B C … A B C …, so that a slow minute of the machine meets all). Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from common import ROOT, say, vocabularies  # noqa: E402
+
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
+WORK = TARGET / "peers" / "python"
+PYTHON = WORK / "venv" / "bin" / "python"
+ENCODINGS = ["cl100k_base", "o200k_base"]
+
+
+def install() -> None:
+    wheels = sorted((TARGET / "wheels").glob("chunkmill-*.whl"))
+    if not wheels:
+        sys.exit("there is no wheel; run `make wheel`")
+    wanted = (HERE / "requirements.txt").read_text()
+    stamp = WORK / "venv" / "installed.txt"
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if not stamp.exists() or stamp.read_text() != wanted:
+        say(f"installing the peers into {PYTHON.parents[1]} (once)")
+        venv.create(WORK / "venv", with_pip=True, clear=True)
+        subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
+        stamp.write_text(wanted)
+    subprocess.run([*pip, "--no-deps", "--force-reinstall", str(wheels[-1])], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    default = ROOT / "datasets" / "larder" / "corpus"
+    parser.add_argument("--corpus", type=Path, nargs="+", default=[default], help="folders of Markdown or text files")
+    parser.add_argument("--mb", type=float, default=2, help="about how much of each, every k-th file; 0 for all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of passes, at least, per contestant and round")
+    parser.add_argument("--encoding", nargs="+", default=ENCODINGS, choices=ENCODINGS)
+    parser.add_argument("--json", type=Path, help="file for all figures")
+    a = parser.parse_args()
+
+    WORK.mkdir(parents=True, exist_ok=True)
+    install()
+    vocabularies(WORK / "tiktoken", HERE.parent / "chunking" / "text-splitter" / "Cargo.toml", ENCODINGS)
+    offline = {"TIKTOKEN_CACHE_DIR": str(WORK / "tiktoken"), "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+    options = ["--mb", a.mb, "--rounds", a.rounds, "--seconds", a.seconds, *(["--json", a.json.resolve()] if a.json else [])]
+    corpora = [folder.resolve() for folder in a.corpus]
+    command = [PYTHON, HERE / "measure.py", *options, "--corpus", *corpora, "--encoding", *a.encoding]
+    sys.exit(subprocess.run([str(part) for part in command], env=os.environ | offline).returncode)
+
+
+if __name__ == "__main__":
+    main()

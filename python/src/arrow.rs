@@ -1,0 +1,163 @@
+//! How tables come in and go out: by Arrow's C stream in a capsule, which `pyarrow`, Polars, `DuckDB` and others give and
+//! take. Neither way copies a value.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ffi::FFI_ArrowSchema;
+use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use chunkmill::store::{self, FileEntry};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+
+use crate::error::{raised, setting};
+
+/// A table: rows in memory, or in the files of a dataset. Every Arrow library takes it as it is; each time, its rows are
+/// read from the first on.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    rows: Rows,
+}
+
+enum Rows {
+    Here(Vec<RecordBatch>),
+    InFiles { dataset: Arc<store::Dataset>, files: Vec<FileEntry> },
+}
+
+impl Table {
+    /// Rows that are in memory.
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, rows: Rows::Here(batches) }
+    }
+
+    /// Some columns of a table of a dataset, or all; they are read when somebody takes them.
+    pub(crate) fn of(dataset: Arc<store::Dataset>, table: store::Table, columns: Option<&[String]>) -> PyResult<Self> {
+        let files: Vec<FileEntry> = dataset.files(table).cloned().collect();
+        let all = table.schema(&dataset.manifest().representations());
+        let schema = match columns {
+            None => all,
+            Some(columns) => {
+                let chosen = columns.iter().map(|name| {
+                    let found = all.column_with_name(name);
+                    let (at, _) = found.ok_or_else(|| {
+                        let names: Vec<&str> = all.fields().iter().map(|field| field.name().as_str()).collect();
+                        let problem = chunkmill::value::unknown(name, "a column", &names);
+                        setting("columns", problem, "see `chunkmill schema`")
+                    })?;
+                    Ok(all.field(at).clone())
+                });
+                Arc::new(Schema::new(chosen.collect::<PyResult<Vec<_>>>()?))
+            }
+        };
+        Ok(Self { schema, rows: Rows::InFiles { dataset, files } })
+    }
+
+    fn reader(&self) -> Box<dyn RecordBatchReader + Send> {
+        let schema = SchemaRef::clone(&self.schema);
+        match &self.rows {
+            Rows::Here(batches) => Box::new(RecordBatchIterator::new(batches.clone().into_iter().map(Ok), schema)),
+            Rows::InFiles { dataset, files } => {
+                let (dataset, files, columns) = (Arc::clone(dataset), files.clone(), SchemaRef::clone(&self.schema));
+                let read = move |file: FileEntry| -> Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send> {
+                    let failed = |error: chunkmill::error::Error| ArrowError::ExternalError(Box::new(error));
+                    let names: Vec<&str> = columns.fields().iter().map(|field| field.name().as_str()).collect();
+                    let columns = SchemaRef::clone(&columns);
+                    match dataset.read(&file, &names, None) {
+                        Err(error) => Box::new(std::iter::once(Err(failed(error)))),
+                        Ok(batches) => Box::new(batches.map(move |batch| {
+                            let batch = batch.map_err(failed)?;
+                            // A file has its columns in an order of its own.
+                            let column = |name: &str| {
+                                let found = batch.column_by_name(name).cloned();
+                                found.ok_or_else(|| ArrowError::SchemaError(format!("no column `{name}`")))
+                            };
+                            let all = columns.fields().iter().map(|field| column(field.name()));
+                            RecordBatch::try_new(SchemaRef::clone(&columns), all.collect::<Result<_, _>>()?)
+                        })),
+                    }
+                };
+                Box::new(RecordBatchIterator::new(files.into_iter().flat_map(read), schema))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Its rows as Arrow's C stream.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // Who gives may do so as it can: the one who takes casts.
+        drop(requested_schema);
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(self.reader()), c"arrow_array_stream")
+    }
+
+    /// Its columns as Arrow's C schema.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| unreadable(&error))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// Names of its columns.
+    #[getter]
+    fn column_names(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// Number of its rows.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        match &self.rows {
+            Rows::Here(batches) => batches.iter().map(|batch| batch.num_rows() as u64).sum(),
+            Rows::InFiles { files, .. } => files.iter().map(|file| file.rows).sum(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.num_rows()).unwrap_or(usize::MAX)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Table({} rows, {})", self.num_rows(), self.column_names().join(", "))
+    }
+}
+
+/// The rows of any object that gives Arrow's C stream.
+pub(crate) fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    const METHOD: &str = "__arrow_c_stream__";
+    if !table.hasattr(METHOD)? {
+        let kind = table.get_type().qualname()?;
+        let help = "give a table of pyarrow, Polars, DuckDB or pandas, or anything else with that method";
+        return Err(setting("table", format!("{kind} has no method {METHOD}"), help));
+    }
+    let capsule = table.call_method0(METHOD)?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
+    #[expect(unsafe_code, reason = "the C interface is a pointer")]
+    // SAFETY: by the protocol a capsule of this name holds a valid stream, which the one who takes it may move out; what
+    // is left is marked as released, so that the capsule does not release it again. No other thread has it: it was
+    // made for this call.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
+    reader.map_err(|error| unreadable(&error))
+}
+
+/// What is wrong with a table that cannot be read.
+pub(crate) fn unreadable(error: &ArrowError) -> PyErr {
+    raised(&unreadable_table(error))
+}
+
+/// The same as an error of the library.
+pub(crate) fn unreadable_table(error: &ArrowError) -> chunkmill::error::Error {
+    chunkmill::error::Error::Setting {
+        origin: "table".to_owned(),
+        problem: error.to_string(),
+        help: "it reads doc_id and text".to_owned(),
+    }
+}

@@ -1,0 +1,423 @@
+//! Which chunks has a text, a file, a folder, a table? And how long is a text?
+
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::RecordBatchReader;
+use arrow::compute::concat_batches;
+use arrow::error::ArrowError;
+use chunkmill::config::Config;
+use chunkmill::corpus::{self, DEFAULT_COLLECTION, Fetched, Quarantined, Root, Source};
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{self, Batcher, Embedder, Engine};
+use chunkmill::error::{Error, Result};
+use chunkmill::index::{Recipe, TableFilter};
+use chunkmill::store::{ChunkRow, chunks_batch, chunks_schema};
+use chunkmill::tokens::{Encoding, Sizer, TokenCounter, Unit};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyList, PyString};
+use rayon::prelude::*;
+
+use crate::arrow::{Table, rows_of, unreadable, unreadable_table};
+use crate::error::{exception, raised};
+use crate::job::json;
+use crate::settings::{self, CUTTING};
+use crate::work::{interruptibly, pool};
+
+/// Texts that are smaller together are cut at once, on this thread: it takes a millisecond or two.
+const SMALL: usize = 64 << 10;
+
+/// Rows of a batch of an Arrow table.
+const BATCH_ROWS: usize = 8192;
+
+/// A chunk: a row of the table `chunks` that no model has read.
+///
+/// All chunks of a document are in memory together, as long as one of them is.
+#[pyclass(frozen, eq, hash, module = "chunkmill")]
+pub(crate) struct Chunk {
+    rows: Arc<[ChunkRow]>,
+    at: usize,
+}
+
+impl Chunk {
+    fn row(&self) -> &ChunkRow {
+        &self.rows[self.at]
+    }
+}
+
+impl PartialEq for Chunk {
+    fn eq(&self, other: &Self) -> bool {
+        self.row() == other.row()
+    }
+}
+
+impl Hash for Chunk {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.row().chunk_id.hash(state);
+    }
+}
+
+/// Gives attributes for fields of the row.
+macro_rules! attributes {
+    ($($name:ident: $type:ty = |$row:ident| $value:expr;)*) => {
+        #[pymethods]
+        impl Chunk {
+            $(
+                #[getter]
+                fn $name(&self) -> $type {
+                    let $row = self.row();
+                    $value
+                }
+            )*
+
+            /// All columns by name, as `chunkmill chunk` prints them.
+            fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                py.import("json")?.call_method1("loads", (json(self.row()),))
+            }
+
+            fn __repr__(&self) -> String {
+                let row = self.row();
+                let headings = if row.header_path.is_empty() { "" } else { " " };
+                format!(
+                    "<Chunk {} lines {}-{}, {} tokens{headings}{}>",
+                    row.chunk_id, row.start_line, row.end_line, row.n_tokens, row.header_path
+                )
+            }
+        }
+    };
+}
+
+attributes! {
+    chunk_id: &str = |row| &row.chunk_id;
+    doc_id: &str = |row| &row.doc_id;
+    collection: &str = |row| &row.collection;
+    path: &str = |row| &row.path;
+    chunk_index: i64 = |row| row.chunk_index;
+    section_index: i64 = |row| row.section_index;
+    sub_index: Option<i64> = |row| row.sub_index;
+    n_in_section: i64 = |row| row.n_in_section;
+    kind: &'static str = |row| row.kind;
+    heading_path: Vec<&str> = |row| row.heading_path.iter().map(String::as_str).collect();
+    header_path: &str = |row| &row.header_path;
+    content: &str = |row| &row.content;
+    normalized_content: Option<&str> = |row| row.normalized_content.as_deref();
+    start_byte: i64 = |row| row.start_byte;
+    end_byte: i64 = |row| row.end_byte;
+    start_char: i64 = |row| row.start_char;
+    end_char: i64 = |row| row.end_char;
+    start_line: i64 = |row| row.start_line;
+    end_line: i64 = |row| row.end_line;
+    prefix_len: i64 = |row| row.prefix_len;
+    has_overlap: bool = |row| row.has_overlap;
+    is_sub_split: bool = |row| row.is_sub_split;
+    n_chars: i64 = |row| row.n_chars;
+    n_tokens: i64 = |row| row.n_tokens;
+    flags: Vec<&'static str> = |row| row.flags.clone();
+    tags: Vec<&str> = |row| row.tags.iter().map(String::as_str).collect();
+    aliases: Vec<&str> = |row| row.aliases.iter().map(String::as_str).collect();
+    promotion_level: Option<&str> = |row| row.promotion_level.as_deref();
+    content_hash: &str = |row| &row.content_hash;
+}
+
+/// Cuts documents as its settings say. What they need is loaded once, so one chunker is to be used many times.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct Chunker {
+    config: Config,
+    counter: Option<Box<dyn TokenCounter>>,
+    /// Once somebody has asked for vectors.
+    embedder: Mutex<Option<Arc<dyn Embedder>>>,
+}
+
+/// What is to be cut.
+enum Given {
+    Text(PyBackedStr),
+    Path(PathBuf),
+}
+
+impl Given {
+    /// A `str` is a text, a path is an `os.PathLike`.
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Self::Text(PyBackedStr::try_from(text.clone())?));
+        }
+        if value.hasattr("__fspath__")? {
+            return Ok(Self::Path(value.extract()?));
+        }
+        let kind = value.get_type().qualname()?;
+        let problem = format!("cannot cut what is of type {kind}");
+        Err(crate::error::setting(
+            "source",
+            problem,
+            "give a text as `str`, a path as `pathlib.Path`, or a list of them",
+        ))
+    }
+}
+
+/// A document that is about to be cut.
+enum Document<'g> {
+    Text(&'g str, String),
+    File(Fetched),
+}
+
+/// What comes of a document.
+type Cut = Result<Arc<[ChunkRow]>, Quarantined>;
+
+impl Chunker {
+    fn recipe(&self) -> Result<Recipe<'_>> {
+        let Config { spec, admission, .. } = &self.config;
+        Ok(Recipe { spec, sizer: spec.sizer(self.counter.as_deref())?, admission: *admission, levels: None })
+    }
+
+    fn cut(&self, document: Document<'_>) -> Result<Cut> {
+        let recipe = self.recipe()?;
+        let cut = match document {
+            Document::File(file) => recipe.cut(file)?,
+            Document::Text(text, name) => match corpus::content(named(&name, text.len()), text.as_bytes().to_vec()) {
+                Ok(read) => recipe.cut_content(read)?,
+                Err(passed_over) => Err(passed_over),
+            },
+        };
+        Ok(cut.map(|cut| cut.rows().collect()))
+    }
+
+    /// Finds all documents and cuts them, side by side; for each source what came of its documents.
+    fn cut_all(&self, sources: &[(Given, String)], stop: &AtomicBool) -> Result<Vec<Vec<Cut>>> {
+        let (mut work, mut all): (Vec<(usize, Document<'_>)>, Vec<Vec<Cut>>) = (Vec::new(), Vec::new());
+        for (at, (given, name)) in sources.iter().enumerate() {
+            all.push(Vec::new());
+            match given {
+                Given::Text(text) => work.push((at, Document::Text(text, name.clone()))),
+                Given::Path(path) => {
+                    let found = corpus::discover(&[root(path)?], &self.config.filter, &[])?;
+                    all[at].extend(found.quarantined.into_iter().map(Err));
+                    work.extend(corpus::fetch(&found.sources)?.into_iter().map(|file| (at, Document::File(file))));
+                }
+            }
+        }
+        let cut = |(at, document)| {
+            if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok((at, self.cut(document)?)) }
+        };
+        let cut: Vec<(usize, Cut)> = work.into_par_iter().map(cut).collect::<Result<_>>()?;
+        for (at, cut) in cut {
+            all[at].push(cut);
+        }
+        Ok(all)
+    }
+
+    /// The chunks of each source.
+    fn run(&self, py: Python<'_>, sources: &[(Given, String)], strict: bool) -> PyResult<Vec<Vec<Arc<[ChunkRow]>>>> {
+        let cut = if let Some(texts) = small(sources) {
+            let cut = |(text, name): (&str, &String)| Ok(vec![self.cut(Document::Text(text, name.clone()))?]);
+            let cut: Result<Vec<Vec<Cut>>> = py.detach(|| texts.into_iter().map(cut).collect());
+            cut.map_err(|error| raised(&error))?
+        } else {
+            let pool = pool(self.config.threads)?;
+            interruptibly(py, |stop| pool.install(|| self.cut_all(sources, stop)), |_| Ok(()))?
+        };
+        let keep = |cut: Cut| match cut {
+            Ok(rows) => Some(Ok(rows)),
+            Err(Quarantined { doc_id, reason, .. }) if strict => {
+                Some(Err(exception("QuarantineError", &format!("{doc_id} {reason}"))))
+            }
+            Err(Quarantined { doc_id, reason, .. }) => {
+                tracing::warn!("quarantined {doc_id}: {reason}");
+                None
+            }
+        };
+        cut.into_iter().map(|documents| documents.into_iter().filter_map(keep).collect()).collect()
+    }
+
+    /// The model, loaded when it is first asked for.
+    fn embedder(&self, py: Python<'_>) -> PyResult<Arc<dyn Embedder>> {
+        py.detach(|| {
+            let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);
+            if embedder.is_none() {
+                *embedder = Some(self.config.embedder()?.into());
+            }
+            Ok(embedder.clone())
+        })
+        .map_err(|error: Error| raised(&error))?
+        .ok_or_else(|| exception("ModelError", "there is no model"))
+    }
+}
+
+#[pymethods]
+impl Chunker {
+    #[new]
+    #[pyo3(signature = (**settings))]
+    fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let config = settings::resolve(settings::options(settings, CUTTING)?)?;
+        let counter = py.detach(|| {
+            let model = config.model.clone().unwrap_or_default();
+            (config.spec.unit() == Unit::Model).then(|| embed::load_counter(config.backend.engine, &model)).transpose()
+        });
+        Ok(Self { counter: counter.map_err(|error| raised(&error))?, config, embedder: Mutex::new(None) })
+    }
+
+    /// The chunks of each source: texts and paths, each with a name for the case that it is a text.
+    fn cut_sources<'py>(
+        &self,
+        py: Python<'py>,
+        sources: Vec<Bound<'py, PyAny>>,
+        names: Vec<String>,
+        strict: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = sources.iter().map(Given::of).collect::<PyResult<Vec<_>>>()?;
+        let all = self.run(py, &given.into_iter().zip(names).collect::<Vec<_>>(), strict)?;
+        let list = |documents: Vec<Arc<[ChunkRow]>>| {
+            let mut chunks = Vec::with_capacity(documents.iter().map(|rows| rows.len()).sum());
+            for rows in documents {
+                for at in 0..rows.len() {
+                    chunks.push(Bound::new(py, Chunk { rows: Arc::clone(&rows), at })?);
+                }
+            }
+            PyList::new(py, chunks)
+        };
+        PyList::new(py, all.into_iter().map(list).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The chunks of all sources as one table.
+    fn cut_to_arrow(
+        &self,
+        py: Python<'_>,
+        sources: Vec<Bound<'_, PyAny>>,
+        names: Vec<String>,
+        strict: bool,
+    ) -> PyResult<Table> {
+        let given = sources.iter().map(Given::of).collect::<PyResult<Vec<_>>>()?;
+        let all = self.run(py, &given.into_iter().zip(names).collect::<Vec<_>>(), strict)?;
+        let schema = chunks_schema(&[]);
+        let batches = py.detach(|| {
+            let (mut batches, mut open, mut rows) = (Vec::new(), Vec::new(), 0);
+            for document in all.iter().flatten() {
+                open.push(chunks_batch(document, &[])?);
+                rows += document.len();
+                if rows >= BATCH_ROWS {
+                    batches.push(concat_batches(&schema, &open)?);
+                    (open, rows) = (Vec::new(), 0);
+                }
+            }
+            batches.push(concat_batches(&schema, &open)?);
+            Ok(batches)
+        });
+        let batches = batches.map_err(|error: ArrowError| unreadable(&error))?;
+        Ok(Table::new(schema, batches))
+    }
+
+    /// The chunks of the documents in a table, as another.
+    fn cut_table(&self, py: Python<'_>, table: &Bound<'_, PyAny>, embed: bool) -> PyResult<Table> {
+        let input = rows_of(table)?;
+        let embedder = if embed { Some(self.embedder(py)?) } else { None };
+        let pool = pool(self.config.threads)?;
+        let (schema, batches) = interruptibly(
+            py,
+            |stop| {
+                let stored = self.config.output.embedding_type;
+                let (mut recipe, job) = (self.recipe()?, self.config.clone().job(Vec::new(), false));
+                if let Some(embedder) = &embedder {
+                    recipe.sizer = self.config.spec.sizer(Some(embedder.counter()))?;
+                }
+                let batcher = embedder
+                    .as_deref()
+                    .map(|embedder| Batcher::new(embedder, job.batch_tokens).with_cache(job.cache.as_deref()));
+                let mut filter = TableFilter::new(recipe, batcher, stored, &input.schema())?;
+                let mut made = Vec::new();
+                for batch in input {
+                    // Whoever gives the rows may need Python for that, which nobody has now.
+                    let batch = batch.map_err(|error| unreadable_table(&error))?;
+                    pool.install(|| {
+                        filter.chunk(&batch, stop, |rows| {
+                            made.push(rows.clone());
+                            Ok(())
+                        })
+                    })?;
+                }
+                Ok((filter.schema(), made))
+            },
+            |_| Ok(()),
+        )?;
+        Ok(Table::new(schema, batches))
+    }
+
+    /// The settings in words.
+    fn __repr__(&self) -> String {
+        format!("Chunker({})", self.config.spec)
+    }
+}
+
+/// Texts that are not worth other threads, if that is all there is.
+fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)>> {
+    let mut bytes = 0;
+    let mut text = |(given, name): (&'s Given, &'s String)| match given {
+        Given::Text(text) => {
+            bytes += text.len();
+            (bytes < SMALL).then_some((&**text, name))
+        }
+        Given::Path(_) => None,
+    };
+    sources.iter().map(|(given, name)| text((given, name))).collect()
+}
+
+/// The source of a text that has no file.
+fn named(name: &str, bytes: usize) -> Source {
+    Source {
+        doc_id: name.into(),
+        collection: DEFAULT_COLLECTION.into(),
+        path: name.into(),
+        root: Arc::new(Path::new("").into()),
+        is_root: false,
+        bytes: bytes as u64,
+        modified_micros: None,
+    }
+}
+
+fn root(path: &Path) -> Result<Root> {
+    match path.to_str() {
+        // It may be the URL of an object store.
+        Some(path) if path.contains("://") => path.parse(),
+        _ => Ok(Root::new(path)),
+    }
+}
+
+/// The tokenizer of a model that texts were counted with before.
+type Known = Option<(Engine, ModelRef, Arc<dyn TokenCounter>)>;
+
+/// The size of each text.
+#[pyfunction]
+#[pyo3(signature = (texts, **settings))]
+pub(crate) fn count(
+    py: Python<'_>,
+    texts: Vec<PyBackedStr>,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<usize>> {
+    static KNOWN: Mutex<Known> = Mutex::new(None);
+    let options = settings::options(settings, CUTTING)?;
+    let (unit, encoding) = (options.chunking.unit, options.chunking.encoding);
+    let (unit, encoding) = (unit.unwrap_or(Unit::Tokens), encoding.unwrap_or_else(Encoding::default));
+    let config = settings::resolve(options)?;
+    let pool = pool(config.threads)?;
+    let sizes = py.detach(|| {
+        let counter = if unit == Unit::Model {
+            let (engine, model) = (config.backend.engine, config.model.clone().unwrap_or_default());
+            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            let same = known.take().filter(|(e, m, _)| (*e, m) == (engine, &model));
+            let counter = match same {
+                Some((_, _, counter)) => counter,
+                None => Arc::from(embed::load_counter(engine, &model)?),
+            };
+            *known = Some((engine, model, Arc::clone(&counter)));
+            Some(counter)
+        } else {
+            None
+        };
+        let sizer = Sizer::new(unit, encoding, counter.as_deref())?;
+        match texts.as_slice() {
+            [text] => Ok(vec![sizer.size(text)?]),
+            texts => pool.install(|| texts.par_iter().map(|text| sizer.size(text)).collect()),
+        }
+    });
+    sizes.map_err(|error: Error| raised(&error))
+}

@@ -1,0 +1,225 @@
+//! What is in a dataset, and what of it answers a question?
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::AsArray;
+use arrow::datatypes::Float32Type;
+use chunkmill::config::{Config, Options};
+use chunkmill::corpus::Root;
+use chunkmill::embed::{self, Embedder};
+use chunkmill::error::Error;
+use chunkmill::search::{self, Filter, Query};
+use chunkmill::storage::Location;
+use chunkmill::store::{self, Verification, verify};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
+
+use crate::arrow::Table;
+use crate::encoder::bytes_of;
+use crate::error::raised;
+use crate::job::json;
+use crate::settings::{self, ASKING, SEARCHING};
+use crate::work::pool;
+
+/// A snapshot of a dataset.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct Dataset {
+    dataset: Arc<store::Dataset>,
+}
+
+#[pymethods]
+impl Dataset {
+    #[new]
+    fn new(py: Python<'_>, out: &str) -> PyResult<Self> {
+        let dataset = py.detach(|| store::Dataset::open(out.parse::<Location>()?));
+        Ok(Self { dataset: Arc::new(dataset.map_err(|error: Error| raised(&error))?) })
+    }
+
+    /// One of its tables, or some columns of it.
+    #[pyo3(signature = (name, columns=None))]
+    fn table(&self, name: &str, columns: Option<Vec<String>>) -> PyResult<Table> {
+        let table = store::Table::ALL.into_iter().find(|table| table.name() == name);
+        let Some(table) = table else {
+            let names = store::Table::ALL.map(store::Table::name);
+            let problem = chunkmill::value::unknown(name, "a table", &names);
+            return Err(crate::error::setting("table", problem, "name one of them"));
+        };
+        Table::of(Arc::clone(&self.dataset), table, columns.as_deref())
+    }
+
+    /// The vectors of all chunks in the order of the table, one after the other: the bytes of their f32 values.
+    fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
+        let read = py.detach(|| {
+            let dataset = &self.dataset;
+            let [of] = dataset.manifest().representations();
+            let mut all: Vec<f32> = Vec::new();
+            for file in dataset.files(store::Table::Chunks) {
+                for batch in dataset.read(file, &[of.column], None)? {
+                    let batch = batch?;
+                    let values = batch.columns().first().and_then(|column| store::vectors(column, of.dim));
+                    let values = values.ok_or_else(|| Error::Dataset {
+                        path: dataset.root().join(&file.path),
+                        problem: format!("`{}` is no column of vectors", of.column),
+                        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+                    })?;
+                    all.extend_from_slice(values.as_primitive::<Float32Type>().values());
+                }
+            }
+            Ok(all)
+        });
+        bytes_of(py, &read.map_err(|error: Error| raised(&error))?)
+    }
+
+    /// Whether it is what it says it is, as JSON; with the roots that it was made from, also whether they still are.
+    fn verify(&self, py: Python<'_>, corpus: Vec<String>) -> PyResult<String> {
+        let pool = pool(None)?;
+        let verified = py.detach(|| {
+            let roots = corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, Error>>()?;
+            pool.install(|| verify(self.dataset.root(), (!roots.is_empty()).then_some(&roots)))
+        });
+        let Verification { files, rows, bytes, findings, found, notes, .. } =
+            verified.map_err(|error| raised(&error))?;
+        Ok(serde_json::json!({
+            "files": files, "rows": rows, "bytes": bytes, "found": found, "findings": findings, "notes": notes,
+        })
+        .to_string())
+    }
+
+    /// What its manifest says of it, as JSON.
+    fn about(&self) -> String {
+        let manifest = self.dataset.manifest();
+        let model = &manifest.model;
+        serde_json::json!({
+            "counts": manifest.counts,
+            "spec": manifest.spec.text,
+            "spec_fingerprint": manifest.spec.fingerprint,
+            "model": model.id,
+            "model_revision": model.revision,
+            "model_fingerprint": model.fingerprint,
+            "dim": model.dim,
+            "format_version": manifest.format_version,
+            "tool_version": manifest.tool_version,
+        })
+        .to_string()
+    }
+}
+
+/// A snapshot that is open for search.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct Searcher {
+    opened: search::Searcher,
+    options: Options,
+    /// The model of the dataset, once a question needs its vector.
+    embedder: Mutex<Option<Arc<dyn Embedder>>>,
+}
+
+/// Where chunks may be found: collections, promotion levels, paths, headings, tags.
+type Where = [Vec<String>; 5];
+
+impl Searcher {
+    /// Asks a question, with settings that go over those of the searcher.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        (question, k): (&str, usize),
+        (place, min_score): (Where, Option<f64>),
+        settings: Option<&Bound<'_, PyDict>>,
+        answer: impl FnOnce(&search::Searcher, &Query<'_>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let config = settings::resolve(settings::options(settings, ASKING)?.or(self.options.clone()))?;
+        let pool = pool(config.threads)?;
+        let answered = py.detach(|| {
+            let [collections, promotion_levels, paths, headings, tags] = place;
+            let paths = paths.iter().map(|path| path.parse()).collect::<Result<_, Error>>()?;
+            let filter = Filter { collections, promotion_levels, paths, headings, tags };
+            pool.install(|| {
+                let embed = || embed::query(self.embedder(&config)?.as_ref(), question);
+                let vector = config.mode.needs_vector().then(embed).transpose()?;
+                let query = Query { vector: vector.as_deref(), filter, min_score, ..config.query(question, k) };
+                answer(&self.opened, &query)
+            })
+        });
+        answered.map_err(|error: Error| raised(&error))
+    }
+
+    fn embedder(&self, config: &Config) -> Result<Arc<dyn Embedder>, Error> {
+        let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(embedder) = &*embedder {
+            return Ok(Arc::clone(embedder));
+        }
+        let named = self.options.embedding.model.is_some();
+        let loaded = config.embedder_of(self.opened.dataset().manifest(), named)?.into();
+        Ok(Arc::clone(embedder.insert(loaded)))
+    }
+}
+
+#[pymethods]
+impl Searcher {
+    #[new]
+    #[pyo3(signature = (out, **settings))]
+    fn new(py: Python<'_>, out: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let options = settings::options(settings, SEARCHING)?;
+        let config = settings::resolve(options.clone())?;
+        let pool = pool(config.threads)?;
+        let opened = py.detach(|| {
+            let dataset = store::Dataset::open(out.parse::<Location>()?)?;
+            pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
+        });
+        Ok(Self { opened: opened.map_err(|error: Error| raised(&error))?, options, embedder: Mutex::new(None) })
+    }
+
+    /// The best chunks, as JSON.
+    #[pyo3(signature = (question, k, place, min_score, **settings))]
+    fn search(
+        &self,
+        py: Python<'_>,
+        question: &str,
+        k: usize,
+        place: Where,
+        min_score: Option<f64>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
+            Ok(json(&searcher.hits(&searcher.search(query)?, false)?))
+        })
+    }
+
+    /// The best documents, with their chunks that were found, as JSON.
+    #[pyo3(signature = (question, k, place, min_score, **settings))]
+    fn documents(
+        &self,
+        py: Python<'_>,
+        question: &str,
+        k: usize,
+        place: Where,
+        min_score: Option<f64>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
+            Ok(json(&searcher.documents(query)?))
+        })
+    }
+
+    /// Passages that fit a budget of tokens, as JSON.
+    #[pyo3(signature = (question, budget, k, place, min_score, **settings))]
+    #[expect(clippy::too_many_arguments, reason = "the package gives them by name")]
+    fn context(
+        &self,
+        py: Python<'_>,
+        question: &str,
+        budget: usize,
+        k: usize,
+        place: Where,
+        min_score: Option<f64>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
+            Ok(json(&searcher.context(&searcher.search(query)?, budget, query.packing())?))
+        })
+    }
+
+    /// Number of its chunks.
+    fn __len__(&self) -> usize {
+        self.opened.len()
+    }
+}

@@ -1,0 +1,109 @@
+//! What vectors have texts?
+
+use std::sync::Arc;
+
+use chunkmill::config::Config;
+use chunkmill::embed::{Batcher, Cache, Embedder, Role};
+use chunkmill::error::Error;
+use chunkmill::storage::Location;
+use chunkmill::store::Manifest;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
+
+use crate::error::raised;
+use crate::settings::{self, ENCODING};
+use crate::work::{interruptibly, pool};
+
+/// A model that is loaded.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct Encoder {
+    embedder: Arc<dyn Embedder>,
+    threads: Option<usize>,
+    batch_tokens: Option<usize>,
+    cache: Option<Arc<Cache>>,
+}
+
+impl Encoder {
+    /// Loads a model, by the way that `load` has.
+    fn load(
+        py: Python<'_>,
+        settings: Option<&Bound<'_, PyDict>>,
+        load: impl FnOnce(&Config, bool) -> Result<Box<dyn Embedder>, Error> + Send,
+    ) -> PyResult<Self> {
+        let options = settings::options(settings, ENCODING)?;
+        let named = options.embedding.model.is_some();
+        let config = settings::resolve(options)?;
+        let loaded = py.detach(|| {
+            let embedder = load(&config, named)?.into();
+            let (threads, job) = (config.threads, config.job(Vec::new(), false));
+            Ok(Self { embedder, threads, batch_tokens: job.batch_tokens, cache: job.cache })
+        });
+        loaded.map_err(|error: Error| raised(&error))
+    }
+}
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    #[pyo3(signature = (**settings))]
+    fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Self::load(py, settings, |config, _| config.embedder())
+    }
+
+    /// The model that made the vectors of a dataset.
+    #[staticmethod]
+    #[pyo3(signature = (out, **settings))]
+    fn of_dataset(py: Python<'_>, out: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Self::load(py, settings, |config, named| config.embedder_of(&Manifest::read(&out.parse::<Location>()?)?, named))
+    }
+
+    /// The vectors of some texts, one after the other: the bytes of their f32 values.
+    fn vectors<'py>(&self, py: Python<'py>, texts: Vec<String>, query: bool) -> PyResult<Bound<'py, PyByteArray>> {
+        let role = if query { Role::Query } else { Role::Document };
+        let pool = pool(self.threads)?;
+        let embedded = interruptibly(
+            py,
+            |stop| {
+                let batcher = Batcher::new(self.embedder.as_ref(), self.batch_tokens);
+                let mut batcher = batcher.with_cache(self.cache.as_deref());
+                pool.install(|| batcher.embed(&texts, role, stop, &|_, _| ()))
+            },
+            |_| Ok(()),
+        )?;
+        bytes_of(py, &embedded.vectors)
+    }
+
+    /// Length of a vector.
+    #[getter]
+    fn dim(&self) -> usize {
+        self.embedder.info().dim
+    }
+
+    /// Most tokens the model reads.
+    #[getter]
+    fn max_tokens(&self) -> usize {
+        self.embedder.info().max_tokens
+    }
+
+    /// Hub id, or the folder's name.
+    #[getter]
+    fn model(&self) -> &str {
+        &self.embedder.info().id
+    }
+
+    /// Identifies the files and everything else that decides the vectors.
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        &self.embedder.info().fingerprint
+    }
+}
+
+/// Values as the bytes of an array of `NumPy`, which takes them as they are.
+pub(crate) fn bytes_of<'py>(py: Python<'py>, values: &[f32]) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, size_of_val(values), |place| {
+        for (place, value) in place.as_chunks_mut().0.iter_mut().zip(values) {
+            *place = value.to_ne_bytes();
+        }
+        Ok(())
+    })
+}

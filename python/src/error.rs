@@ -1,0 +1,33 @@
+//! Which exception an error is.
+
+use chunkmill::error::Error;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// The exception for an error of the library, with its words.
+pub(crate) fn raised(error: &Error) -> PyErr {
+    let name = match error {
+        Error::Interrupted => return PyKeyboardInterrupt::new_err(error.to_string()),
+        Error::Setting { .. } => "SettingError",
+        Error::Corpus { .. } | Error::Named { .. } => "CorpusError",
+        Error::Io { .. } | Error::NoSpace { .. } => "StorageError",
+        Error::Model { .. } | Error::Embed { .. } | Error::Truncated { .. } => "ModelError",
+        Error::Dataset { .. } => "DatasetError",
+        Error::Locked { .. } | Error::Replaced { .. } => "LockedError",
+        _ => "Error",
+    };
+    exception(name, &error.to_string())
+}
+
+/// The same for a setting.
+pub(crate) fn setting(origin: &str, problem: String, help: &str) -> PyErr {
+    raised(&Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() })
+}
+
+/// An exception of the package.
+pub(crate) fn exception(name: &str, message: &str) -> PyErr {
+    Python::attach(|py| {
+        let made = py.import("chunkmill._errors").and_then(|errors| errors.getattr(name)?.call1((message,)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
+}

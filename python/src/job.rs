@@ -1,0 +1,56 @@
+//! What comes of a job?
+
+use chunkmill::cli::Summary;
+use chunkmill::corpus::Root;
+use chunkmill::error::Error;
+use chunkmill::index::Tally;
+use chunkmill::storage::Location;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::raised;
+use crate::settings::{self, JOB};
+use crate::work::{interruptibly, pool, threads_of_process};
+
+/// Indexes a corpus: its roots as they are written on a command line. Gives the report as JSON. `progress` gets, several
+/// times a second and once at the end, how far the job is, as JSON, and the share of it that is done.
+#[pyfunction]
+#[pyo3(signature = (paths, out, fresh, progress, **settings))]
+pub(crate) fn index(
+    py: Python<'_>,
+    paths: Vec<String>,
+    out: &str,
+    fresh: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let failed = |error: Error| raised(&error);
+    let roots = paths.iter().map(|path| path.parse()).collect::<Result<Vec<Root>, Error>>().map_err(failed)?;
+    let out: Location = out.parse().map_err(failed)?;
+    let config = settings::resolve(settings::options(settings, JOB)?)?;
+    threads_of_process(config.threads)?;
+    let pool = pool(config.threads)?;
+    let tally = Tally::default();
+    let tell = |_: Python<'_>| {
+        let Some(progress) = &progress else { return Ok(()) };
+        let now = tally.now();
+        progress.call1((json(&now), now.done)).map(|_| ())
+    };
+    let report = interruptibly(
+        py,
+        |stop| {
+            let embedder = config.embedder()?;
+            let job = config.job(roots, fresh);
+            pool.install(|| chunkmill::index::run(&job, &out, embedder.as_ref(), stop, &|event| tally.on(event)))
+        },
+        tell,
+    )?;
+    tell(py)?;
+    let (summary, quarantined) = (Summary::from(&report), &report.quarantined);
+    Ok(serde_json::json!({"summary": summary, "quarantine": quarantined}).to_string())
+}
+
+/// A value as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
+    serde_json::json!(value).to_string()
+}

@@ -1,0 +1,117 @@
+//! What keyword arguments say: settings by their names, as flags of the program do.
+//!
+//! A call knows what it is told, and nothing else: no variable of the environment, and no settings file unless `config`
+//! names one. So it does the same wherever it runs.
+
+use std::path::PathBuf;
+
+use chunkmill::chunk;
+use chunkmill::cli::warn_of_settings;
+use chunkmill::config::{
+    self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
+};
+use chunkmill::settings::{Setting, Table};
+use chunkmill::value::unknown;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::error::{raised, setting};
+
+/// Names of the tables whose settings a call takes.
+pub(crate) type Tables = &'static [&'static str];
+
+const CORPUS: &str = CorpusOptions::NAME;
+const CHUNKING: &str = chunk::Settings::NAME;
+const EMBEDDING: &str = EmbeddingOptions::NAME;
+const OUTPUT: &str = OutputOptions::NAME;
+const SEARCH: &str = SearchOptions::NAME;
+const ANSWER: &str = AnswerOptions::NAME;
+const RUN: &str = RunOptions::NAME;
+
+/// What cutting reads.
+pub(crate) const CUTTING: Tables = &[CHUNKING, CORPUS, EMBEDDING, OUTPUT, RUN];
+/// What a job reads.
+pub(crate) const JOB: Tables = CUTTING;
+/// What embedding reads.
+pub(crate) const ENCODING: Tables = &[EMBEDDING, RUN];
+/// What opening a dataset for search reads.
+pub(crate) const SEARCHING: Tables = &[SEARCH, EMBEDDING, RUN];
+/// What a question reads.
+pub(crate) const ASKING: Tables = &[SEARCH];
+
+/// Reads keyword arguments. One that is `None` says nothing.
+pub(crate) fn options(given: Option<&Bound<'_, PyDict>>, tables: Tables) -> PyResult<Options> {
+    let mut options = Options::default();
+    let mut file = None;
+    for (name, value) in given.into_iter().flatten() {
+        let name: String = name.extract()?;
+        if value.is_none() {
+        } else if name == "config" {
+            file = Some(value.extract::<PathBuf>()?);
+        } else {
+            set(&mut options, tables, &name, &written(&name, &value)?)?;
+        }
+    }
+    match file {
+        Some(file) => Ok(options.or(Options::read(&file).map_err(|error| raised(&error))?)),
+        None => Ok(options),
+    }
+}
+
+/// Checks what was read, fills in the defaults, and warns of what has no effect.
+pub(crate) fn resolve(options: Options) -> PyResult<Config> {
+    let config = options.resolve().map_err(|error| raised(&error))?;
+    warn_of_settings(&config);
+    Ok(config)
+}
+
+/// The settings of some tables.
+fn of(tables: Tables) -> impl Iterator<Item = (&'static str, &'static Setting)> {
+    config::settings().into_iter().filter(move |(table, _)| tables.contains(table))
+}
+
+fn set(options: &mut Options, tables: Tables, name: &str, text: &str) -> PyResult<()> {
+    let Some((table, found)) = of(tables).find(|(_, setting)| setting.name == name) else {
+        let names: Vec<&str> = of(tables).map(|(_, setting)| setting.name).collect();
+        return Err(setting(name, unknown(name, "a setting", &names), "see `chunkmill.settings()`"));
+    };
+    let read = match table {
+        CHUNKING => options.chunking.set(name, text),
+        CORPUS => options.corpus.set(name, text),
+        EMBEDDING => options.embedding.set(name, text),
+        OUTPUT => options.output.set(name, text),
+        SEARCH => options.search.set(name, text),
+        ANSWER => options.answer.set(name, text),
+        _ => options.run.set(name, text),
+    };
+    read.map_err(|problem| setting(name, format!("`{text}` is not understood: {problem}"), &found.help()))
+}
+
+/// A value as flags and variables have it.
+fn written(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.to_string());
+    }
+    if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyString>() {
+        return Ok(value.str()?.to_str()?.to_owned());
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let parts: Vec<String> = value.try_iter()?.map(|part| written(name, &part?)).collect::<PyResult<_>>()?;
+        return Ok(parts.join(","));
+    }
+    if value.hasattr("__fspath__")? {
+        return value.call_method0("__fspath__")?.extract();
+    }
+    let kind = value.get_type().qualname()?;
+    Err(setting(name, format!("is of type {kind}"), "give a text, a number, a bool, a path, or a list of them"))
+}
+
+/// All settings: name, the table of a settings file that it stands in, what a value looks like in JSON, and what it does.
+#[pyfunction]
+pub(crate) fn settings() -> String {
+    let all = config::settings().into_iter().filter(|(table, _)| *table != ANSWER);
+    let all = all.map(|(table, setting)| {
+        serde_json::json!({"name": setting.name, "table": table, "schema": (setting.schema)(), "help": setting.help()})
+    });
+    serde_json::Value::Array(all.collect()).to_string()
+}

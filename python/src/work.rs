@@ -1,0 +1,119 @@
+//! On which threads work is done, and how Ctrl-C ends it.
+//!
+//! Nothing here watches for signals. While a call works on threads of its own, the one that made it looks several times a
+//! second whether Python has something to raise; if so, the work is told to stop, and the exception goes up once it has.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use chunkmill::error::Error;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{exception, raised};
+
+/// How often a call looks for an exception.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Worker threads of this process.
+struct Workers {
+    process: u32,
+    threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+static WORKERS: Mutex<Option<Workers>> = Mutex::new(None);
+
+/// Worker threads, as many as a setting says; those of the call before, if they are as many.
+///
+/// They are not rayon's own of the process: a process that Python has forked has none of its parent's threads, and would
+/// wait for them for ever. It gets new ones here.
+pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    let (process, threads) = (std::process::id(), threads.unwrap_or_default());
+    let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(workers) = &*workers
+        && workers.process == process
+        && workers.threads == threads
+    {
+        return Ok(Arc::clone(&workers.pool));
+    }
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().map_err(cannot_start)?);
+    let before = workers.replace(Workers { process, threads, pool: Arc::clone(&pool) });
+    if let Some(before) = before.filter(|before| before.process != process) {
+        // Its threads are in another process.
+        std::mem::forget(before);
+    }
+    Ok(pool)
+}
+
+/// Sets how many threads the job's own stages use: those of the process, which the first job decides.
+pub(crate) fn threads_of_process(threads: Option<usize>) -> PyResult<()> {
+    static STARTED: Mutex<Option<(u32, Option<usize>)>> = Mutex::new(None);
+    let process = std::process::id();
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = match *started {
+        Some((other, _)) if other != process => {
+            let problem = "this process was forked from one that ran a job, and has none of its threads";
+            let help = "start processes by multiprocessing's method `spawn`, or run no job before";
+            return Err(exception("Error", &format!("{problem}\n  help: {help}")));
+        }
+        Some((_, before)) => before,
+        None => {
+            let builder = ThreadPoolBuilder::new().num_threads(threads.unwrap_or_default());
+            builder.build_global().map_err(cannot_start)?;
+            *started = Some((process, threads));
+            threads
+        }
+    };
+    // Python runs on while it logs, and so may one that waits for this lock.
+    drop(started);
+    if threads.is_some() && threads != before {
+        tracing::warn!("`threads` has no effect: the first job of this process has decided it");
+    }
+    Ok(())
+}
+
+fn cannot_start(problem: impl std::fmt::Display) -> PyErr {
+    exception("Error", &format!("cannot start the worker threads: {problem}"))
+}
+
+/// Does some work while Python runs on, and looks after signals meanwhile. `look` is called as often, and its exception
+/// stops the work too.
+pub(crate) fn interruptibly<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> Result<T, Error> + Send,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (done, mut waiting) = sync_channel(1);
+        let asked = &stop;
+        // Nobody takes it only after a panic here, which goes up anyway.
+        let worker = scope.spawn(move || drop(done.send(work(asked))));
+        let mut exception = None;
+        loop {
+            let waiting = &mut waiting;
+            match py.detach(move || waiting.recv_timeout(LOOK)) {
+                Ok(result) => {
+                    return match exception {
+                        Some(exception) => Err(exception),
+                        None => result.map_err(|error| raised(&error)),
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) if exception.is_none() => {
+                    exception = py.check_signals().and_then(|()| look(py)).err();
+                    stop.store(exception.is_some(), Ordering::Relaxed);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(()) => return Err(cannot_start("they ended without a word")),
+                },
+            }
+        }
+    })
+}

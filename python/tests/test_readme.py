@@ -1,0 +1,34 @@
+"""What the README shows is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import CORPUS
+
+HERE = Path(__file__).parents[1]
+
+
+def test_its_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # What is kept for other runs goes here; the model is where it was.
+    monkeypatch.setenv("HF_HOME", os.environ.get("HF_HOME") or str(Path.home() / ".cache" / "huggingface"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(CORPUS, "docs")
+    examples = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
+    assert len(examples) == 6
+    names: dict[str, object] = {}
+    for number, example in enumerate(examples):
+        exec(compile(example, f"example {number}", "exec"), names)
+    assert os.path.exists("out/manifest.json")
+
+
+def test_it_lists_the_recipes_and_the_frameworks() -> None:
+    text = (HERE / "README.md").read_text()
+    assert sorted(re.findall(r"`(to_\w+\.py)`", text)) == sorted(path.name for path in (HERE / "recipes").glob("*.py"))
+    modules = {path.stem for path in (HERE / "python" / "chunkmill" / "integrations").glob("[a-z]*.py")}
+    assert set(re.findall(r"`chunkmill\.integrations\.(\w+)\.", text)) == modules

