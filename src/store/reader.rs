@@ -208,7 +208,7 @@ fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowErro
 /// The values of a column of vectors, row-major as f32, however they are stored; `None` if it is no column of vectors of
 /// this many dimensions.
 #[must_use]
-pub(crate) fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
+pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     let values = match column.data_type() {
         DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {
             column.as_fixed_size_list().values().clone()
