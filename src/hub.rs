@@ -36,11 +36,13 @@ pub struct Problem {
     pub problem: String,
     /// What to do about it.
     pub help: String,
+    /// Whether it came and is not what was announced.
+    pub is_wrong: bool,
 }
 
 impl Problem {
     fn new(problem: impl Into<String>, help: &str) -> Self {
-        Self { problem: problem.into(), help: help.to_owned() }
+        Self { problem: problem.into(), help: help.to_owned(), is_wrong: false }
     }
 }
 
@@ -200,7 +202,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
 
 fn differs(name: &str, found: &str, announced: &str, so: &str) -> Problem {
     let problem = format!("{name} has hash {found}, but the hub announced {announced}; it {so}");
-    Problem::new(problem, "the download was damaged or tampered with: try again")
+    Problem { is_wrong: true, ..Problem::new(problem, "the download was damaged or tampered with: try again") }
 }
 
 /// The two kinds of hash that the hub announces: SHA-256 for a large file, git's own for a small one.

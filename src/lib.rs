@@ -15,12 +15,12 @@
 //! | [`settings`] | What is a setting, and what is known of it? |
 //! | `http` | How is a web service asked? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
-//! | [`hub`] | Which files does a repository of the Hugging Face hub have, and where are they here? |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
 //! | [`chunk`] | Where is it cut? → `Chunk` |
 //! | [`links`] | What does a link lead to? → `Catalog` |
+//! | [`hub`] | Which files does a repository of the Hugging Face hub have, and where are they here? |
 //! | [`embed`] | What vector does a text have? → `Embedder` |
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`index`] | How do these work together as one job? |
@@ -85,10 +85,6 @@ mod http;
 
 pub mod storage;
 
-// Hidden: the harness fetches sets of labels by it.
-#[doc(hidden)]
-pub mod hub;
-
 pub mod corpus;
 pub mod document;
 pub mod tokens;
@@ -98,6 +94,10 @@ pub mod chunk;
 // Hidden: a step of the job, which the tests try alone.
 #[doc(hidden)]
 pub mod links;
+
+// Hidden: the harness fetches sets of labels by it.
+#[doc(hidden)]
+pub mod hub;
 
 pub mod embed;
 

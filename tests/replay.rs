@@ -36,7 +36,9 @@ fn modules(lib: &str) -> Vec<&str> {
 fn the_fuzz_crate_has_the_modules_of_the_library_up_to_chunk() {
     let (library, fuzz) = (read("src/lib.rs"), read("tests/fuzz/src/lib.rs"));
     let all = modules(&library);
-    let light = &all[..=all.iter().position(|module| *module == "chunk").unwrap()];
+    let mut light = all[..=all.iter().position(|module| *module == "chunk").unwrap()].to_vec();
+    // It is there only with a feature that the fuzz crate has not.
+    light.retain(|module| *module != "http");
     let paths: Vec<&str> =
         fuzz.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]")).collect();
     let declared = modules(&fuzz);
@@ -59,6 +61,10 @@ fn the_fuzz_crate_has_the_dependencies_of_those_modules() {
         .filter(|path| path.exists())
         .collect();
     while let Some(path) = open.pop() {
+        // Only with a feature, too.
+        if path.ends_with("storage/objects") {
+            continue;
+        }
         if path.is_dir() {
             open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else {

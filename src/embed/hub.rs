@@ -153,8 +153,8 @@ impl<'a> Source<'a> {
     /// One file; `None` if the repository has no such file, or the cached `snapshot` is whole without it.
     fn optional(&self, name: &str, snapshot: Option<&Path>) -> Result<Option<PathBuf>> {
         match self.repository.file(name) {
-            Err(_) if snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
-            found => found.map_err(|Problem { problem, help }| self.error(problem, help)),
+            Err(problem) if !problem.is_wrong && snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
+            found => found.map_err(|Problem { problem, help, .. }| self.error(problem, help)),
         }
     }
 

@@ -43,7 +43,7 @@ pub fn fetched(path: &Path) -> Result<Cow<'_, Path>> {
     let set = Repository::new(Kind::Dataset, &format!("{}/{}", named.owner, named.name), &named.revision);
     let snapshot = set
         .folder(&named.path)
-        .map_err(|Problem { problem, help }| wrong(format!("cannot be fetched: {problem}"), &help))?;
+        .map_err(|Problem { problem, help, .. }| wrong(format!("cannot be fetched: {problem}"), &help))?;
     let found = snapshot.join(&named.path);
     if !found.exists() {
         return Err(wrong(format!("`{}` is not in the set", named.path), NAME));
