@@ -100,7 +100,7 @@ SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off
 features: model
 	set -e; for set in $(SETS_OF_FEATURES); do \
-	  $(CARGO) clippy --quiet --release --workspace --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$set) -- --deny warnings; \
+	  $(CARGO) clippy --quiet --release --package chunkmill --package chunkmill-eval --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$set) -- --deny warnings; \
 	done
 	rm -rf $(TARGET)/features
 	$(SMALL) index datasets/larder/corpus -o $(TARGET)/features/small --progress plain

@@ -352,6 +352,7 @@ fn through_candle(folder: model::Folder, settings: model::Settings, backend: Bac
 }
 
 #[cfg(not(feature = "candle"))]
+#[expect(clippy::needless_pass_by_value, reason = "as the other, which takes it")]
 fn through_candle(folder: model::Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
     Err(Error::without("candle", &format!("model {}", folder.id)))
 }
