@@ -86,9 +86,10 @@ api:
 	RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
 	$(PYTHON) tests/api/list.py $(TARGET)/doc --write
 
-# What is handed out: both packages are built from nothing but their own files (minutes).
+# What is handed out: both packages are built from nothing but their own files (minutes). In a folder of their own: cargo
+# takes what it built of a package in the target folder for what it would build of the sources.
 package:
-	$(CARGO) package --package chunkmill --package chunkmill-eval
+	$(CARGO) package --package chunkmill --package chunkmill-eval --target-dir $(TARGET)/packages
 
 # What cannot be run here, read by checkers: workflows, the action, scripts, the container's recipe. Linux on x86-64.
 check-deploy:
