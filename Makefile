@@ -77,13 +77,14 @@ tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
 
 # As docs.rs builds it, and with no item that nobody meant to make public.
+DOC = RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
 documentation:
-	RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
+	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc
 
 # The list that documentation compares with, made again.
 api:
-	RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
+	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc --write
 
 # What is handed out: both packages are built from nothing but their own files (minutes). In a folder of their own: cargo

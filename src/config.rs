@@ -566,14 +566,19 @@ impl Config {
         Query { mode: self.mode, text, k, ranking, packing: self.packing, ..Query::default() }
     }
 
-    /// The job over these roots. The cache of vectors is opened; without it, a job is slower and no less right.
+    /// The cache of vectors, if there is to be one. Without it, or if it cannot be opened, all is slower and no less right.
+    #[doc(hidden)] // The Python module embeds without a job.
+    #[must_use]
+    pub fn open_cache(&self) -> Option<Arc<Cache>> {
+        let opened = Cache::open(self.cache.as_deref()?, self.cache_size).map(Arc::new);
+        opened.map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
+    }
+
+    /// The job over these roots, with the cache of vectors opened.
     #[must_use]
     pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
-        let open = |folder: PathBuf| {
-            let opened = Cache::open(&folder, self.cache_size).map(Arc::new);
-            opened.map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
-        };
         Job {
+            cache: self.open_cache(),
             roots,
             filter: self.filter,
             admission: self.admission,
@@ -581,7 +586,6 @@ impl Config {
             output: self.output,
             batch_tokens: self.batch_tokens,
             deny_truncation: self.deny_truncation,
-            cache: self.cache.and_then(open),
             fresh,
         }
     }

@@ -266,6 +266,12 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Whether this may be a part of a repository's id, or of a revision.
+#[must_use]
+pub fn is_name(part: &str) -> bool {
+    !part.is_empty() && !part.starts_with('.') && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
 /// A relative path of at least one part that stays inside the folder it is relative to.
 pub(crate) fn plain(name: &str) -> Option<&str> {
     use std::path::Component::Normal;

@@ -22,6 +22,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use rayon::prelude::*;
 
 use crate::arrow::{Table, rows_of, unreadable, unreadable_table};
+use crate::encoder::Lazy;
 use crate::error::{exception, raised};
 use crate::job::json;
 use crate::settings::{self, CUTTING};
@@ -128,7 +129,7 @@ pub(crate) struct Chunker {
     config: Config,
     counter: Option<Box<dyn TokenCounter>>,
     /// Once somebody has asked for vectors.
-    embedder: Mutex<Option<Arc<dyn Embedder>>>,
+    embedder: Lazy,
 }
 
 /// What is to be cut.
@@ -207,8 +208,16 @@ impl Chunker {
         Ok(all)
     }
 
-    /// The chunks of each source.
-    fn run(&self, py: Python<'_>, sources: &[(Given, String)], strict: bool) -> PyResult<Vec<Vec<Arc<[ChunkRow]>>>> {
+    /// The chunks of each source: texts and paths, each with a name for the case that it is a text.
+    fn run(
+        &self,
+        py: Python<'_>,
+        sources: &[Bound<'_, PyAny>],
+        names: Vec<String>,
+        strict: bool,
+    ) -> PyResult<Vec<Vec<Arc<[ChunkRow]>>>> {
+        let given = |(source, name)| Ok((Given::of(source)?, name));
+        let sources = &sources.iter().zip(names).map(given).collect::<PyResult<Vec<(Given, String)>>>()?;
         let cut = if let Some(texts) = small(sources) {
             let cut = |(text, name): (&str, &String)| Ok(vec![self.cut(Document::Text(text, name.clone()))?]);
             let cut: Result<Vec<Vec<Cut>>> = py.detach(|| texts.into_iter().map(cut).collect());
@@ -232,15 +241,7 @@ impl Chunker {
 
     /// The model, loaded when it is first asked for.
     fn embedder(&self, py: Python<'_>) -> PyResult<Arc<dyn Embedder>> {
-        py.detach(|| {
-            let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-            if embedder.is_none() {
-                *embedder = Some(self.config.embedder()?.into());
-            }
-            Ok(embedder.clone())
-        })
-        .map_err(|error: Error| raised(&error))?
-        .ok_or_else(|| exception("ModelError", "there is no model"))
+        py.detach(|| self.embedder.get(|| self.config.embedder())).map_err(|error| raised(&error))
     }
 }
 
@@ -254,10 +255,10 @@ impl Chunker {
             let model = config.model.clone().unwrap_or_default();
             (config.spec.unit() == Unit::Model).then(|| embed::load_counter(config.backend.engine, &model)).transpose()
         });
-        Ok(Self { counter: counter.map_err(|error| raised(&error))?, config, embedder: Mutex::new(None) })
+        Ok(Self { counter: counter.map_err(|error| raised(&error))?, config, embedder: Lazy::default() })
     }
 
-    /// The chunks of each source: texts and paths, each with a name for the case that it is a text.
+    /// The chunks of each source.
     fn cut_sources<'py>(
         &self,
         py: Python<'py>,
@@ -265,8 +266,7 @@ impl Chunker {
         names: Vec<String>,
         strict: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let given = sources.iter().map(Given::of).collect::<PyResult<Vec<_>>>()?;
-        let all = self.run(py, &given.into_iter().zip(names).collect::<Vec<_>>(), strict)?;
+        let all = self.run(py, &sources, names, strict)?;
         let list = |documents: Vec<Arc<[ChunkRow]>>| {
             let mut chunks = Vec::with_capacity(documents.iter().map(|rows| rows.len()).sum());
             for rows in documents {
@@ -287,8 +287,7 @@ impl Chunker {
         names: Vec<String>,
         strict: bool,
     ) -> PyResult<Table> {
-        let given = sources.iter().map(Given::of).collect::<PyResult<Vec<_>>>()?;
-        let all = self.run(py, &given.into_iter().zip(names).collect::<Vec<_>>(), strict)?;
+        let all = self.run(py, &sources, names, strict)?;
         let schema = chunks_schema(&[]);
         let batches = py.detach(|| {
             let (mut batches, mut open, mut rows) = (Vec::new(), Vec::new(), 0);
@@ -316,13 +315,13 @@ impl Chunker {
             py,
             |stop| {
                 let stored = self.config.output.embedding_type;
-                let (mut recipe, job) = (self.recipe()?, self.config.clone().job(Vec::new(), false));
-                if let Some(embedder) = &embedder {
+                let mut recipe = self.recipe()?;
+                let mut batcher = None;
+                let cache = embedder.as_ref().and_then(|_| self.config.open_cache());
+                if let Some(embedder) = embedder.as_deref() {
                     recipe.sizer = self.config.spec.sizer(Some(embedder.counter()))?;
+                    batcher = Some(Batcher::new(embedder, self.config.batch_tokens).with_cache(cache.as_deref()));
                 }
-                let batcher = embedder
-                    .as_deref()
-                    .map(|embedder| Batcher::new(embedder, job.batch_tokens).with_cache(job.cache.as_deref()));
                 let mut filter = TableFilter::new(recipe, batcher, stored, &input.schema())?;
                 let mut made = Vec::new();
                 for batch in input {

@@ -1,6 +1,6 @@
 //! What is in a dataset, and what of it answers a question?
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::AsArray;
 use arrow::datatypes::Float32Type;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 
 use crate::arrow::Table;
-use crate::encoder::bytes_of;
+use crate::encoder::{Lazy, bytes_of};
 use crate::error::raised;
 use crate::job::json;
 use crate::settings::{self, ASKING, SEARCHING};
@@ -110,19 +110,21 @@ pub(crate) struct Searcher {
     opened: search::Searcher,
     options: Options,
     /// The model of the dataset, once a question needs its vector.
-    embedder: Mutex<Option<Arc<dyn Embedder>>>,
+    embedder: Lazy,
 }
 
 /// Where chunks may be found: collections, promotion levels, paths, headings, tags.
 type Where = [Vec<String>; 5];
+
+/// A question: its words, how many are wanted, where they may be, and the least score.
+type Asked = (String, usize, Where, Option<f64>);
 
 impl Searcher {
     /// Asks a question, with settings that go over those of the searcher.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
-        (question, k): (&str, usize),
-        (place, min_score): (Where, Option<f64>),
+        (question, k, place, min_score): Asked,
         settings: Option<&Bound<'_, PyDict>>,
         answer: impl FnOnce(&search::Searcher, &Query<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
@@ -133,9 +135,9 @@ impl Searcher {
             let paths = paths.iter().map(|path| path.parse()).collect::<Result<_, Error>>()?;
             let filter = Filter { collections, promotion_levels, paths, headings, tags };
             pool.install(|| {
-                let embed = || embed::query(self.embedder(&config)?.as_ref(), question);
+                let embed = || embed::query(self.embedder(&config)?.as_ref(), &question);
                 let vector = config.mode.needs_vector().then(embed).transpose()?;
-                let query = Query { vector: vector.as_deref(), filter, min_score, ..config.query(question, k) };
+                let query = Query { vector: vector.as_deref(), filter, min_score, ..config.query(&question, k) };
                 answer(&self.opened, &query)
             })
         });
@@ -143,13 +145,8 @@ impl Searcher {
     }
 
     fn embedder(&self, config: &Config) -> Result<Arc<dyn Embedder>, Error> {
-        let mut embedder = self.embedder.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(embedder) = &*embedder {
-            return Ok(Arc::clone(embedder));
-        }
         let named = self.options.embedding.model.is_some();
-        let loaded = config.embedder_of(self.opened.dataset().manifest(), named)?.into();
-        Ok(Arc::clone(embedder.insert(loaded)))
+        self.embedder.get(|| config.embedder_of(self.opened.dataset().manifest(), named))
     }
 }
 
@@ -165,55 +162,31 @@ impl Searcher {
             let dataset = store::Dataset::open(out.parse::<Location>()?)?;
             pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
         });
-        Ok(Self { opened: opened.map_err(|error: Error| raised(&error))?, options, embedder: Mutex::new(None) })
+        Ok(Self { opened: opened.map_err(|error: Error| raised(&error))?, options, embedder: Lazy::default() })
     }
 
     /// The best chunks, as JSON.
-    #[pyo3(signature = (question, k, place, min_score, **settings))]
-    fn search(
-        &self,
-        py: Python<'_>,
-        question: &str,
-        k: usize,
-        place: Where,
-        min_score: Option<f64>,
-        settings: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<String> {
-        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
-            Ok(json(&searcher.hits(&searcher.search(query)?, false)?))
-        })
+    #[pyo3(signature = (asked, **settings))]
+    fn search(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+        self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.hits(&searcher.search(query)?, false)?)))
     }
 
     /// The best documents, with their chunks that were found, as JSON.
-    #[pyo3(signature = (question, k, place, min_score, **settings))]
-    fn documents(
-        &self,
-        py: Python<'_>,
-        question: &str,
-        k: usize,
-        place: Where,
-        min_score: Option<f64>,
-        settings: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<String> {
-        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
-            Ok(json(&searcher.documents(query)?))
-        })
+    #[pyo3(signature = (asked, **settings))]
+    fn documents(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+        self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.documents(query)?)))
     }
 
     /// Passages that fit a budget of tokens, as JSON.
-    #[pyo3(signature = (question, budget, k, place, min_score, **settings))]
-    #[expect(clippy::too_many_arguments, reason = "the package gives them by name")]
+    #[pyo3(signature = (asked, budget, **settings))]
     fn context(
         &self,
         py: Python<'_>,
-        question: &str,
+        asked: Asked,
         budget: usize,
-        k: usize,
-        place: Where,
-        min_score: Option<f64>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
-        self.ask(py, (question, k), (place, min_score), settings, |searcher, query| {
+        self.ask(py, asked, settings, |searcher, query| {
             Ok(json(&searcher.context(&searcher.search(query)?, budget, query.packing())?))
         })
     }

@@ -1,6 +1,6 @@
 //! What vectors have texts?
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chunkmill::config::Config;
 use chunkmill::embed::{Batcher, Cache, Embedder, Role};
@@ -35,8 +35,8 @@ impl Encoder {
         let config = settings::resolve(options)?;
         let loaded = py.detach(|| {
             let embedder = load(&config, named)?.into();
-            let (threads, job) = (config.threads, config.job(Vec::new(), false));
-            Ok(Self { embedder, threads, batch_tokens: job.batch_tokens, cache: job.cache })
+            let Config { threads, batch_tokens, .. } = config;
+            Ok(Self { embedder, threads, batch_tokens, cache: config.open_cache() })
         });
         loaded.map_err(|error: Error| raised(&error))
     }
@@ -95,6 +95,24 @@ impl Encoder {
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.embedder.info().fingerprint
+    }
+}
+
+/// A model that is loaded when it is first asked for.
+#[derive(Default)]
+pub(crate) struct Lazy(Mutex<Option<Arc<dyn Embedder>>>);
+
+impl Lazy {
+    /// The model; whoever asks first says how to load it.
+    pub(crate) fn get(
+        &self,
+        load: impl FnOnce() -> Result<Box<dyn Embedder>, Error>,
+    ) -> Result<Arc<dyn Embedder>, Error> {
+        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(embedder) = &*loaded {
+            return Ok(Arc::clone(embedder));
+        }
+        Ok(Arc::clone(loaded.insert(load()?.into())))
     }
 }
 

@@ -81,7 +81,6 @@ fn set(options: &mut Options, tables: Tables, name: &str, text: &str) -> PyResul
         EMBEDDING => options.embedding.set(name, text),
         OUTPUT => options.output.set(name, text),
         SEARCH => options.search.set(name, text),
-        ANSWER => options.answer.set(name, text),
         _ => options.run.set(name, text),
     };
     read.map_err(|problem| setting(name, format!("`{text}` is not understood: {problem}"), &found.help()))

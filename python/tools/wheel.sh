@@ -12,9 +12,10 @@ for program in chunkmill chunkmill-eval; do
 done
 
 environment=$target/wheel-build
-if [ ! -x "$environment/bin/maturin" ]; then
+if ! cmp -s requirements-build.txt "$environment/requirements-build.txt"; then
   "$python" -m venv --clear "$environment"
   "$environment/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-build.txt
+  cp requirements-build.txt "$environment"
 fi
 rm -rf "$target/wheels"
 CARGO=$cargo "$environment/bin/maturin" build --profile "$profile" --out "$target/wheels"

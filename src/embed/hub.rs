@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module};
 use crate::error::{Error, Result};
-use crate::hub::{Kind, Problem, Repository, shared_file};
+use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
 /// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,15 +41,10 @@ impl FromStr for ModelRef {
             return Ok(Self::Folder(s.into()));
         }
         let (id, revision) = s.split_once('@').map_or((s, None), |(id, revision)| (id, Some(revision.to_owned())));
-        let part = |part: &str| {
-            !part.is_empty()
-                && !part.starts_with('.')
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-        };
         let parts: Vec<&str> = id.split('/').collect();
         if parts.len() > 2
-            || !parts.iter().all(|p| part(p))
-            || !revision.as_deref().is_none_or(|r| r.split('/').all(part))
+            || !parts.iter().all(|part| is_name(part))
+            || !revision.as_deref().is_none_or(|r| r.split('/').all(is_name))
         {
             return Err(format!("`{s}` is neither a folder nor a hub id; write FOLDER or owner/name[@revision]"));
         }

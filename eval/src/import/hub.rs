@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
-use chunkmill::hub::{Kind, Problem, Repository};
+use chunkmill::hub::{Kind, Problem, Repository, is_name};
 use percent_encoding::percent_decode_str;
 
 const SCHEME: &str = "hf://datasets/";
@@ -57,15 +57,13 @@ fn parse(name: &str) -> Option<Named> {
     let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
     let revision = if revision == CONVERTED.0 { CONVERTED.1 } else { revision };
     let revision = percent_decode_str(revision).decode_utf8().ok()?.into_owned();
-    let part = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with('.')
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-    };
     let plain = |path: &str| path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     // Brackets and stars would be read as patterns.
     let literal = path.chars().all(|c| !"*?[]{}\\".contains(c));
-    let good =
-        part(owner) && part(name) && revision.split('/').all(part) && literal && (path.is_empty() || plain(path));
+    let good = is_name(owner)
+        && is_name(name)
+        && revision.split('/').all(is_name)
+        && literal
+        && (path.is_empty() || plain(path));
     good.then(|| Named { owner: owner.to_owned(), name: name.to_owned(), revision, path: path.to_owned() })
 }

@@ -380,7 +380,7 @@ class Searcher:
         paths, folders or globs; under one of the headings (``"Guide > Install"``); of documents with all of the tags.
         """
         place = _place(collection, promotion_level, path, heading, tag)
-        found = self._native.search(question, k, place, min_score, **settings)
+        found = self._native.search((question, k, place, min_score), **settings)
         return [Hit(**hit) for hit in json.loads(found)]
 
     def documents(
@@ -398,7 +398,7 @@ class Searcher:
     ) -> list[DocumentHit]:
         """The best ``k`` documents, each with its chunks that were found. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
-        found = self._native.documents(question, k, place, min_score, **settings)
+        found = self._native.documents((question, k, place, min_score), **settings)
         return [DocumentHit._of(hit) for hit in json.loads(found)]  # pyright: ignore[reportPrivateUsage]
 
     def context(
@@ -417,7 +417,7 @@ class Searcher:
     ) -> Context:
         """Passages that answer it, of the best ``k`` chunks, in at most ``budget`` tokens. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
-        packed = self._native.context(question, budget, k, place, min_score, **settings)
+        packed = self._native.context((question, k, place, min_score), budget, **settings)
         return Context._of(packed)  # pyright: ignore[reportPrivateUsage]
 
     def __len__(self) -> int:

@@ -69,7 +69,8 @@ impl Blocks for Object {
     }
 }
 
-async fn fetch(
+/// An object, or a part of it, with what is known of it.
+pub(super) async fn fetch(
     store: &dyn ObjectStore,
     path: &object_store::path::Path,
     options: GetOptions,

@@ -274,8 +274,8 @@ impl Storage for ObjectStorage {
 }
 
 async fn fetch(store: &dyn ObjectStore, key: &object_store::path::Path) -> io::Result<Vec<u8>> {
-    let result = store.get_opts(key, GetOptions::default()).await.map_err(refused)?;
-    Ok(result.bytes().await.map_err(refused)?.into())
+    let (_, bytes) = blocks::fetch(store, key, GetOptions::default()).await?;
+    Ok(bytes.into())
 }
 
 /// What was found in a folder, in order of paths. Where folders are made by hand there are empty objects of their names,
