@@ -71,7 +71,7 @@ check:
 # others from running; one build serves all, whatever the user's settings ask of cargo.
 test: export CARGO_INCREMENTAL = 0
 test:
-	$(MAKE) --keep-going check tests documentation smoke test-python
+	$(MAKE) --keep-going check tests documentation smoke features test-python
 
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
