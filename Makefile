@@ -97,7 +97,7 @@ check-deploy:
 	PYTHON=$(PYTHON) tests/deploy/check.sh $(TARGET)/check-deploy
 
 # Every feature alone and none, without a warning; and the program without any, which makes the same dataset to the byte.
-SETS_OF_FEATURES = none answer candle hub object-store
+SETS_OF_FEATURES = none answer candle hub jemalloc object-store
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off
 features: model

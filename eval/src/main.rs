@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 /// That of `chunkmill`, so that the memory that is measured here is what it needs.
-#[cfg(not(target_env = "msvc"))]
+#[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
