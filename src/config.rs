@@ -20,7 +20,7 @@ use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
 use crate::embed::{
-    self, Backend, Cache, Device, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting, cache,
+    self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting, cache,
 };
 use crate::error::{Error, Result};
 use crate::index::Job;
@@ -123,6 +123,10 @@ settings! {
         pub embedder: Engine = "NAME", Is("auto"), Vectors;
         /// What it is computed in.
         pub precision: PrecisionSetting = "PRECISION", Words("auto; to search, the dataset's own"), Vectors;
+        /// How many of a vector's first values are kept, of those numbers that the model declares.
+        pub dimensions: NonZeroUsize = "N", Words("all; to search, the dataset's own"), Vectors;
+        /// Whether `dimensions` may be a number that the model does not declare.
+        pub force_dimensions: bool = "BOOL", Is("false"), Nothing;
         /// Which instructions of the CPU are used, for comparisons.
         pub cpu_isa: Isa = "ISA", Words("the best it has"), Vectors unless "their last bits depend on the instructions";
         /// Most tokens in a batch of the model.
@@ -498,6 +502,10 @@ impl Options {
                 precision: self.embedding.precision.unwrap_or_default(),
                 device: self.embedding.device.unwrap_or_default(),
                 isa: self.embedding.cpu_isa,
+                dimensions: self.embedding.dimensions.map(|count| Dimensions {
+                    count: count.get(),
+                    forced: self.embedding.force_dimensions.unwrap_or(false),
+                }),
             },
             batch_tokens: self.embedding.batch_tokens.map(NonZeroUsize::get),
             deny_truncation: self.embedding.deny_truncation.unwrap_or(false),
@@ -534,8 +542,13 @@ impl Config {
     /// Those of [`embed::load`]; [`Error::Model`] if it is another model, or the dataset does not say which.
     pub fn embedder_of(&self, manifest: &Manifest, named: bool) -> Result<Box<dyn Embedder>> {
         // The dataset says what made its vectors; nothing else could read them.
-        let ModelInfo { engine, precision, .. } = manifest.model;
-        let backend = Backend { engine, precision: PrecisionSetting::Fixed(precision), ..self.backend };
+        let ModelInfo { engine, precision, dim, .. } = manifest.model;
+        let backend = Backend {
+            engine,
+            precision: PrecisionSetting::Fixed(precision),
+            dimensions: Some(Dimensions { count: dim, forced: true }),
+            ..self.backend
+        };
         let model = match self.model.clone() {
             Some(model) if named => model,
             configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,

@@ -293,8 +293,11 @@ fn a_folder_that_cannot_be_used_says_why() {
     });
     assert!(pickle.contains("pickle") && pickle.contains("refused"), "{pickle}");
     assert!(replace("config.json", "\"bert\"", "\"gpt2\"").contains("`gpt2` are not supported"));
-    assert!(replace("modules.json", "models.Normalize", "models.Dense").contains("Dense"));
-    assert!(replace("1_Pooling/config.json", "mean_tokens", "weightedmean_tokens").contains("pooling"));
+    assert!(replace("modules.json", "models.Normalize", "models.Dense").contains("2_Normalize/config.json is missing"));
+    assert!(replace("modules.json", "models.Normalize", "models.LSTM").contains("`sentence_transformers.models.LSTM`"));
+    assert!(replace("1_Pooling/config.json", "mean_tokens", "median_tokens").contains("pooling"));
+    let unknown = replace("1_Pooling/config.json", "{", "{\"pooling_mode\": [\"mean\", \"median\"], ");
+    assert!(unknown.contains("a pooling that is not one of cls, max, mean"), "{unknown}");
     assert!(replace("modules.json", "\"1_Pooling\"", "\"\"").contains("is not a file inside the folder"));
     assert!(replace("1_Pooling/config.json", "{", "{\"include_prompt\": false, ").contains("prompt"));
     assert!(replace("modules.json", "1_Pooling", "../1_Pooling").contains("is not a file inside the folder"));

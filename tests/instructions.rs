@@ -33,9 +33,7 @@ mod counting {
     use chunkmill::chunk::{Spec, chunk_measured};
     use chunkmill::corpus::Content;
     use chunkmill::document::Document;
-    use chunkmill::embed::cpu::kernel::{
-        Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, Operand, Precision, Scratch, Then,
-    };
+    use chunkmill::embed::cpu::kernel::{Attention, Floats, Input, Isa, Kernel, Operand, Precision, Scratch, Then};
     use chunkmill::tokens::{TokenCounter, cl100k};
 
     use super::note;
@@ -145,7 +143,7 @@ mod counting {
                 counts.insert(format!("{isa} {precision} {name}"), count(work)?);
                 Some(())
             };
-            let input = Input::observed(&vec![1.0; INPUTS], Some(GELU_FLOOR));
+            let input = Input::observed(&vec![1.0; INPUTS], Then::Gelu.floor());
             let matrix = kernel.matrix(&numbers(OUTPUTS * INPUTS), &numbers(OUTPUTS), &input);
             let (mut rows, mut operand) = (numbers(ROWS * INPUTS), Operand::default());
             add("hold", &mut || kernel.hold(&mut rows, INPUTS, ROWS, &input, &mut operand))?;

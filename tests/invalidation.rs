@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Again> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 67] = [
+const CHANGES: [(&str, &str, &str); 69] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -57,6 +57,8 @@ const CHANGES: [(&str, &str, &str); 67] = [
     ("[embedding] model", "[embedding]\nmodel = '../tiny'", "'../other'"),
     ("[embedding] embedder", "[embedding]\nmodel = '../tiny'", "'candle'"),
     ("[embedding] precision", "[embedding]\nmodel = '../tiny'\nembedder = 'cpu'", "'int8'"),
+    ("[embedding] dimensions", "[embedding]\nmodel = '../tiny'\nforce_dimensions = true", "8"),
+    ("[embedding] force_dimensions", "", "true"),
     ("[embedding] cpu_isa", "[embedding]\nmodel = '../tiny'\nprecision = 'f32'", "'portable'"),
     ("[embedding] batch_tokens", "[embedding]\nmodel = '../tiny'", "16"),
     ("[embedding] deny_truncation", "", "true"),

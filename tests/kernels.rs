@@ -9,8 +9,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chunkmill::embed::cpu::kernel::{
-    Attention, Floats, GELU_FLOOR, Input, Isa, Kernel, LARGEST_BLOCK, Matrix, OUTLIERS, Operand, PAD, Precision,
-    Scratch, Then,
+    Attention, Distances, Floats, Input, Isa, Kernel, LARGEST_BLOCK, Matrix, OUTLIERS, Operand, PAD, Precision,
+    Rotation, Scratch, Then,
 };
 
 /// Half the distance from one to the next f32.
@@ -175,12 +175,26 @@ fn phi(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// What follows a product: GELU's slope is below 1.13, its error here below 1.5e-7 and a few roundings.
+/// What follows a product: GELU's slope is below 1.13, its error here below 1.5e-7 and a few roundings; so with SiLU.
 fn follow(then: Then, product: Near, before: f32) -> Near {
     let Near(x, tolerance) = product;
     match then {
         Then::Store => product,
         Then::Gelu => Near(x * phi(x), 1.13 * tolerance + (1.5e-7 + 8.0 * UNIT) * (x.abs() + tolerance) + TINY),
+        Then::GeluTanh => {
+            let z = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x.powi(3));
+            let slack = 1.13 * tolerance + (4e-7 + 16.0 * UNIT) * (x.abs() + tolerance) + TINY;
+            Near(x / (1.0 + (-2.0 * z).exp()), slack)
+        }
+        Then::Silu => {
+            let slack = 1.1 * tolerance + (4e-7 + 8.0 * UNIT) * (x.abs() + tolerance) + TINY;
+            Near(x / (1.0 + (-x).exp()), slack)
+        }
+        Then::Relu => Near(x.max(0.0), tolerance),
+        Then::Times => {
+            let before = f64::from(before);
+            Near(x * before, tolerance * before.abs() + 2.0 * UNIT * (x * before).abs() + TINY)
+        }
         Then::Add => Near(x + f64::from(before), tolerance + 2.0 * UNIT * (x.abs() + f64::from(before.abs()))),
     }
 }
@@ -203,7 +217,7 @@ impl Layer {
         let [a, w] = [random.values(kinds[0], rows * inputs), random.values(kinds[1], outputs * inputs)];
         let kind = random.pick(&[Kind::Plain, Kind::Zeros]);
         let bias = random.values(kind, outputs);
-        let floor = random.pick(&[None, None, Some(GELU_FLOOR)]).filter(|&floor| a.iter().all(|&x| x >= floor));
+        let floor = random.pick(&[None, None, Then::Gelu.floor()]).filter(|&floor| a.iter().all(|&x| x >= floor));
         let observed = floor.is_some() || random.pick(&[true, false]);
         let sizes: Vec<f32> = (0..inputs).map(|_| random.float()).collect();
         let mut outliers: Vec<usize> = (0..inputs).collect();
@@ -265,14 +279,14 @@ impl Layer {
     }
 
     /// Weights are held as bytes with no more squared error than half a step of the greatest each.
-    fn check_held_weights(&self, held: &[f32], what: &str) {
+    fn check_held_weights(&self, held: &[f32], steps: f64, what: &str) {
         for (w, held) in self.w.chunks_exact(self.inputs).zip(held.chunks_exact(self.inputs)) {
             for start in (0..self.inputs).step_by(self.block()) {
                 let block = start..self.inputs.min(start + self.block());
                 let inside: Vec<usize> = block.filter(|i| !self.outliers.contains(i)).collect();
                 let greatest = inside.iter().fold(0.0_f64, |max, &i| max.max(f64::from(w[i].abs())));
                 let error: f64 = inside.iter().map(|&i| (f64::from(w[i]) - f64::from(held[i])).powi(2)).sum();
-                let most = inside.len() as f64 * ((greatest / 254.0).powi(2) + 1e-64);
+                let most = inside.len() as f64 * ((greatest / steps).powi(2) + 1e-64);
                 assert!(error <= most * 1.001, "{what}: weights of {greatest:e} are off by {error:e} > {most:e}");
             }
             for &i in &self.outliers {
@@ -332,7 +346,9 @@ impl Layer {
                 Precision::Bf16 => halves.clone(),
                 Precision::Int8 => {
                     let held = self.held_weights(kernel);
-                    self.check_held_weights(&held, &what);
+                    // Pairs of weights have to be small where products of bytes are summed in 16 bits.
+                    let steps = if matches!(isa, Isa::Avx2 | Isa::Avx512) { 128.0 } else { 254.0 };
+                    self.check_held_weights(&held, steps, &what);
                     self.product_of_bytes(&held)
                 }
             };
@@ -342,10 +358,11 @@ impl Layer {
             // The operand was used for other shapes before.
             kernel.hold(&mut rows, width, self.rows, &self.input, operand);
             assert_eq!(bits(&rows), before, "{what}: rows that are held stay the same");
-            for then in [Then::Store, Then::Gelu, Then::Add] {
+            for then in [Then::Store, Then::Gelu, Then::GeluTanh, Then::Silu, Then::Relu, Then::Add, Then::Times] {
+                let adds = matches!(then, Then::Add | Then::Times);
                 let mut out = Guarded::new(self.rows * columns);
                 let start: Vec<f32> = (0..self.rows * columns).map(|_| random.float()).collect();
-                if then == Then::Add {
+                if adds {
                     out.inside().copy_from_slice(&start);
                 }
                 kernel.multiply(operand, &matrix, then, out.inside());
@@ -355,7 +372,7 @@ impl Layer {
                         let start = start[row * columns + o];
                         if o >= self.outputs {
                             let want = if then == Then::Add { start } else { 0.0 };
-                            assert!(got == want, "{what}: the padding became {got:e}");
+                            assert!(got.abs() == want.abs(), "{what}: the padding became {got:e}");
                             continue;
                         }
                         let near = follow(then, expected[row * self.outputs + o], start);
@@ -508,6 +525,10 @@ struct Head {
     scale: f32,
     stride: usize,
     parts: [Vec<f32>; 3],
+    /// How far a token looks.
+    reach: Option<usize>,
+    /// What distances add to scores.
+    bias: Option<fn(isize) -> f32>,
 }
 
 impl Head {
@@ -527,12 +548,16 @@ impl Head {
         let [q, k, v] = parts.map(|part| part.chunks_exact(self.width));
         let scale = f64::from(self.scale);
         let mut found = Vec::new();
-        for q in q {
-            let scores: Vec<(f64, f64)> = (k.clone().map(|k| {
+        for (at, q) in q.enumerate() {
+            let reach = self.reach.unwrap_or(usize::MAX);
+            let seen = at.saturating_sub(reach)..self.len.min(at.saturating_add(reach).saturating_add(1));
+            let v = v.clone().skip(seen.start).take(seen.len());
+            let scores: Vec<(f64, f64)> = (k.clone().enumerate().skip(seen.start).take(seen.len()).map(|(key, k)| {
                 let products = || q.iter().zip(k).map(|(&q, &k)| f64::from(q) * f64::from(k));
                 let lost: f64 = q.iter().zip(k).map(|(&q, &k)| TINY * (1.0 + f64::from(q.abs().max(k.abs())))).sum();
-                let sum: f64 = products().sum::<f64>() * scale;
-                let size: f64 = products().map(f64::abs).sum::<f64>() * scale;
+                let bias = self.bias.map_or(0.0, |bias| f64::from(bias(key.cast_signed() - at.cast_signed())));
+                let sum: f64 = (products().sum::<f64>() + bias) * scale;
+                let size: f64 = (products().map(f64::abs).sum::<f64>() + bias.abs()) * scale;
                 (sum, (self.width + 4) as f64 * UNIT * size + lost * scale)
             }))
             .collect();
@@ -563,7 +588,15 @@ impl Head {
         let [q, k, v] = parts;
         let out_stride = self.width + 5;
         let mut out = Guarded::new((self.len - 1) * out_stride + self.width);
-        let job = Attention::new([q, k, v], self.stride, self.len, self.width, self.scale);
+        let mut job = Attention::new([q, k, v], self.stride, self.len, self.width, self.scale);
+        if let Some(reach) = self.reach {
+            job = job.within(reach);
+        }
+        // For longer texts than this one.
+        let distances = self.bias.map(|bias| Distances::new(self.len + 3, bias));
+        if let Some(distances) = &distances {
+            job = job.biased(distances);
+        }
         kernel.attend(job, out.inside(), out_stride, scratch);
         let out = out.finish();
         let gaps = out.chunks(out_stride).flat_map(|row| &row[self.width.min(row.len())..]);
@@ -591,6 +624,9 @@ impl Head {
                 let at = wrong(expected).unwrap();
                 check(got[at], expected[at], &format_args!("{what}: token {}, {}", at / self.width, at % self.width));
             }
+            if self.reach.is_some() || self.bias.is_some() {
+                continue;
+            }
             // A query's place among the others does not matter, nor what the scratch held before.
             let turn = random.within(0, self.len - 1);
             let mut turned = self.parts.clone();
@@ -604,9 +640,16 @@ impl Head {
 }
 
 fn heads(shapes: impl Iterator<Item = (u64, usize, usize, [Kind; 3])>) {
+    heads_that_look(shapes.map(|shape| (shape, None, None)));
+}
+
+/// A head's seed, length, width and kinds of numbers; how far its tokens look; what distances add.
+type Look = ((u64, usize, usize, [Kind; 3]), Option<usize>, Option<fn(isize) -> f32>);
+
+fn heads_that_look(shapes: impl Iterator<Item = Look>) {
     let with_scratch = |(isa, precision, kernel)| (isa, precision, kernel, Scratch::default());
     let mut kernels: Vec<_> = kernels().into_iter().map(with_scratch).collect();
-    for (seed, len, width, kinds) in shapes {
+    for ((seed, len, width, kinds), reach, bias) in shapes {
         let mut random = Random(seed);
         let mut parts = kinds.map(|kind| random.values(kind, len * width));
         // Products and weights have to be numbers.
@@ -614,7 +657,8 @@ fn heads(shapes: impl Iterator<Item = (u64, usize, usize, [Kind; 3])>) {
             parts[1].iter_mut().for_each(|x| *x *= 1e-30);
         }
         let stride = width + random.within(0, 40);
-        Head { len, width, scale: 1.0 / (width as f32).sqrt(), stride, parts }.check(&mut random, &mut kernels);
+        Head { len, width, scale: 1.0 / (width as f32).sqrt(), stride, parts, reach, bias }
+            .check(&mut random, &mut kernels);
     }
 }
 
@@ -633,6 +677,70 @@ fn attention_at_the_edges_of_tiles_is_right() {
     let lens = [1, 2, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
     let widths = [16, 32, 48, 64, 80, 256];
     heads(lens.into_iter().enumerate().map(|(i, len)| (i as u64, len, widths[i % 6], [Kind::Plain; 3])));
+}
+
+#[test]
+fn attention_within_a_window_is_right() {
+    let lens = [1, 2, 7, 31, 63, 65, 127, 128, 129, 200, 300];
+    let reaches = [0, 1, 3, 8, 16, 64, 127, 128, 1000];
+    heads_that_look(lens.into_iter().enumerate().flat_map(|(i, len)| {
+        let shape = move |seed: usize| (seed as u64, len, [16, 32, 64][seed % 3], [Kind::Plain; 3]);
+        (0..3).map(move |j| (shape(i + j), Some(reaches[(3 * i + 4 * j) % reaches.len()]), None))
+    }));
+}
+
+#[test]
+fn attention_that_distances_change_is_right() {
+    let slope: fn(isize) -> f32 = |far| -0.3 * far.unsigned_abs() as f32;
+    let uneven: fn(isize) -> f32 = |far| (far as f32 * 0.7).sin() + if far > 0 { 1.0 } else { 0.0 };
+    let lens = [1, 2, 9, 17, 33, 64, 130];
+    heads_that_look(lens.into_iter().enumerate().flat_map(|(i, len)| {
+        let shape = (i as u64, len, [16, 32, 64][i % 3], [Kind::Plain; 3]);
+        [(shape, None, Some(slope)), (shape, None, Some(uneven)), (shape, Some(5), Some(uneven))]
+    }));
+}
+
+/// Keys are taken a part after another: what was found of the parts before is scaled.
+#[test]
+fn attention_over_long_texts_is_right() {
+    let slope: fn(isize) -> f32 = |far| -0.01 * far.unsigned_abs() as f32;
+    heads_that_look([1023, 1024, 1025, 1100, 2049].into_iter().enumerate().flat_map(|(i, len)| {
+        let shape = (i as u64, len, [16, 32][i % 2], [Kind::Plain; 3]);
+        [(shape, None, None), (shape, None, Some(slope)), (shape, Some(700), None)]
+    }));
+}
+
+#[test]
+fn rotations_are_right() {
+    for (isa, precision, kernel) in kernels() {
+        for (seed, (rows, heads, real, width)) in
+            [(1, 1, 2, 16), (7, 3, 16, 16), (40, 2, 26, 32), (9, 4, 64, 64), (5, 2, 80, 80)].into_iter().enumerate()
+        {
+            let stride = heads * width + 16;
+            let start = Random(seed as u64).values(Kind::Plain, rows * stride);
+            let mut turned = start.clone();
+            let rotation = Rotation::new(real, 50, 1000.0);
+            kernel.rotate(&mut turned, stride, heads, width, &rotation);
+            for (at, (row, from)) in turned.chunks(stride).zip(start.chunks(stride)).enumerate() {
+                for (i, &got) in row.iter().enumerate() {
+                    let (head, i) = (i / width, i % width);
+                    let half = real / 2;
+                    if head >= heads || i >= real {
+                        assert_eq!(got, from[head * width + i], "{isa} {precision}: the rest stays");
+                        continue;
+                    }
+                    let pair = i % half;
+                    let (x, y) = (f64::from(from[head * width + pair]), f64::from(from[head * width + half + pair]));
+                    // The angle is computed in single precision, as those who train models do.
+                    let angle = at as f64 / 1000_f64.powf(2.0 * pair as f64 / real as f64);
+                    let want =
+                        if i < half { x * angle.cos() - y * angle.sin() } else { y * angle.cos() + x * angle.sin() };
+                    let slack = (4.0 * UNIT * angle + 4.0 * UNIT) * (x.abs() + y.abs()) + TINY;
+                    check(got, Near(want, slack), &format_args!("{isa} {precision}: row {at}, {i} of {real}"));
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod gc;
 mod header;
 mod heading;
 mod headings;
+mod heads;
 mod hostile;
 mod hub;
 mod instructions;

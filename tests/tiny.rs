@@ -18,6 +18,9 @@ const VOCABULARY: [&str; 16] =
 /// Dimensions of the made-up BERT: wide enough that products take the code that real ones take.
 pub const TINY_DIM: usize = 160;
 
+/// Buckets of distances.
+const BUCKETS: usize = 32;
+
 /// Rows of position tables, those included that RoBERTa leaves unused.
 pub const POSITIONS: usize = 64;
 
@@ -44,7 +47,16 @@ impl Tiny {
 
     /// Whether positions are counted from behind the id of padding, 1.
     pub fn counts_from_padding(&self) -> bool {
-        matches!(self.family, "roberta" | "xlm-roberta" | "camembert")
+        matches!(self.family, "roberta" | "xlm-roberta" | "camembert" | "mpnet")
+    }
+
+    fn learns_positions(&self) -> bool {
+        !matches!(self.family, "modernbert" | "nomic_bert" | "jina")
+    }
+
+    /// Rows of its table of positions: more than it reads, but for what is tried with longer texts.
+    fn positions(&self) -> usize {
+        POSITIONS.max(if self.max_tokens > 500 { self.max_tokens + 2 } else { 0 })
     }
 
     pub fn config(&self) -> Value {
@@ -53,19 +65,19 @@ impl Tiny {
         match self.family {
             "distilbert" => json!({
                 "model_type": "distilbert", "vocab_size": vocabulary, "dim": hidden, "n_layers": layers,
-                "n_heads": heads, "hidden_dim": inner, "activation": "gelu", "max_position_embeddings": POSITIONS,
+                "n_heads": heads, "hidden_dim": inner, "activation": "gelu", "max_position_embeddings": self.positions(),
                 "initializer_range": 0.02, "pad_token_id": 0, "sinusoidal_pos_embds": false,
             }),
             "modernbert" => json!({
                 "model_type": "modernbert", "vocab_size": vocabulary, "hidden_size": hidden,
                 "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": inner,
-                "hidden_activation": "gelu", "max_position_embeddings": POSITIONS, "norm_eps": 1e-5, "pad_token_id": 0,
+                "hidden_activation": "gelu", "max_position_embeddings": self.positions(), "norm_eps": 1e-5, "pad_token_id": 0,
                 "global_attn_every_n_layers": 2, "global_rope_theta": 16000.0, "local_attention": 8,
                 "local_rope_theta": 1000.0, "attention_bias": false, "mlp_bias": false, "norm_bias": false,
             }),
             "nomic_bert" => json!({
                 "model_type": "nomic_bert", "vocab_size": vocabulary, "n_embd": hidden, "n_layer": layers,
-                "n_head": heads, "n_inner": inner, "n_positions": POSITIONS, "type_vocab_size": 2,
+                "n_head": heads, "n_inner": inner, "n_positions": self.positions(), "type_vocab_size": 2,
                 "layer_norm_epsilon": 1e-12, "rotary_emb_fraction": 1.0, "rotary_emb_base": 1000,
                 "rotary_emb_interleaved": false, "rotary_emb_scale_base": null, "rotary_scaling_factor": null,
                 "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false, "causal": false,
@@ -77,10 +89,14 @@ impl Tiny {
                     "model_type": family, "vocab_size": vocabulary, "hidden_size": hidden,
                     "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": inner,
                     "hidden_act": "gelu", "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
-                    "max_position_embeddings": POSITIONS, "type_vocab_size": kinds,
+                    "max_position_embeddings": self.positions(), "type_vocab_size": kinds,
                     "initializer_range": 0.02, "layer_norm_eps": 1e-12,
                     "pad_token_id": u32::from(self.counts_from_padding()),
                 });
+                if family == "mpnet" {
+                    config["relative_attention_num_buckets"] = json!(BUCKETS);
+                    config.as_object_mut().unwrap().remove("type_vocab_size");
+                }
                 if family == "jina" {
                     config["model_type"] = json!("bert");
                     config["position_embedding_type"] = json!("alibi");
@@ -102,12 +118,15 @@ impl Tiny {
         };
         let words = if self.family == "modernbert" { "tok_embeddings" } else { "word_embeddings" };
         add(&format!("embeddings.{words}.weight"), "words", &[VOCABULARY.len(), dim]);
-        if !matches!(self.family, "distilbert" | "modernbert") {
+        if !matches!(self.family, "distilbert" | "modernbert" | "mpnet") {
             let rows = if self.counts_from_padding() { 1 } else { 2 };
             add("embeddings.token_type_embeddings.weight", "types", &[rows, dim]);
         }
-        if !matches!(self.family, "modernbert" | "nomic_bert" | "jina") {
-            add("embeddings.position_embeddings.weight", "positions", &[POSITIONS, dim]);
+        if self.learns_positions() {
+            add("embeddings.position_embeddings.weight", "positions", &[self.positions(), dim]);
+        }
+        if self.family == "mpnet" {
+            add("encoder.relative_attention_bias.weight", "distances", &[BUCKETS, self.heads]);
         }
         let norm = match self.family {
             "modernbert" => "embeddings.norm",
@@ -190,6 +209,14 @@ impl Tiny {
                 ("mlp.gated_layers", 2 * inner, dim),
                 ("mlp.wo", dim, inner),
             ],
+            "mpnet" => &[
+                ("attention.attn.q", dim, dim),
+                ("attention.attn.k", dim, dim),
+                ("attention.attn.v", dim, dim),
+                ("attention.attn.o", dim, dim),
+                ("intermediate.dense", inner, dim),
+                ("output.dense", dim, inner),
+            ],
             _ => &[
                 ("attention.self.query", dim, dim),
                 ("attention.self.key", dim, dim),
@@ -204,6 +231,7 @@ impl Tiny {
             "modernbert" => &["attn_norm", "mlp_norm"],
             "nomic_bert" => &["norm1", "norm2"],
             "jina" => &["attention.output.LayerNorm", "mlp.layernorm"],
+            "mpnet" => &["attention.LayerNorm", "output.LayerNorm"],
             _ => &["attention.output.LayerNorm", "output.LayerNorm"],
         };
         let unbiased = |name: &str| {
@@ -300,6 +328,11 @@ fn purpose(name: &str) -> String {
         ("attention.out_lin", "out"),
         ("intermediate.dense", "up"),
         ("ffn.lin1", "up"),
+        ("attention.attn.q", "query"),
+        ("attention.attn.k", "key"),
+        ("attention.attn.v", "value"),
+        ("attention.attn.o", "out"),
+        ("attention.LayerNorm", "middle.norm"),
         ("attention.output.LayerNorm", "middle.norm"),
         ("sa_layer_norm", "middle.norm"),
         ("output.dense", "down"),

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::cache::{Cache, Space};
 use super::late::{Part, Reading, Wanted};
-use super::{Embedder, ModelInfo, Role, finite, normalize};
+use super::{Embedder, ModelInfo, Role, finite};
 use crate::error::{Error, Result};
 
 /// Bytes of vectors remembered over calls, so that a text met again is not computed again.
@@ -212,12 +212,13 @@ impl<'a> Batcher<'a> {
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Embedded> {
         let info = self.embedder.info();
-        let (dim, max_tokens) = (info.dim, info.max_tokens);
+        let max_tokens = info.max_tokens;
         let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
             origin: "pooling".to_owned(),
             problem: format!("{} pools by `{}`: its vectors are no means over tokens", info.id, info.pooling),
             help: "use --pooling chunk, or a model that pools by mean".to_owned(),
         })?;
+        let width = embedder.width();
         let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
         let wanted = readings.par_iter().map(|reading| {
             go_on()?;
@@ -269,14 +270,14 @@ impl<'a> Batcher<'a> {
         let mut of_part: Vec<&[f32]> = vec![&[]; parts.len()];
         for (batch, mut rest) in batches.iter().zip(sums.iter().map(Vec::as_slice)) {
             for &part in *batch {
-                (of_part[part], rest) = rest.split_at(parts[part].of.len() * dim);
+                (of_part[part], rest) = rest.split_at(parts[part].of.len() * width);
             }
         }
         // In the order of the windows, so that the last bits are the same however they were computed.
         let mut counts = vec![0_usize; hashes.len()];
         for (part, sums) in parts.iter().zip(of_part) {
-            for ((&place, range), sum) in part.of.iter().zip(&part.window.ranges).zip(sums.chunks_exact(dim)) {
-                let vector = vectors[place].get_or_insert_with(|| vec![0.0; dim]);
+            for ((&place, range), sum) in part.of.iter().zip(&part.window.ranges).zip(sums.chunks_exact(width)) {
+                let vector = vectors[place].get_or_insert_with(|| vec![0.0; width]);
                 vector.iter_mut().zip(sum).for_each(|(to, &x)| *to += x);
                 counts[place] += range.len();
             }
@@ -287,10 +288,7 @@ impl<'a> Batcher<'a> {
             for x in vector.iter_mut() {
                 *x /= count;
             }
-            if info.normalize {
-                normalize(vector);
-            }
-            *vector = finite(std::mem::take(vector))?;
+            *vector = finite(embedder.finish(std::mem::take(vector)))?;
         }
         if let Some((cache, space)) = &self.cache {
             let new = hashes.iter().zip(&vectors).zip(&counts).filter(|(_, count)| **count > 0);

@@ -13,8 +13,10 @@ use candle_core::{DType, Tensor};
 
 use network::{Family, Network, SUPPORTED};
 
+use super::folder::Folder;
+use super::head::Head;
 use super::late;
-use super::model::{Folder, ModelTokenizer, Pooling, Settings};
+use super::model::{ModelTokenizer, Settings};
 use super::{
     Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, Token,
     TokenEmbedder, Window, failed,
@@ -25,13 +27,15 @@ use crate::tokens::TokenCounter;
 pub(super) struct Candle {
     info: ModelInfo,
     tokenizer: ModelTokenizer,
-    pooling: Pooling,
+    head: Head,
+    /// Width of the network's states.
+    hidden: usize,
     network: Network,
     device: candle_core::Device,
 }
 
 impl Candle {
-    pub(super) fn load(mut folder: Folder, settings: Settings, backend: Backend) -> Result<Self> {
+    pub(super) fn load(mut folder: Folder, mut settings: Settings, backend: Backend) -> Result<Self> {
         let device = backend.device;
         if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
             return Err(Error::Setting {
@@ -46,7 +50,8 @@ impl Candle {
                 let problem = format!("networks of type `{}` are not supported", settings.model_type);
                 folder.error(problem, &format!("use a model of type {SUPPORTED}"))
             })?;
-        let dim = family.dim();
+        let hidden = family.dim();
+        let dim = settings.fit(&folder, hidden, backend.dimensions)?;
         if device == Device::Cpu {
             // Texts are embedded in parallel; products inside them must not be split again.
             gemm::set_threading_threshold(usize::MAX);
@@ -58,8 +63,8 @@ impl Candle {
         // Its products choose instructions by the processor, which ours names well enough.
         let libraries = [cfg!(feature = "accelerate"), cfg!(feature = "mkl")];
         let arithmetic = format!("{:?} {} {libraries:?}", device.location(), Isa::best());
-        let info = folder.info(&settings, dim, Engine::Candle, Precision::F32, arithmetic);
-        Ok(Self { info, tokenizer: settings.tokenizer, pooling: settings.pooling, network, device })
+        let info = settings.info(&folder, dim, Engine::Candle, Precision::F32, arithmetic);
+        Ok(Self { info, tokenizer: settings.tokenizer, head: settings.head, hidden, network, device })
     }
 
     fn forward(&self, batch: &[&[u32]], width: usize) -> candle_core::Result<Vec<f32>> {
@@ -92,10 +97,10 @@ impl Embedder for Candle {
         if !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
             return batch.iter().map(|ids| self.embed(&[ids])).collect::<Result<Vec<_>>>().map(|rows| rows.concat());
         }
-        let dim = self.info.dim;
-        let hidden = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
-        let texts = hidden.chunks(width * dim).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * dim]);
-        self.pooling.vectors(texts, dim, &self.info)
+        let hidden = self.hidden;
+        let states = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
+        let texts = states.chunks(width * hidden).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * hidden]);
+        self.head.vectors(texts, hidden, hidden)
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -108,7 +113,7 @@ impl Embedder for Candle {
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
-        (self.pooling == Pooling::Mean).then_some(self)
+        self.head.is_mean().then_some(self)
     }
 }
 
@@ -122,7 +127,7 @@ impl TokenEmbedder for Candle {
     }
 
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
-        let dim = self.info.dim;
+        let dim = self.hidden;
         let mut sums = Vec::new();
         // Windows of one length need no padding.
         for alike in windows.chunk_by(|a, b| a.ids.len() == b.ids.len()) {
@@ -134,6 +139,14 @@ impl TokenEmbedder for Candle {
             }
         }
         Ok(sums)
+    }
+
+    fn width(&self) -> usize {
+        self.hidden
+    }
+
+    fn finish(&self, mean: Vec<f32>) -> Vec<f32> {
+        self.head.finish(mean)
     }
 }
 

@@ -109,6 +109,15 @@ impl TokenEmbedder for Fake {
         }
         Ok(sums)
     }
+
+    fn width(&self) -> usize {
+        DIM
+    }
+
+    fn finish(&self, mut mean: Vec<f32>) -> Vec<f32> {
+        normalize(&mut mean);
+        mean
+    }
 }
 
 fn add(id: u32, vector: &mut [f32]) {

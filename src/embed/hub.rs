@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION, Folder, Module};
+use super::folder::{Folder, Module};
+use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
@@ -125,8 +126,8 @@ impl<'a> Source<'a> {
         let folder = Folder::new(path.clone(), self.id.to_owned(), commit, pins);
         let optional = |name: &str| self.optional(name, Some(&path));
         let file = |name: &str| optional(name)?.ok_or_else(|| self.missing(name));
-        for pooling in folder.modules(&read(&modules)?)?.iter().filter_map(Module::pooling_file) {
-            file(&pooling)?;
+        for name in folder.modules(&read(&modules)?)?.iter().flat_map(Module::files) {
+            file(&name)?;
         }
         file("config.json")?;
         file("tokenizer.json")?;

@@ -28,11 +28,17 @@ pub trait TokenEmbedder: Send + Sync {
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
     fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]>;
 
-    /// For each range of each window in turn, the sum of its tokens' states: rows of as many values as a vector has.
+    /// Values of a token's state.
+    fn width(&self) -> usize;
+
+    /// For each range of each window in turn, the sum of its tokens' states: rows of [`width`](Self::width) values.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the model fails.
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>>;
+
+    /// The vector of a text of whose tokens' states this is the mean.
+    fn finish(&self, mean: Vec<f32>) -> Vec<f32>;
 }
 
 /// A token of a document.

@@ -2,8 +2,9 @@
 //!
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
-//! others and for GPUs, with the feature `candle`; and a fake for tests and dry runs. [`late`] reads a document once for all its chunks. [`model`] reads and checks a model's
-//! folder, [`hub`] finds that folder, [`batch`] decides what is computed together, [`cache`] keeps it.
+//! others and for GPUs, with the feature `candle`; and a fake for tests and dry runs. `head` makes one vector of those of
+//! a text's tokens; [`late`] reads a document once for all its chunks. `folder` reads and checks a model's
+//! files, [`model`] says what they mean, [`hub`] finds them, [`batch`] decides what is computed together, [`cache`] keeps it.
 
 // Hidden: how texts come together in batches and readings, as the harness measures it.
 #[doc(hidden)]
@@ -17,6 +18,9 @@ mod candle;
 #[doc(hidden)]
 pub mod cpu;
 mod fake;
+mod fields;
+pub(crate) mod folder;
+mod head;
 pub mod hub;
 // Hidden: see `batch`.
 #[doc(hidden)]
@@ -116,7 +120,8 @@ pub struct ModelInfo {
     pub dim: usize,
     /// Most tokens the model reads, special ones included.
     pub max_tokens: usize,
-    /// How token vectors become one: `mean`, `cls`, `max`, `mean_sqrt_len` or `last`.
+    /// How token vectors become one: `mean`, `cls`, `max`, `mean_sqrt_len`, `weighted_mean` or `last`, or several
+    /// of them, joined by `+`, whose vectors are put one behind another.
     pub pooling: String,
     /// Whether vectors are scaled to length 1.
     pub normalize: bool,
@@ -308,6 +313,17 @@ pub struct Backend {
     pub device: Device,
     /// Which instructions of a CPU our own encoder uses; `None` is the best it has.
     pub isa: Option<Isa>,
+    /// How many of a vector's first values are kept; `None` is all.
+    pub dimensions: Option<Dimensions>,
+}
+
+/// Some of a vector's first values. Models that were trained for it (Kusupati et al. 2022, "Matryoshka") lose little by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dimensions {
+    /// How many; above 0.
+    pub count: usize,
+    /// Whether the model need not declare this number.
+    pub forced: bool,
 }
 
 impl From<Engine> for Backend {
@@ -334,7 +350,7 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
     };
     if ours {
         match cpu::Plan::new(&settings, backend) {
-            Ok(plan) => return Ok(Box::new(cpu::Cpu::load(folder, settings, plan)?)),
+            Ok(plan) => return Ok(Box::new(cpu::Cpu::load(folder, settings, plan, backend.dimensions)?)),
             Err(problem) if backend.engine == Engine::Cpu => {
                 return Err(
                     folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle")
@@ -347,13 +363,13 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
 }
 
 #[cfg(feature = "candle")]
-fn through_candle(folder: model::Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
+fn through_candle(folder: folder::Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(candle::Candle::load(folder, settings, backend)?))
 }
 
 #[cfg(not(feature = "candle"))]
 #[expect(clippy::needless_pass_by_value, reason = "as the other, which takes it")]
-fn through_candle(folder: model::Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
+fn through_candle(folder: folder::Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
     Err(Error::without("candle", &format!("model {}", folder.id)))
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
 
-use super::model::Folder;
+use super::folder::Folder;
 use crate::error::Result;
 
 /// Bytes before a file's header: its length.
@@ -30,9 +30,14 @@ struct Place {
 pub(super) type Floats = (Vec<usize>, Vec<f32>);
 
 impl Tensors {
-    /// Reads and checks them.
+    /// Reads and checks those of the network.
     pub(super) fn read(folder: &mut Folder) -> Result<Self> {
         let files = folder.weights()?;
+        Self::new(folder, files)
+    }
+
+    /// Checks those of some files.
+    pub(super) fn new(folder: &Folder, files: Vec<Vec<u8>>) -> Result<Self> {
         let mut places = HashMap::new();
         for (file, bytes) in files.iter().enumerate() {
             // It checks that tensors lie side by side up to the end, and have as many bytes as their shapes say.
@@ -45,6 +50,11 @@ impl Tensors {
             }));
         }
         Ok(Self { files, places })
+    }
+
+    /// The names of all.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.keys().map(String::as_str)
     }
 
     /// A tensor in f32, or why it has no such form; `None` if there is none of this name.
@@ -63,6 +73,13 @@ impl Tensors {
         };
         Some(Ok((shape.clone(), values)))
     }
+}
+
+/// Whether a tensor decides the hidden states: neither a head for some task nor a table that is computed.
+pub(super) fn in_network(name: &str) -> bool {
+    let parts = ["embeddings.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm."];
+    let computed = [".position_ids", ".token_type_ids", ".inv_freq"];
+    parts.iter().any(|part| name.starts_with(part)) && !computed.iter().any(|end| name.ends_with(end))
 }
 
 fn numbers<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {

@@ -58,7 +58,7 @@ fn main() {
         .map(|line| serde_json::from_str::<Line>(line).unwrap().text)
         .collect();
     let Arguments { engine, precision, cpu_isa: isa, .. } = arguments;
-    let backend = Backend { engine, precision, device: Device::Cpu, isa };
+    let backend = Backend { engine, precision, device: Device::Cpu, isa, ..Backend::default() };
     let embedder = load(backend, &arguments.model).unwrap();
     let batch_tokens = arguments.batch_tokens.unwrap_or(embedder.batching().tokens);
     let isa = if engine == Engine::Cpu { isa.unwrap_or_else(Isa::best).name() } else { "its own" };

@@ -86,6 +86,11 @@ class _Embedding(TypedDict, total=False):
     [default: auto]."""
     precision: Literal["auto", "f32", "bf16", "int8"] | None
     """What it is computed in [default: auto; to search, the dataset's own]."""
+    dimensions: int | None
+    """How many of a vector's first values are kept, of those numbers that the model declares [default: all; to
+    search, the dataset's own]."""
+    force_dimensions: bool | None
+    """Whether `dimensions` may be a number that the model does not declare [default: false]."""
     cpu_isa: Literal["portable", "neon", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-bf16", "amx"] | None
     """Which instructions of the CPU are used, for comparisons [default: the best it has]."""
     batch_tokens: int | None

@@ -13,9 +13,11 @@ use candle_nn::var_builder::SimpleBackend;
 use candle_nn::{Init, VarBuilder};
 use candle_transformers::models::{bert, jina_bert, modernbert, nomic_bert, xlm_roberta};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
+use crate::embed::tensors::in_network;
 
 /// What candle answers.
 type Answer<T> = candle_core::Result<T>;
@@ -183,14 +185,7 @@ impl Jina {
     }
 }
 
-/// The fields of a `config.json`.
-struct Fields(Map<String, Value>);
-
 impl Fields {
-    fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key).filter(|value| !value.is_null())
-    }
-
     fn set(&mut self, key: &str, value: Value) {
         self.0.insert(key.to_owned(), value);
     }
@@ -201,14 +196,6 @@ impl Fields {
             if self.get(key).is_none() {
                 self.set(key, value);
             }
-        }
-    }
-
-    /// Refuses a field's value, if it has one, unless it is among these.
-    fn only(&self, key: &str, values: &[Value]) -> Result<(), String> {
-        match self.get(key) {
-            Some(value) if !values.contains(value) => Err(format!("`{key}` is {value}, which is not supported")),
-            _ => Ok(()),
         }
     }
 
@@ -384,13 +371,6 @@ fn name_in_bert(name: &str) -> String {
         Some(format!("encoder.layer.{layer}.{part}.{kind}"))
     };
     in_bert().unwrap_or_else(|| name.to_owned())
-}
-
-/// Whether a tensor decides the hidden states: neither a head for some task nor a table that is computed.
-fn in_network(name: &str) -> bool {
-    let parts = ["embeddings.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm."];
-    let computed = [".position_ids", ".token_type_ids", ".inv_freq"];
-    parts.iter().any(|part| name.starts_with(part)) && !computed.iter().any(|end| name.ends_with(end))
 }
 
 /// Tensors by name, and which of them have been read.

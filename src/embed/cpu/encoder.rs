@@ -1,11 +1,14 @@
-//! The encoder of the BERT family (Devlin et al. 2018), for batch work: texts are packed one after
-//! another without padding, and every buffer is used again for the next group.
+//! Encoders of the BERT family (Devlin et al. 2018) and what came of it, for batch work: texts are packed one after
+//! another without padding, and every buffer is used again for the next group. [`Shape`] says what a network's
+//! blocks do; there is no code for one network alone.
 //!
 //! Of a layer, attention goes head by head and the rest a block of rows at a time, so that what is
 //! being worked on stays in a core's own cache. A row's result depends on its text alone: sums are taken in the same
 //! order wherever the row lies.
 
-use super::kernel::{Attention, Floats, GELU_FLOOR, Input, Kernel, Matrix, Operand, PAD, Precision, Scratch, Then};
+use super::kernel::{
+    Attention, Distances, Floats, Input, Kernel, Matrix, Operand, PAD, Precision, Rotation, Scratch, Then,
+};
 
 /// The shape of a network.
 #[derive(Debug, Clone)]
@@ -16,13 +19,39 @@ pub(super) struct Shape {
     pub heads: usize,
     /// Width between the two linear layers of the feed-forward part.
     pub intermediate: usize,
-    /// Layers.
-    pub layers: usize,
+    /// Layers, and how far each looks.
+    pub layers: Vec<Sight>,
     /// Added to variances.
     pub epsilon: f32,
-    /// Position of a text's first token. Where it is not 0 it follows the id of padding: a token of that id
-    /// in a text, say of one about padding, lies at the position of its id and is not counted.
+    /// Position of a text's first token, where positions are learned. Where it is not 0 it follows the id of padding: a
+    /// token of that id in a text, say of one about padding, lies at the position of its id and is not counted.
     pub first_position: usize,
+    /// Bases of the angles by which queries and keys are turned, if they are.
+    pub rotations: Vec<f64>,
+    /// What the feed-forward part's first half is followed by.
+    pub activation: Then,
+    /// Where a part of a layer is normalised.
+    pub norms: Norms,
+    /// Most tokens of a text.
+    pub longest: usize,
+}
+
+/// What of a text a layer's attention knows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// How many tokens away a token looks, to each side, if not at all.
+    pub reach: Option<usize>,
+    /// Which of [`Shape::rotations`] turns its queries and keys, if one does.
+    pub rotation: Option<usize>,
+}
+
+/// Where the two parts of a layer are normalised (Xiong et al. 2020).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Norms {
+    /// What is read before, and what the part gives is added as it is.
+    Before,
+    /// The sum.
+    After,
 }
 
 /// A linear layer's parameters: a row of weights for each output.
@@ -50,27 +79,33 @@ pub(super) struct LayerWeights {
     pub attention: [Linear; 3],
     /// After attention.
     pub output: Linear,
-    /// After that.
-    pub output_norm: Norm,
-    /// The feed-forward part's first half.
+    /// Of attention; there may be none before a network's first.
+    pub attention_norm: Option<Norm>,
+    /// The feed-forward part's first half, which is activated.
     pub up: Linear,
+    /// What that is multiplied by (Shazeer 2020).
+    pub gate: Option<Linear>,
     /// Its second half.
     pub down: Linear,
-    /// After that.
-    pub down_norm: Norm,
+    /// Of the feed-forward part.
+    pub feed_forward_norm: Norm,
 }
 
-/// The parameters of the embedding layer.
+/// The parameters of the embedding layer, and of what follows the last.
 #[derive(Debug)]
 pub(super) struct Embeddings {
     /// A row of `hidden` for each token id.
     pub words: Vec<f32>,
-    /// A row for each position.
-    pub positions: Vec<f32>,
+    /// A row for each position, if they are learned.
+    pub positions: Option<Vec<f32>>,
     /// What every token gets besides.
-    pub every: Vec<f32>,
+    pub every: Option<Vec<f32>>,
     /// After their sum.
     pub norm: Norm,
+    /// For each head what the distance of a key adds to its score, if it counts.
+    pub distances: Vec<Distances>,
+    /// After the last layer.
+    pub last_norm: Option<Norm>,
 }
 
 /// A network ready to run.
@@ -79,21 +114,36 @@ pub(super) struct Encoder {
     kernel: Kernel,
     shape: Shape,
     words: Vec<f32>,
-    positions: Vec<f32>,
-    norm: [Floats; 2],
+    positions: Option<Vec<f32>>,
+    every: Option<Vec<f32>>,
+    norm: Scales,
+    context: Context,
     layers: Vec<Layer>,
+    last_norm: Option<Scales>,
 }
+
+/// What layers share: how places in a text enter attention.
+#[derive(Debug)]
+struct Context {
+    rotations: Vec<Rotation>,
+    distances: Vec<Distances>,
+}
+
+/// A norm's weights and biases, padded.
+type Scales = [Floats; 2];
 
 #[derive(Debug)]
 struct Layer {
     inputs: [Input; 4],
+    sight: Sight,
     /// For each few heads, their queries, keys and values side by side.
     groups: Vec<(usize, Matrix)>,
     output: Matrix,
-    output_norm: [Floats; 2],
+    attention_norm: Option<Scales>,
     up: Matrix,
+    gate: Option<Matrix>,
     down: Matrix,
-    down_norm: [Floats; 2],
+    feed_forward_norm: Scales,
 }
 
 /// What reads a layer's intermediate states: the places where numbers may be held in fewer bits.
@@ -109,6 +159,7 @@ enum Site {
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     hidden: Floats,
+    normed: Floats,
     heads: Floats,
     context: Floats,
     wide: Floats,
@@ -132,13 +183,26 @@ impl Encoder {
         samples: &[&[u32]],
         mut layer: impl FnMut(usize) -> Result<LayerWeights, E>,
     ) -> Result<Self, E> {
-        let mut positions = embeddings.positions;
-        for row in positions.chunks_exact_mut(shape.hidden) {
-            row.iter_mut().zip(&embeddings.every).for_each(|(x, y)| *x += y);
+        let Embeddings { words, mut positions, mut every, norm, distances, last_norm } = embeddings;
+        if let Some(positions) = &mut positions
+            && let Some(every) = every.take()
+        {
+            for row in positions.chunks_exact_mut(shape.hidden) {
+                row.iter_mut().zip(&every).for_each(|(x, y)| *x += y);
+            }
         }
-        let layers = Vec::new();
-        let words = embeddings.words;
-        let mut encoder = Self { kernel, words, positions, norm: padded(&embeddings.norm), layers, shape };
+        let rotations = shape.rotations.iter().map(|&base| Rotation::new(shape.head(), shape.longest, base));
+        let mut encoder = Self {
+            kernel,
+            words,
+            positions,
+            every,
+            norm: padded(&norm),
+            context: Context { rotations: rotations.collect(), distances },
+            layers: Vec::new(),
+            last_norm: last_norm.as_ref().map(padded),
+            shape,
+        };
         let mut workspace = Workspace::default();
         let mut states = Floats::default();
         let observing = kernel.precision() == Precision::Int8;
@@ -147,15 +211,19 @@ impl Encoder {
             states.grow(len);
             encoder.embed(samples, &mut states[..len]);
         }
-        for index in 0..encoder.shape.layers {
+        for index in 0..encoder.shape.layers.len() {
             let weights = layer(index)?;
-            let mut inputs = encoder.shape.inputs().map(Input::unknown);
+            let Self { shape, context, .. } = &encoder;
+            let sight = shape.layers[index];
+            let mut inputs = shape.inputs().map(Input::unknown);
             if observing {
-                let floats = Layer::new(&kernel.floats(), &encoder.shape, inputs, &weights);
+                let floats = Layer::new(&kernel.floats(), shape, sight, inputs, &weights);
                 let len = encoder.floats(samples);
-                inputs = floats.observe(&kernel.floats(), &encoder.shape, samples, &mut states[..len], &mut workspace);
+                let job = Job { kernel: &kernel.floats(), shape, context, texts: samples };
+                inputs = floats.observe(&job, &mut states[..len], &mut workspace);
             }
-            encoder.layers.push(Layer::new(&kernel, &encoder.shape, inputs, &weights));
+            let layer = Layer::new(&kernel, shape, sight, inputs, &weights);
+            encoder.layers.push(layer);
         }
         Ok(encoder)
     }
@@ -163,8 +231,8 @@ impl Encoder {
     /// What of a text the network has no parameters for, if anything.
     #[must_use]
     pub(super) fn refuses(&self, ids: &[u32]) -> Option<String> {
-        let (vocabulary, size) = (self.words.len() / self.shape.hidden, self.shape.hidden);
-        let longest = (self.positions.len() / size).saturating_sub(self.shape.first_position);
+        let vocabulary = self.words.len() / self.shape.hidden;
+        let longest = self.shape.longest;
         match ids.iter().find(|&&id| id as usize >= vocabulary) {
             Some(id) => Some(format!("token {id} is not among the {vocabulary} of the weights")),
             None if ids.len() > longest => Some(format!("{} tokens are more than the {longest} it reads", ids.len())),
@@ -189,8 +257,12 @@ impl Encoder {
         hidden.grow(len);
         let states = &mut hidden[..len];
         self.embed(texts, states);
+        let job = Job { kernel: &self.kernel, shape: &self.shape, context: &self.context, texts };
         for layer in &self.layers {
-            layer.run(&self.kernel, &self.shape, texts, states, workspace, &mut |_, _| ());
+            layer.run(&job, states, workspace, &mut |_, _| ());
+        }
+        if let Some([weight, bias]) = &self.last_norm {
+            self.kernel.layer_norm(states, self.shape.hidden, weight, bias, self.shape.epsilon);
         }
         workspace.hidden = hidden;
         &workspace.hidden[..len]
@@ -212,10 +284,10 @@ impl Encoder {
                 let is_padding = id as usize + 1 == self.shape.first_position;
                 let position = if is_padding { id as usize } else { next };
                 next += usize::from(!is_padding);
-                let word = &self.words[id as usize * size..][..size];
-                let place = &self.positions[position * size..][..size];
-                for ((x, word), place) in row.iter_mut().zip(word).zip(place) {
-                    *x = word + place;
+                row[..size].copy_from_slice(&self.words[id as usize * size..][..size]);
+                let place = self.positions.as_ref().map(|positions| &positions[position * size..][..size]);
+                for more in place.into_iter().chain(self.every.as_deref()) {
+                    row.iter_mut().zip(more).for_each(|(x, more)| *x += more);
                 }
                 row[size..].fill(0.0);
             }
@@ -247,7 +319,7 @@ impl Shape {
     }
 }
 
-fn padded(norm: &Norm) -> [Floats; 2] {
+fn padded(norm: &Norm) -> Scales {
     [&norm.weight, &norm.bias].map(|values| {
         let mut floats = Floats::new(values.len().next_multiple_of(PAD));
         floats[..values.len()].copy_from_slice(values);
@@ -255,8 +327,22 @@ fn padded(norm: &Norm) -> [Floats; 2] {
     })
 }
 
+/// What a layer is run for.
+struct Job<'a> {
+    kernel: &'a Kernel,
+    shape: &'a Shape,
+    context: &'a Context,
+    texts: &'a [&'a [u32]],
+}
+
+impl Job<'_> {
+    fn normalize(&self, rows: &mut [f32], [weight, bias]: &Scales) {
+        self.kernel.layer_norm(rows, self.shape.hidden, weight, bias, self.shape.epsilon);
+    }
+}
+
 impl Layer {
-    fn new(kernel: &Kernel, shape: &Shape, inputs: [Input; 4], weights: &LayerWeights) -> Self {
+    fn new(kernel: &Kernel, shape: &Shape, sight: Sight, inputs: [Input; 4], weights: &LayerWeights) -> Self {
         let (real, head) = (shape.head(), shape.head_width());
         // As few heads as fill whole panels with their queries, keys and values.
         let together = (1..shape.heads).find(|count| (3 * count * head).is_multiple_of(PAD)).unwrap_or(shape.heads);
@@ -277,93 +363,132 @@ impl Layer {
         Self {
             groups: groups.collect(),
             output: kernel.matrix(&spread(shape, &weights.output.weight), &weights.output.bias, &inputs[1]),
-            output_norm: padded(&weights.output_norm),
+            attention_norm: weights.attention_norm.as_ref().map(padded),
             up: kernel.matrix(&weights.up.weight, &weights.up.bias, &inputs[2]),
+            gate: weights.gate.as_ref().map(|gate| kernel.matrix(&gate.weight, &gate.bias, &inputs[2])),
             down: kernel.matrix(&weights.down.weight, &weights.down.bias, &inputs[3]),
-            down_norm: padded(&weights.down_norm),
+            feed_forward_norm: padded(&weights.feed_forward_norm),
             inputs,
+            sight,
         }
     }
 
     /// Runs the layer on the hidden states of some texts, in place. `watch` sees what each site reads.
-    fn run(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        texts: &[&[u32]],
-        hidden: &mut [f32],
-        workspace: &mut Workspace,
-        watch: &mut impl FnMut(Site, &[f32]),
-    ) {
-        let Workspace { heads, context, wide, operand, block, scratch, .. } = workspace;
-        let (width, head) = (shape.width(), shape.head_width());
+    fn run(&self, job: &Job<'_>, hidden: &mut [f32], workspace: &mut Workspace, watch: &mut impl FnMut(Site, &[f32])) {
+        let Job { kernel, shape, .. } = job;
+        let Workspace { normed, context, wide, operand, block, .. } = workspace;
+        let width = shape.width();
         let tokens = hidden.len() / width;
-        let context_width = (shape.heads * head).next_multiple_of(PAD);
+        match &self.attention_norm {
+            Some(norm) if shape.norms == Norms::Before => {
+                normed.grow(hidden.len());
+                let normed = &mut normed[..hidden.len()];
+                normed.copy_from_slice(hidden);
+                job.normalize(normed, norm);
+                watch(Site::Attention, normed);
+                kernel.hold(normed, width, tokens, &self.inputs[0], operand);
+            }
+            _ => {
+                watch(Site::Attention, hidden);
+                kernel.hold(hidden, width, tokens, &self.inputs[0], operand);
+            }
+        }
+        let context_width = (shape.heads * shape.head_width()).next_multiple_of(PAD);
         context.grow(tokens * context_width);
+        self.attend(job, operand, &mut workspace.heads, context, &mut workspace.scratch);
+        let wide_width = shape.intermediate.next_multiple_of(PAD);
+        let together = kernel.rows();
+        wide.grow(together * wide_width);
+        normed.grow(together * width);
+        for (rows, context) in hidden.chunks_mut(together * width).zip(context.chunks_mut(together * context_width)) {
+            let count = rows.len() / width;
+            watch(Site::Output, &context[..count * context_width]);
+            kernel.hold(context, context_width, count, &self.inputs[1], block);
+            kernel.multiply(block, &self.output, Then::Add, rows);
+            let read = match shape.norms {
+                Norms::Before => {
+                    let normed = &mut normed[..rows.len()];
+                    normed.copy_from_slice(rows);
+                    job.normalize(normed, &self.feed_forward_norm);
+                    normed
+                }
+                Norms::After => {
+                    if let Some(norm) = &self.attention_norm {
+                        job.normalize(rows, norm);
+                    }
+                    &mut *rows
+                }
+            };
+            watch(Site::Up, read);
+            kernel.hold(read, width, count, &self.inputs[2], block);
+            kernel.multiply(block, &self.up, shape.activation, wide);
+            if let Some(gate) = &self.gate {
+                kernel.multiply(block, gate, Then::Times, wide);
+            }
+            watch(Site::Down, &wide[..count * wide_width]);
+            kernel.hold(wide, wide_width, count, &self.inputs[3], block);
+            kernel.multiply(block, &self.down, Then::Add, rows);
+            if shape.norms == Norms::After {
+                job.normalize(rows, &self.feed_forward_norm);
+            }
+        }
+    }
+
+    /// Attention of each text over itself, for all heads; of each few heads at a time, queries, keys and values lie in
+    /// `heads`.
+    fn attend(&self, job: &Job<'_>, operand: &Operand, heads: &mut Floats, context: &mut [f32], scratch: &mut Scratch) {
+        let Job { kernel, shape, texts, .. } = job;
+        let head = shape.head_width();
+        let context_width = (shape.heads * head).next_multiple_of(PAD);
+        let tokens: usize = texts.iter().map(|ids| ids.len()).sum();
         #[expect(clippy::cast_precision_loss, reason = "a head is far narrower than 2^24")]
         let scale = 1.0 / (shape.head() as f32).sqrt();
-        watch(Site::Attention, hidden);
-        kernel.hold(hidden, width, tokens, &self.inputs[0], operand);
+        let rotation = self.sight.rotation.map(|index| &job.context.rotations[index]);
         let mut first_head = 0;
         for (count, matrix) in &self.groups {
             let stride = (3 * count * head).next_multiple_of(PAD);
             heads.grow(tokens * stride);
             kernel.multiply(operand, matrix, Then::Store, heads);
             let mut first = 0;
-            for ids in texts {
+            for ids in *texts {
+                let rows = &mut heads[first * stride..][..ids.len() * stride];
+                if let Some(rotation) = rotation {
+                    kernel.rotate(rows, stride, 2 * count, head, rotation);
+                }
                 for index in 0..*count {
-                    let at = |part: usize| &heads[first * stride + (part * count + index) * head..];
-                    let job = Attention::new([at(0), at(1), at(2)], stride, ids.len(), head, scale);
+                    let at = |part: usize| &rows[(part * count + index) * head..];
+                    let mut of = Attention::new([at(0), at(1), at(2)], stride, ids.len(), head, scale);
+                    if let Some(reach) = self.sight.reach {
+                        of = of.within(reach);
+                    }
+                    if let Some(distances) = job.context.distances.get(first_head + index) {
+                        of = of.biased(distances);
+                    }
                     let to = first * context_width + (first_head + index) * head;
-                    kernel.attend(job, &mut context[to..], context_width, scratch);
+                    kernel.attend(of, &mut context[to..], context_width, scratch);
                 }
                 first += ids.len();
             }
             first_head += count;
         }
-        let wide_width = shape.intermediate.next_multiple_of(PAD);
-        let together = kernel.rows();
-        wide.grow(together * wide_width);
-        for (rows, context) in hidden.chunks_mut(together * width).zip(context.chunks_mut(together * context_width)) {
-            let count = rows.len() / width;
-            watch(Site::Output, &context[..count * context_width]);
-            kernel.hold(context, context_width, count, &self.inputs[1], block);
-            kernel.multiply(block, &self.output, Then::Add, rows);
-            let [weight, bias] = &self.output_norm;
-            kernel.layer_norm(rows, shape.hidden, weight, bias, shape.epsilon);
-            watch(Site::Up, rows);
-            kernel.hold(rows, width, count, &self.inputs[2], block);
-            kernel.multiply(block, &self.up, Then::Gelu, wide);
-            watch(Site::Down, &wide[..count * wide_width]);
-            kernel.hold(wide, wide_width, count, &self.inputs[3], block);
-            kernel.multiply(block, &self.down, Then::Add, rows);
-            let [weight, bias] = &self.down_norm;
-            kernel.layer_norm(rows, shape.hidden, weight, bias, shape.epsilon);
-        }
     }
 
     /// Runs the layer and returns what is to be known of its inputs.
-    fn observe(
-        &self,
-        kernel: &Kernel,
-        shape: &Shape,
-        texts: &[&[u32]],
-        states: &mut [f32],
-        workspace: &mut Workspace,
-    ) -> [Input; 4] {
-        let mut sizes = shape.inputs().map(|width| vec![0.0_f32; width]);
-        self.run(kernel, shape, texts, states, workspace, &mut |site, rows| {
+    fn observe(&self, job: &Job<'_>, states: &mut [f32], workspace: &mut Workspace) -> [Input; 4] {
+        let mut sizes = job.shape.inputs().map(|width| vec![0.0_f32; width]);
+        self.run(job, states, workspace, &mut |site, rows| {
             let sizes = &mut sizes[site as usize];
             for row in rows.chunks_exact(sizes.len().next_multiple_of(PAD)) {
                 sizes.iter_mut().zip(row).for_each(|(size, x)| *size = size.max(x.abs()));
             }
         });
+        let floor = if self.gate.is_some() { None } else { job.shape.activation.floor() };
         let [attention, output, up, down] = sizes;
         [
             Input::observed(&attention, None),
             Input::observed(&output, None),
             Input::observed(&up, None),
-            Input::observed(&down, Some(GELU_FLOOR)),
+            Input::observed(&down, floor),
         ]
     }
 }

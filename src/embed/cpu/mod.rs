@@ -25,11 +25,14 @@ mod weights;
 
 use std::sync::{Mutex, PoisonError};
 
+use super::folder::Folder;
+use super::head::Head;
 use super::late;
-use super::model::{Folder, ModelTokenizer, Pooling, Settings};
+use super::model::{ModelTokenizer, Settings};
 use super::tensors::Tensors;
 use super::{
-    Backend, Batching, Device, Embedder, Encoded, Engine, ModelInfo, Role, Token, TokenEmbedder, Window, failed,
+    Backend, Batching, Device, Dimensions, Embedder, Encoded, Engine, ModelInfo, Role, Token, TokenEmbedder, Window,
+    failed,
 };
 use crate::error::Result;
 use crate::tokens::TokenCounter;
@@ -64,29 +67,37 @@ impl Plan {
 pub(super) struct Cpu {
     info: ModelInfo,
     tokenizer: ModelTokenizer,
-    pooling: Pooling,
+    head: Head,
+    /// Width of the network's states.
+    hidden: usize,
     encoder: Encoder,
     /// One for each thread that has worked so far, except those at work.
     idle: Mutex<Vec<Workspace>>,
 }
 
 impl Cpu {
-    pub(super) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
+    pub(super) fn load(
+        mut folder: Folder,
+        mut settings: Settings,
+        plan: Plan,
+        dimensions: Option<Dimensions>,
+    ) -> Result<Self> {
         let Plan { network, kernel } = plan;
         let tensors = Tensors::read(&mut folder)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
-        let source = |name: &str| tensors.floats(name);
-        let weights = network.open(&source).map_err(damaged)?;
+        let weights = network.open(&tensors).map_err(damaged)?;
         let embeddings = weights.embeddings().map_err(damaged)?;
-        let (dim, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
+        let (hidden, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
+        let dim = settings.fit(&folder, hidden, dimensions)?;
         let samples = if precision == Precision::Int8 { samples::encode(&settings.tokenizer)? } else { Vec::new() };
         let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
         let layer = |index| weights.layer(index);
         let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
+        weights.all_read().map_err(damaged)?;
         tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
-        let info = folder.info(&settings, dim, Engine::Cpu, precision, isa.name().to_owned());
-        let Settings { tokenizer, pooling, .. } = settings;
-        Ok(Self { info, tokenizer, pooling, encoder, idle: Mutex::default() })
+        let info = settings.info(&folder, dim, Engine::Cpu, precision, isa.name().to_owned());
+        let Settings { tokenizer, head, .. } = settings;
+        Ok(Self { info, tokenizer, head, hidden, encoder, idle: Mutex::default() })
     }
 }
 
@@ -125,7 +136,7 @@ impl Embedder for Cpu {
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
         let stride = self.encoder.stride();
-        self.states(batch, |texts| self.pooling.vectors(texts, stride, &self.info))?
+        self.states(batch, |texts| self.head.vectors(texts, stride, self.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -137,7 +148,7 @@ impl Embedder for Cpu {
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
-        (self.pooling == Pooling::Mean).then_some(self)
+        self.head.is_mean().then_some(self)
     }
 }
 
@@ -156,9 +167,17 @@ impl TokenEmbedder for Cpu {
         self.states(&batch, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
-                late::sum(tokens, stride, self.info.dim, &window.ranges, &mut sums);
+                late::sum(tokens, stride, self.hidden, &window.ranges, &mut sums);
             }
             sums
         })
+    }
+
+    fn width(&self) -> usize {
+        self.hidden
+    }
+
+    fn finish(&self, mean: Vec<f32>) -> Vec<f32> {
+        self.head.finish(mean)
     }
 }

@@ -19,7 +19,7 @@ use super::avx512::Avx512;
 use super::buffer::Scratch;
 use super::ops::{self, Bf16, EXTRA_ROW, F32};
 use super::simd::Simd;
-use super::{Attention, Isa, Kernel, Matrix, Operand, Precision, Then};
+use super::{Isa, Kernel, Matrix, Operand, Part, Precision, Then};
 
 /// Rows of a tile, and 32-bit words in one of them.
 const TILE: usize = 16;
@@ -413,29 +413,43 @@ unsafe fn transpose(rows: *const u32, stride: usize, to: *mut u32) {
 /// [`ops::attend`] by tiles, [`SIDE`] queries at a time. Heads that are not whole tiles wide are
 /// left to floats, since AVX-512's own product of bf16 is slower than those on processors that have AMX.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
-unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
-    let Attention { len, width, .. } = *job;
+unsafe fn attend(part: &Part<'_>, scratch: &mut Scratch) {
+    // SAFETY: as the caller guarantees.
+    unsafe { if part.is_whole() { attend_to::<true>(part, scratch) } else { attend_to::<false>(part, scratch) } }
+}
+
+#[inline(always)]
+unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
+    // Copies: whatever is written to memory, they stay.
+    let (head, part) = (*part.head, part.clone());
+    let (part, width) = (&part, head.width);
     let s = VECTORS;
     if !width.is_multiple_of(SIDE) {
         // SAFETY: as the caller guarantees.
-        return unsafe { ops::attend::<_, F32>(s, job, scratch) };
+        return unsafe { ops::attend::<_, F32>(s, part, scratch) };
     }
-    let keys = len.next_multiple_of(SIDE);
+    let (len, looked_at) = (part.queries.len(), part.keys.len());
+    let keys = looked_at.next_multiple_of(SIDE);
     let depth = width / 2;
     let size = keys * depth;
+    let queries = len.next_multiple_of(SIDE) * depth;
     let [q, k, kt, v, scores, weights, products] =
-        scratch.divide([size, size, size, size, SIDE * keys, SIDE * keys / 2, SIDE * width]);
+        scratch.divide([queries, size, size, size, SIDE * keys, SIDE * keys / 2, SIDE * width]);
     let (scores, products) = (scores.cast::<f32>(), products.cast::<f32>());
     // SAFETY: as the caller guarantees; queries, keys and weights are made up to whole blocks. What their padding holds
     // only reaches rows of scores and products that are not read.
     unsafe {
         configure();
+        let hold = |from: &[f32], at: usize, to: *mut u32| {
+            <Bf16 as ops::Float<Vectors>>::hold(s, from.as_ptr().add(at * head.stride), width, to);
+        };
         for at in 0..len {
-            let hold = <Bf16 as ops::Float<Vectors>>::hold;
-            hold(s, job.queries.as_ptr().add(at * job.stride), width, q.add(at * depth));
-            hold(s, job.keys.as_ptr().add(at * job.stride), width, k.add(at * depth));
+            hold(head.queries, part.queries.start + at, q.add(at * depth));
         }
-        k.add(len * depth).write_bytes(0, (keys - len) * depth);
+        for at in 0..looked_at {
+            hold(head.keys, part.keys.start + at, k.add(at * depth));
+        }
+        k.add(looked_at * depth).write_bytes(0, (keys - looked_at) * depth);
         // Of every SIDE keys, a word of each after another.
         for at in (0..keys).step_by(TILE) {
             for word in (0..depth).step_by(TILE) {
@@ -443,11 +457,12 @@ unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
                 transpose(k.add(at * depth + word), depth, to);
             }
         }
-        ops::pair::<_, Bf16>(s, job, keys, v);
-        let exponent = s.splat(job.scale * std::f32::consts::LOG2_E);
+        ops::pair::<_, Bf16>(s, part, keys, v);
         for first in (0..len).step_by(SIDE) {
             let rows = SIDE.min(len - first);
-            for column in (0..keys).step_by(SIDE) {
+            let query = part.queries.start + first;
+            let span = if WHOLE { 0..keys } else { part.span(query..query + rows, SIDE) };
+            for column in span.clone().step_by(SIDE) {
                 block_bf16(Block {
                     steps: depth / TILE,
                     rows,
@@ -459,28 +474,30 @@ unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
                     sums_stride: keys * 4,
                 });
             }
-            let mut totals = [0.0_f32; SIDE];
-            for (r, total) in totals.iter_mut().enumerate().take(rows) {
-                *total = ops::weigh::<_, Bf16>(s, scores.add(r * keys), len, keys, exponent, weights.add(r * keys / 2));
+            let mut factors = [ops::Factors::default(); SIDE];
+            for (r, factors) in factors.iter_mut().enumerate().take(rows) {
+                let (scores, weights) = (scores.add(r * keys), weights.add(r * keys / 2));
+                *factors = ops::weigh::<_, Bf16, WHOLE>(s, part, query + r, &span, scores, weights);
             }
             for column in (0..width).step_by(SIDE) {
                 block_bf16(Block {
-                    steps: keys / SIDE,
+                    steps: span.len() / SIDE,
                     rows,
                     left: weights,
                     left_stride: keys * 2,
-                    right: v.add(column),
+                    right: v.add(span.start / 2 * width + column),
                     right_stride: width * 4,
                     sums: products.add(column),
                     sums_stride: width * 4,
                 });
             }
-            for (r, total) in totals.iter().enumerate().take(rows) {
-                let inverse = s.splat(1.0 / total);
-                for i in (0..width).step_by(LANES) {
-                    let value = s.mul(s.load(products.add(r * width + i)), inverse);
-                    s.store(job.out.add((first + r) * job.out_stride + i), value);
-                }
+            for (r, factors) in factors.iter().enumerate().take(rows) {
+                factors.apply::<_, WHOLE>(
+                    s,
+                    products.add(r * width),
+                    part.out.add((query + r) * part.out_stride),
+                    width,
+                );
             }
         }
     }

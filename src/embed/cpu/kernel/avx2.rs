@@ -110,12 +110,9 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
             if VNNI {
                 _mm256_dpbusd_avx_epi32(sum, a, b)
             } else {
-                // `vpmaddubsw` would saturate; bytes widened to 16 bits cannot.
-                let low = _mm256_set1_epi16(0xff);
-                let even =
-                    _mm256_madd_epi16(_mm256_and_si256(a, low), _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(b)));
-                let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(a), _mm256_srai_epi16::<8>(b));
-                _mm256_add_epi32(sum, _mm256_add_epi32(even, odd))
+                // Weights are held so that no pair of products is more than 16 bits hold.
+                let pairs = _mm256_maddubs_epi16(a, b);
+                _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
             }
         }
     }

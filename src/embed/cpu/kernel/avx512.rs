@@ -94,11 +94,9 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
             if VNNI {
                 _mm512_dpbusd_epi32(sum, a, b)
             } else {
-                let low = _mm512_set1_epi16(0xff);
-                let even =
-                    _mm512_madd_epi16(_mm512_and_si512(a, low), _mm512_srai_epi16::<8>(_mm512_slli_epi16::<8>(b)));
-                let odd = _mm512_madd_epi16(_mm512_srli_epi16::<8>(a), _mm512_srai_epi16::<8>(b));
-                _mm512_add_epi32(sum, _mm512_add_epi32(even, odd))
+                // As with AVX2.
+                let pairs = _mm512_maddubs_epi16(a, b);
+                _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
             }
         }
     }

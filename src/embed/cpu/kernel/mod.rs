@@ -21,6 +21,8 @@ mod ops;
 mod portable;
 mod simd;
 
+use std::ops::Range;
+
 use crate::value::named;
 use buffer::Words;
 pub use buffer::{Floats, Scratch};
@@ -28,6 +30,13 @@ pub(crate) use ops::MAX_HEAD;
 
 /// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
 pub const PAD: usize = 64;
+
+/// Most keys that queries look at together: what is made of them stays in a core's second-level cache. A longer text's
+/// are taken one such part after another, so that no memory grows with the square of its length.
+const KEYS: usize = 1024;
+
+/// Queries that look at a window of keys together.
+const QUERIES: usize = 128;
 
 /// Rows of an operand are made up to a multiple of this, so that register tiles of any height fit.
 const ROW_PAD: usize = 96;
@@ -131,6 +140,11 @@ impl Isa {
         }
     }
 
+    /// Whether it sums products of bytes in pairs of 16 bits, see [`bytes`].
+    fn saturates(self) -> bool {
+        matches!(self, Self::Avx2 | Self::Avx512)
+    }
+
     /// Whether this processor has it.
     #[must_use]
     pub fn is_available(self) -> bool {
@@ -173,10 +187,31 @@ named!(Isa, "an instruction set");
 pub enum Then {
     /// Nothing.
     Store,
-    /// The activation GELU, with the exact normal distribution.
+    /// The activation GELU, with the exact normal distribution (Hendrycks and Gimpel 2016).
     Gelu,
+    /// Its approximation by the hyperbolic tangent (there, too).
+    GeluTanh,
+    /// The activation `SiLU`, `x / (1 + e^-x)`, also called swish.
+    Silu,
+    /// The activation `max(x, 0)`.
+    Relu,
     /// It is added to what is there.
     Add,
+    /// What is there is multiplied by it: it is a gate.
+    Times,
+}
+
+impl Then {
+    /// The least value that comes of it, if there is one: rounded down to two digits.
+    #[must_use]
+    pub fn floor(self) -> Option<f32> {
+        match self {
+            Self::Gelu | Self::GeluTanh => Some(-0.17),
+            Self::Silu => Some(-0.28),
+            Self::Relu => Some(0.0),
+            Self::Store | Self::Add | Self::Times => None,
+        }
+    }
 }
 
 /// The weights of a linear layer as a kernel reads them.
@@ -215,9 +250,6 @@ pub struct Input {
     /// Numbers that share a scale; divides the width.
     block: usize,
 }
-
-/// The least value of GELU.
-pub const GELU_FLOOR: f32 = -0.17;
 
 /// Most numbers that share a scale. Smaller blocks are more exact and slower: of all-MiniLM-L6-v2, blocks
 /// of 128 keep every golden vector within a cosine of .9991, of 192 of .9988 and of 384 of .9986.
@@ -284,7 +316,7 @@ impl Operand {
 }
 
 /// One head of one text.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Attention<'a> {
     /// First query, the others `stride` floats apart.
     pub queries: &'a [f32],
@@ -300,8 +332,10 @@ pub struct Attention<'a> {
     pub width: usize,
     /// What scores are multiplied by; above zero.
     pub scale: f32,
-    out: *mut f32,
-    out_stride: usize,
+    /// How many tokens away a token looks, to each side.
+    reach: usize,
+    /// What is added to the score of a key by its distance from the query, before it is multiplied.
+    bias: Option<&'a Distances>,
 }
 
 impl<'a> Attention<'a> {
@@ -309,14 +343,129 @@ impl<'a> Attention<'a> {
     /// by the next `stride` floats on.
     #[must_use]
     pub fn new([queries, keys, values]: [&'a [f32]; 3], stride: usize, len: usize, width: usize, scale: f32) -> Self {
-        Self { queries, keys, values, stride, len, width, scale, out: std::ptr::null_mut(), out_stride: 0 }
+        Self { queries, keys, values, stride, len, width, scale, reach: usize::MAX, bias: None }
+    }
+
+    /// No token looks farther than `reach` tokens to each side.
+    #[must_use]
+    pub fn within(self, reach: usize) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// Scores depend on distances too.
+    #[must_use]
+    pub fn biased(self, bias: &'a Distances) -> Self {
+        Self { bias: Some(bias), ..self }
+    }
+}
+
+/// What the distance of a key from a query adds to their score.
+#[derive(Debug)]
+pub struct Distances {
+    /// By distance, from the most negative on, with [`PAD`] more behind the last.
+    values: Floats,
+    /// Where the distance is 0.
+    center: usize,
+}
+
+impl Distances {
+    /// For texts of up to `len` tokens, of which `value` says what a key that is so far behind the query adds.
+    #[must_use]
+    pub fn new(len: usize, value: impl Fn(isize) -> f32) -> Self {
+        let center = len.saturating_sub(1);
+        let mut values = Floats::new(2 * center + 1 + PAD);
+        for (at, to) in values[..=2 * center].iter_mut().enumerate() {
+            *to = value(at.cast_signed() - center.cast_signed());
+        }
+        Self { values, center }
+    }
+
+    /// Most tokens of a text.
+    fn longest(&self) -> usize {
+        self.center + 1
+    }
+}
+
+/// Some queries of a head over some of its keys.
+#[derive(Debug, Clone)]
+struct Part<'a> {
+    head: &'a Attention<'a>,
+    queries: Range<usize>,
+    keys: Range<usize>,
+    /// Where the first of all queries' result goes.
+    out: *mut f32,
+    out_stride: usize,
+    /// For each of all queries, the greatest score so far and the sum of weights, if these are not all of their keys.
+    running: Option<*mut Running>,
+}
+
+/// The softmax of one query over the keys so far (Milakov and Gimelshein 2018): the greatest of its scores, as a power of
+/// two, and the sum of weights against that.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    greatest: f32,
+    total: f32,
+}
+
+impl Part<'_> {
+    /// Whether it is a whole text of which every token looks at every other, and nothing but their product counts.
+    fn is_whole(&self) -> bool {
+        self.running.is_none() && self.head.bias.is_none() && self.head.reach >= self.keys.len()
+    }
+
+    /// The keys, counted from the part's first, that a query looks at.
+    fn seen(&self, query: usize) -> Range<usize> {
+        let Range { start, end } = self.keys;
+        let low = query.saturating_sub(self.head.reach).clamp(start, end);
+        let high = query.saturating_add(self.head.reach).saturating_add(1).clamp(low, end);
+        low - start..high - start
+    }
+
+    /// The keys that any of some queries looks at, made up to multiples of `align`.
+    fn span(&self, queries: Range<usize>, align: usize) -> Range<usize> {
+        let low = self.seen(queries.start).start / align * align;
+        low..self.seen(queries.end - 1).end.next_multiple_of(align)
+    }
+
+    /// What distances add to a query's scores of the keys from one on, which is counted from the part's first.
+    fn bias(&self, query: usize, key: usize) -> Option<*const f32> {
+        let bias = self.head.bias?;
+        Some(bias.values.as_ptr().wrapping_add(bias.center + self.keys.start + key - query))
+    }
+}
+
+/// Where a rotation turns the numbers of a head (Su et al. 2021): those of its first half with those of its second, by an
+/// angle for each pair that grows with the position.
+#[derive(Debug)]
+pub struct Rotation {
+    /// For each position, the cosine of each angle.
+    cosines: Vec<f32>,
+    sines: Vec<f32>,
+    /// Pairs of a head.
+    half: usize,
+}
+
+impl Rotation {
+    /// The rotations of heads of `width` numbers, an even number of them, at `positions` positions: by the angle
+    /// `position / base^(2i / width)` for pair `i`, computed in f32 as those who train models do.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "positions and widths are far below 2^24")]
+    #[expect(clippy::cast_possible_truncation, reason = "to the precision that models are trained in")]
+    pub fn new(width: usize, positions: usize, base: f64) -> Self {
+        let half = width / 2;
+        let slow = |i: usize| 1.0 / base.powf((2 * i) as f64 / width as f64) as f32;
+        let slow: Vec<f32> = (0..half).map(slow).collect();
+        let angles = (0..positions).flat_map(|at| slow.iter().map(move |slow| f64::from(at as f32 * slow)));
+        let (cosines, sines) = angles.map(|angle| (angle.cos() as f32, angle.sin() as f32)).unzip();
+        Self { cosines, sines, half }
     }
 }
 
 type Multiply = unsafe fn(&Operand, &Matrix, Then, *mut f32, usize);
 type Hold = unsafe fn(*mut f32, usize, &Input, &mut Operand);
 type LayerNorm = unsafe fn(&mut [f32], usize, usize, *const f32, *const f32, f32);
-type Attend = unsafe fn(&Attention<'_>, &mut Scratch);
+type Attend = unsafe fn(&Part<'_>, &mut Scratch);
+type Rotate = unsafe fn(*mut f32, usize, *const f32, *const f32);
 
 /// The kernels of one instruction set and precision.
 #[derive(Debug, Clone, Copy)]
@@ -333,6 +482,7 @@ pub struct Kernel {
     hold: Hold,
     layer_norm: LayerNorm,
     attend: Attend,
+    rotate: Rotate,
 }
 
 /// Compiles the kernels for an instruction set. The last kind of number before its features is what bf16 are held
@@ -342,7 +492,7 @@ macro_rules! compile {
         mod $name {
             use super::ops::{self, Bytes, F32, Product, $float as Bf16};
             use super::simd::Simd;
-            use super::{Attention, Input, Isa, Kernel, Matrix, Operand, Precision, Scratch, Then};
+            use super::{Input, Isa, Kernel, Matrix, Operand, Part, Precision, Scratch, Then};
 
             macro_rules! product {
                 ($multiply:ident, $hold:ident, $product:ty, $held:expr) => {
@@ -367,12 +517,16 @@ macro_rules! compile {
                 unsafe { ops::layer_norm($value, x, stride, width, weight, bias, epsilon) }
             }
             $(#[target_feature(enable = $features)])?
-            unsafe fn attend_f32(job: &Attention<'_>, scratch: &mut Scratch) {
-                unsafe { ops::attend::<_, F32>($value, job, scratch) }
+            unsafe fn attend_f32(part: &Part<'_>, scratch: &mut Scratch) {
+                unsafe { ops::attend::<_, F32>($value, part, scratch) }
             }
             $(#[target_feature(enable = $features)])?
-            unsafe fn attend(job: &Attention<'_>, scratch: &mut Scratch) {
-                unsafe { ops::attend::<_, Bf16>($value, job, scratch) }
+            unsafe fn attend(part: &Part<'_>, scratch: &mut Scratch) {
+                unsafe { ops::attend::<_, Bf16>($value, part, scratch) }
+            }
+            $(#[target_feature(enable = $features)])?
+            unsafe fn rotate(x: *mut f32, half: usize, cosines: *const f32, sines: *const f32) {
+                unsafe { ops::rotate($value, x, half, cosines, sines) }
             }
 
             pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
@@ -385,7 +539,7 @@ macro_rules! compile {
                 let panel = <$simd>::VECTORS * <$simd>::LANES;
                 let pair = <Bf16 as Product<$simd>>::GROUP;
                 let extra = super::OUTLIERS / pair;
-                Kernel { isa, precision, panel, pair, extra, multiply, hold, layer_norm, attend }
+                Kernel { isa, precision, panel, pair, extra, multiply, hold, layer_norm, attend, rotate }
             }
         }
     };
@@ -523,7 +677,7 @@ impl Kernel {
                     for (block, (words, row)) in
                         held.chunks_mut(input.block / 4).zip(row_left.chunks(input.block)).enumerate()
                     {
-                        let (scale, sum) = quantize(row, words);
+                        let (scale, sum) = quantize(row, self.isa.saturates(), words);
                         matrix.scales[block * columns + column] = scale;
                         match input.floor {
                             None => matrix.zeros[block * columns + column] = 128 * sum,
@@ -626,46 +780,106 @@ impl Kernel {
     ///
     /// # Panics
     /// If the lengths do not fit, or rows overlap.
-    pub fn attend(&self, mut job: Attention<'_>, out: &mut [f32], out_stride: usize, scratch: &mut Scratch) {
-        let Attention { stride, len, width, .. } = job;
+    pub fn attend(&self, job: Attention<'_>, out: &mut [f32], out_stride: usize, scratch: &mut Scratch) {
+        let Attention { stride, len, width, reach: farthest, .. } = job;
         assert!(width.is_multiple_of(16) && (16..=ops::MAX_HEAD).contains(&width) && len > 0, "a head's width");
         // Without a product, which a length that makes no sense might carry around to a small one.
         let reach =
             |floats: usize, stride: usize| floats >= width && stride >= width && (floats - width) / stride >= len - 1;
         assert!([job.queries, job.keys, job.values].iter().all(|x| reach(x.len(), stride)), "a row for each token");
         assert!(reach(out.len(), out_stride), "room for the result");
-        job.out = out.as_mut_ptr();
-        job.out_stride = out_stride;
-        // SAFETY: the processor has the instructions (`new`); the lengths were checked.
-        unsafe { (self.attend)(&job, scratch) }
+        assert!(job.bias.is_none_or(|bias| len <= bias.longest()), "a bias for each distance");
+        let head = &job;
+        let pointer = out.as_mut_ptr();
+        let mut attend = |queries: Range<usize>, keys: Range<usize>, running: Option<*mut Running>| {
+            let part = Part { head, queries, keys, out: pointer, out_stride, running };
+            // SAFETY: the processor has the instructions (`new`); the lengths were checked.
+            unsafe { (self.attend)(&part, scratch) }
+        };
+        if farthest < len - 1 {
+            for first in (0..len).step_by(QUERIES) {
+                let queries = first..len.min(first + QUERIES);
+                let keys = first.saturating_sub(farthest)..len.min(queries.end.saturating_add(farthest));
+                attend(queries, keys, None);
+            }
+        } else if len <= KEYS {
+            attend(0..len, 0..len, None);
+        } else {
+            let mut running = vec![Running { greatest: f32::NEG_INFINITY, total: 0.0 }; len];
+            for first in (0..len).step_by(KEYS) {
+                attend(0..len, first..len.min(first + KEYS), Some(running.as_mut_ptr()));
+            }
+            for (row, Running { total, .. }) in out.chunks_mut(out_stride).zip(&running) {
+                row[..width].iter_mut().for_each(|x| *x /= total);
+            }
+        }
+    }
+
+    /// Turns `heads` heads of `width` numbers, one after another from the start of each row on, by the angles of the row's
+    /// position; rows are `stride` floats apart, the first at position 0.
+    ///
+    /// # Panics
+    /// If the lengths do not fit, or there are more rows than positions.
+    pub fn rotate(&self, x: &mut [f32], stride: usize, heads: usize, width: usize, rotation: &Rotation) {
+        let Rotation { cosines, sines, half } = rotation;
+        assert!(2 * half <= width && heads * width <= stride && *half > 0, "heads of one width");
+        assert!(x.len().div_ceil(stride) <= cosines.len() / half, "a position for each row");
+        for ((row, cosines), sines) in x.chunks_mut(stride).zip(cosines.chunks(*half)).zip(sines.chunks(*half)) {
+            for head in row[..heads * width].chunks_exact_mut(width) {
+                // SAFETY: the processor has the instructions (`new`); a head holds both halves.
+                unsafe { (self.rotate)(head.as_mut_ptr(), *half, cosines.as_ptr(), sines.as_ptr()) }
+            }
+        }
     }
 }
 
 /// Holds weights as signed bytes: returns their scale and the sum of the bytes.
 ///
-/// The scale is the one, of a few up to that of the largest weight, with the least squared error:
-/// often it pays to cut a large weight off.
-fn quantize(row: &[f32], words: &mut [u32]) -> (f32, i32) {
+/// The scale is the one, of a few about that of the largest weight, with the least squared error: often it pays to cut a
+/// large weight off.
+fn quantize(row: &[f32], saturates: bool, words: &mut [u32]) -> (f32, i32) {
     const SHARES: [f32; 9] = [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
+    // More than the largest weight needs, where pairs would be cut; with the last, none is.
+    const MORE: [f32; 7] = [1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 127.0 / 64.0];
+    let shares = SHARES.into_iter().chain(MORE.into_iter().filter(|_| saturates));
     let greatest = row.iter().fold(SMALLEST, |max, x| max.max(x.abs()));
-    let byte = |x: f32, inverse: f32| (x * inverse).round_ties_even().clamp(-127.0, 127.0);
     let error = |scale: f32| {
-        let inverse = 1.0 / scale;
-        row.iter().map(|&x| (byte(x, inverse) * scale - x).powi(2)).sum::<f32>()
+        let bytes = row.chunks(2).flat_map(|pair| bytes(pair, 1.0 / scale, saturates));
+        bytes.zip(row).map(|(byte, x)| f64::from(byte * scale - x).powi(2)).sum::<f64>()
     };
-    let scales = SHARES.map(|share| share * greatest / 127.0);
-    let scale = scales.into_iter().min_by(|&a, &b| error(a).total_cmp(&error(b))).unwrap_or(scales[0]);
+    let scales = shares.map(|share| share * greatest / 127.0);
+    let errors = scales.map(|scale| (scale, error(scale)));
+    let (scale, _) = errors.min_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap_or((greatest / 127.0, 0.0));
     let mut sum = 0;
     words.fill(0);
     for (word, four) in words.iter_mut().zip(row.chunks(4)) {
-        let mut bytes = [0; 4];
-        for (to, &x) in bytes.iter_mut().zip(four) {
+        let mut held = [0; 4];
+        let bytes = four.chunks(2).flat_map(|pair| bytes(pair, 1.0 / scale, saturates));
+        for (to, byte) in held.iter_mut().zip(bytes) {
             #[expect(clippy::cast_possible_truncation, reason = "whole, and within a byte")]
-            let whole = byte(x, 1.0 / scale) as i8;
+            let whole = byte as i8;
             sum += i32::from(whole);
             *to = whole.cast_unsigned();
         }
-        *word = u32::from_le_bytes(bytes);
+        *word = u32::from_le_bytes(held);
     }
     (scale, sum)
+}
+
+/// Two weights as whole numbers from -127 to 127. Where products of two bytes are summed in 16 bits, their sum is kept so
+/// small that with the greatest unsigned bytes nothing is lost.
+fn bytes(pair: &[f32], inverse: f32, saturates: bool) -> [f32; 2] {
+    /// `i16::MAX / 255`, rounded down.
+    const MOST: f32 = 128.0;
+    let byte = |x: &f32| (x * inverse).round_ties_even().clamp(-127.0, 127.0);
+    let [first, second] = [0, 1].map(|at| pair.get(at).map_or(0.0, byte));
+    let excess = if saturates { ((first + second).abs() - MOST).max(0.0) } else { 0.0 };
+    // Only two of one sign are too much, so neither is taken below zero.
+    let half = (excess / 2.0).floor();
+    let less = |x: f32, by: f32| x - by.copysign(x);
+    if first.abs() > second.abs() {
+        [less(first, excess - half), less(second, half)]
+    } else {
+        [less(first, half), less(second, excess - half)]
+    }
 }

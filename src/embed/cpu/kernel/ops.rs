@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use super::buffer::{LINE, Scratch};
 use super::simd::{Simd, SimdBf16, bf16};
-use super::{Attention, Input, Matrix, Operand, PAD, Then};
+use super::{Input, Matrix, Operand, PAD, Part, Running, Then};
 
 /// Rows of a register tile.
 pub(super) const MR: usize = 6;
@@ -326,18 +326,28 @@ pub(super) unsafe fn finish<S: Simd>(
     out: *mut f32,
     stride: usize,
 ) {
-    for row in 0..rows {
-        for at in (0..width).step_by(S::LANES) {
-            unsafe {
-                let value = s.add(s.load(sums.add(row * width + at)), s.load(bias.add(at)));
-                let to = out.add(row * stride + at);
-                match then {
-                    Then::Store => s.store(to, value),
-                    Then::Gelu => s.store(to, gelu(s, value)),
-                    Then::Add => s.store(to, s.add(s.load(to), value)),
+    // The choice stands outside of the loops: inside, it would be made for each vector.
+    macro_rules! each {
+        (|$value:ident, $to:ident| $result:expr) => {
+            for row in 0..rows {
+                for at in (0..width).step_by(S::LANES) {
+                    unsafe {
+                        let $value = s.add(s.load(sums.add(row * width + at)), s.load(bias.add(at)));
+                        let $to = out.add(row * stride + at);
+                        s.store($to, $result);
+                    }
                 }
             }
-        }
+        };
+    }
+    match then {
+        Then::Store => each!(|value, to| value),
+        Then::Gelu => each!(|value, to| gelu(s, value)),
+        Then::GeluTanh => each!(|value, to| gelu_tanh(s, value)),
+        Then::Silu => each!(|value, to| times_sigmoid(s, value, value)),
+        Then::Relu => each!(|value, to| s.max(value, s.splat(0.0))),
+        Then::Add => each!(|value, to| s.add(s.load(to), value)),
+        Then::Times => each!(|value, to| s.mul(s.load(to), value)),
     }
 }
 
@@ -461,14 +471,29 @@ pub(super) unsafe fn layer_norm<S: Simd>(
     }
 }
 
-/// One head of one text: `softmax(scale · q · kᵀ) · v`.
+/// Some queries of a head: `softmax(scale · q · kᵀ) · v`.
 ///
 /// The keys are transposed and the values paired once; then, for each few queries, scores, softmax
 /// and weighted sum all stay in the first-level cache.
 #[inline(always)]
-pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, scratch: &mut Scratch) {
-    let Attention { len, width, .. } = *job;
-    let keys = len.next_multiple_of(S::LANES.max(P::GROUP));
+pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, scratch: &mut Scratch) {
+    unsafe {
+        if part.is_whole() {
+            attend_to::<S, P, true>(s, part, scratch);
+        } else {
+            attend_to::<S, P, false>(s, part, scratch);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn attend_to<S: Simd, P: Float<S>, const WHOLE: bool>(s: S, part: &Part<'_>, scratch: &mut Scratch) {
+    // Copies: whatever is written to memory, they stay.
+    let (head, part) = (*part.head, part.clone());
+    let (part, width) = (&part, head.width);
+    let len = part.queries.len();
+    let align = S::LANES.max(P::GROUP);
+    let keys = part.keys.len().next_multiple_of(align);
     let depth = width / P::GROUP;
     let [q, kt, v, scores, weights] = scratch.divide([
         len.next_multiple_of(MR) * depth,
@@ -478,17 +503,18 @@ pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, scr
         MR * keys / P::GROUP,
     ]);
     unsafe {
-        let row = |from: *const f32, at: usize| from.add(at * job.stride);
+        let from = head.queries.as_ptr().add(part.queries.start * head.stride);
         for at in 0..len {
-            P::hold(s, row(job.queries.as_ptr(), at), width, q.add(at * depth));
+            P::hold(s, from.add(at * head.stride), width, q.add(at * depth));
         }
-        transpose::<S, P>(s, job, keys, kt);
-        pair::<S, P>(s, job, keys, v);
-        // Powers of two are cheaper than powers of e.
-        let exponent = s.splat(job.scale * std::f32::consts::LOG2_E);
+        transpose::<S, P>(s, part, keys, kt);
+        pair::<S, P>(s, part, keys, v);
         for first in (0..len).step_by(MR) {
-            for column in (0..keys).step_by(S::VECTORS * S::LANES) {
-                let vectors = (keys - column) / S::LANES;
+            let rows = MR.min(len - first);
+            let query = part.queries.start + first;
+            let span = if WHOLE { 0..keys } else { part.span(query..query + rows, align) };
+            for column in span.clone().step_by(S::VECTORS * S::LANES) {
+                let vectors = (span.end - column) / S::LANES;
                 let tile = Tile {
                     depth,
                     left: q.add(first * depth),
@@ -499,78 +525,143 @@ pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, scr
                 };
                 tile.multiply::<S, P>(s, vectors, scores.add(column), keys);
             }
-            let rows = MR.min(len - first);
-            let mut sums = [0.0_f32; MR];
-            for (r, sum) in sums.iter_mut().enumerate().take(rows) {
+            let mut factors = [Factors::default(); MR];
+            for (r, factors) in factors.iter_mut().enumerate().take(rows) {
                 let to = weights.add(r * keys / P::GROUP);
-                *sum = weigh::<S, P>(s, scores.cast::<f32>().add(r * keys), len, keys, exponent, to);
+                *factors = weigh::<S, P, WHOLE>(s, part, query + r, &span, scores.cast::<f32>().add(r * keys), to);
             }
             let mut products = [0_u32; MR * PAD];
-            let depth = keys / P::GROUP;
             for column in (0..width).step_by(S::VECTORS * S::LANES) {
                 let vectors = ((width - column) / S::LANES).min(S::VECTORS);
                 let to = products.as_mut_ptr();
                 let tile = Tile {
-                    depth,
+                    depth: span.len() / P::GROUP,
                     left: weights,
-                    left_stride: depth,
-                    right: v.add(column),
+                    left_stride: keys / P::GROUP,
+                    right: v.add(span.start / P::GROUP * width + column),
                     right_stride: width,
                     next: None,
                 };
                 tile.multiply::<S, P>(s, vectors, to, PAD);
-                for (r, sum) in sums.iter().enumerate().take(rows) {
-                    let inverse = s.splat(1.0 / sum);
-                    for i in (0..vectors * S::LANES).step_by(S::LANES) {
-                        let value = s.mul(s.load(to.cast::<f32>().add(r * PAD + i)), inverse);
-                        s.store(job.out.add((first + r) * job.out_stride + column + i), value);
-                    }
+                for (r, factors) in factors.iter().enumerate().take(rows) {
+                    let out = part.out.add((query + r) * part.out_stride + column);
+                    factors.apply::<S, WHOLE>(s, to.cast::<f32>().add(r * PAD), out, vectors * S::LANES);
                 }
             }
         }
     }
 }
 
-/// One query's weights for its scores, `2^(exponent · (score - greatest))`, of which `len` count of `keys`.
-/// Returns their sum.
+/// What a query's weighted sum of values is multiplied by, and before it is added what its result so far is, if there is one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Factors {
+    new: f32,
+    old: Option<f32>,
+}
+
+impl Factors {
+    /// Writes `width` numbers of a result.
+    #[inline(always)]
+    pub(super) unsafe fn apply<S: Simd, const WHOLE: bool>(self, s: S, sums: *const f32, out: *mut f32, width: usize) {
+        for i in (0..width).step_by(S::LANES) {
+            unsafe {
+                let value = s.mul(s.load(sums.add(i)), s.splat(self.new));
+                let value = match self.old {
+                    Some(old) if !WHOLE => s.fma(s.load(out.add(i)), s.splat(old), value),
+                    _ => value,
+                };
+                s.store(out.add(i), value);
+            }
+        }
+    }
+}
+
+/// One query's weights for its scores of a span of keys, `2^(exponent · (score - greatest))`, and what follows for its result.
+/// Scores lie at their keys' places, weights from the start on.
 #[inline(always)]
-pub(super) unsafe fn weigh<S: Simd, P: Float<S>>(
+pub(super) unsafe fn weigh<S: Simd, P: Float<S>, const WHOLE: bool>(
     s: S,
+    part: &Part<'_>,
+    query: usize,
+    span: &std::ops::Range<usize>,
     scores: *mut f32,
-    len: usize,
-    keys: usize,
-    exponent: S::F,
     weights: *mut u32,
-) -> f32 {
+) -> Factors {
     unsafe {
-        for at in len..keys {
+        // Powers of two are cheaper than powers of e.
+        let exponent = s.splat(part.head.scale * std::f32::consts::LOG2_E);
+        if !WHOLE && let Some(bias) = part.bias(query, span.start) {
+            for i in (0..span.len()).step_by(S::LANES) {
+                let score = scores.add(span.start + i);
+                s.store(score, s.add(s.load(score), s.load(bias.add(i))));
+            }
+        }
+        let seen = if WHOLE { 0..part.keys.len() } else { part.seen(query) };
+        for at in span.start..seen.start {
             scores.add(at).write(f32::NEG_INFINITY);
         }
+        for at in seen.end..span.end {
+            scores.add(at).write(f32::NEG_INFINITY);
+        }
+        let scores = scores.add(span.start);
         let mut greatest = s.load(scores);
-        for i in (S::LANES..keys).step_by(S::LANES) {
+        for i in (S::LANES..span.len()).step_by(S::LANES) {
             greatest = s.max(greatest, s.load(scores.add(i)));
         }
-        let greatest = s.mul(s.splat(s.greatest(greatest)), exponent);
+        let mut most = s.mul(s.splat(s.greatest(greatest)), exponent);
+        let before = if WHOLE { None } else { part.running.map(|running| running.add(query)) };
+        if let Some(before) = before {
+            most = s.max(most, s.splat((*before).greatest));
+        }
         let mut total = s.splat(0.0);
-        for i in (0..keys).step_by(S::LANES) {
-            let x = s.sub(s.mul(s.load(scores.add(i)), exponent), greatest);
+        for i in (0..span.len()).step_by(S::LANES) {
+            let x = s.sub(s.mul(s.load(scores.add(i)), exponent), most);
             let weight = P::exp2(s, x);
             total = s.add(total, weight);
             P::put(s, weights, i, weight);
         }
-        s.sum(total)
+        let total = s.sum(total);
+        let Some(before) = before else { return Factors { new: 1.0 / total, old: None } };
+        let greatest = s.greatest(most);
+        let is_first = (*before).greatest == f32::NEG_INFINITY;
+        let old = s.greatest(P::exp2(s, s.sub(s.splat((*before).greatest), most)));
+        // Before the first there is no result: the sum is 0 and what is at `out` is not read.
+        before.write(Running { greatest, total: (*before).total * old + total });
+        Factors { new: 1.0, old: if is_first { None } else { Some(old) } }
+    }
+}
+
+/// Turns the numbers of a head's first `half` with those of its second.
+#[inline(always)]
+pub(super) unsafe fn rotate<S: Simd>(s: S, x: *mut f32, half: usize, cosines: *const f32, sines: *const f32) {
+    let whole = half / S::LANES * S::LANES;
+    unsafe {
+        for i in (0..whole).step_by(S::LANES) {
+            let (first, second) = (s.load(x.add(i)), s.load(x.add(half + i)));
+            let (cosine, sine) = (s.load(cosines.add(i)), s.load(sines.add(i)));
+            s.store(x.add(i), s.sub(s.mul(first, cosine), s.mul(second, sine)));
+            s.store(x.add(half + i), s.add(s.mul(second, cosine), s.mul(first, sine)));
+        }
+        for i in whole..half {
+            let (first, second) = (*x.add(i), *x.add(half + i));
+            let (cosine, sine) = (*cosines.add(i), *sines.add(i));
+            x.add(i).write(first * cosine - second * sine);
+            x.add(half + i).write(second * cosine + first * sine);
+        }
     }
 }
 
 /// Keys as columns: word `w` of key `j` goes to `to[w * keys + j]`.
 #[inline(always)]
-unsafe fn transpose<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
-    let depth = job.width / P::GROUP;
+unsafe fn transpose<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usize, to: *mut u32) {
+    let (head, len) = (*part.head, part.keys.len());
+    let first = head.keys.as_ptr().wrapping_add(part.keys.start * head.stride);
+    let depth = head.width / P::GROUP;
     let mut words = [0_u32; MAX_HEAD];
     for at in 0..keys {
         unsafe {
-            if at < job.len {
-                P::hold(s, job.keys.as_ptr().add(at * job.stride), job.width, words.as_mut_ptr());
+            if at < len {
+                P::hold(s, first.add(at * head.stride), head.width, words.as_mut_ptr());
             } else {
                 words[..depth].fill(0);
             }
@@ -587,13 +678,14 @@ pub(crate) const MAX_HEAD: usize = 256;
 
 /// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
 #[inline(always)]
-pub(super) unsafe fn pair<S: Simd, P: Float<S>>(s: S, job: &Attention<'_>, keys: usize, to: *mut u32) {
-    let row = |at: usize| job.values.as_ptr().wrapping_add(at * job.stride);
+pub(super) unsafe fn pair<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usize, to: *mut u32) {
+    let (head, len) = (*part.head, part.keys.len());
+    let first = head.values.as_ptr().wrapping_add(part.keys.start * head.stride);
     let zeros = [0.0_f32; MAX_HEAD];
-    let row = |at: usize| if at < job.len { row(at) } else { zeros.as_ptr() };
+    let row = |at: usize| if at < len { first.wrapping_add(at * head.stride) } else { zeros.as_ptr() };
     for (index, at) in (0..keys).step_by(P::GROUP).enumerate() {
-        let to = to.wrapping_add(index * job.width);
-        for i in (0..job.width).step_by(S::LANES) {
+        let to = to.wrapping_add(index * head.width);
+        for i in (0..head.width).step_by(S::LANES) {
             unsafe {
                 s.store_words(to.add(i), P::column(s, row(at).add(i), row(at + 1).add(i)));
             }
@@ -641,5 +733,27 @@ unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
         let density = exp2(s, s.mul(s.mul(x, x), s.splat(-0.5 * std::f32::consts::LOG2_E)));
         let tail = s.mul(s.mul(tail, t), density);
         s.sub(s.max(x, s.splat(0.0)), s.mul(size, tail))
+    }
+}
+
+/// `x · σ(z)`, for an `x` of the sign of `z`: `e^-|z|` is in it, so that nothing overflows.
+#[inline(always)]
+unsafe fn times_sigmoid<S: Simd>(s: S, x: S::F, z: S::F) -> S::F {
+    unsafe {
+        let power = exp2(s, s.mul(s.abs(z), s.splat(-std::f32::consts::LOG2_E)));
+        let tail = s.div(power, s.add(power, s.splat(1.0)));
+        s.sub(s.max(x, s.splat(0.0)), s.mul(s.abs(x), tail))
+    }
+}
+
+/// GELU by the hyperbolic tangent: `x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2`, which is `x · σ(2 …)`.
+#[inline(always)]
+unsafe fn gelu_tanh<S: Simd>(s: S, x: S::F) -> S::F {
+    // 2 · √(2/π), and that times 0.044715
+    const SLOPE: f32 = 1.595_769_2;
+    const CUBE: f32 = 0.071_354_82;
+    unsafe {
+        let z = s.mul(x, s.fma(s.mul(x, x), s.splat(CUBE), s.splat(SLOPE)));
+        times_sigmoid(s, x, z)
     }
 }

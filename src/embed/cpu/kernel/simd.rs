@@ -67,7 +67,8 @@ pub(super) trait Simd: Copy {
     /// Difference of integers, wrapping.
     unsafe fn sub_words(self, a: Self::I, b: Self::I) -> Self::I;
 
-    /// `sum + Σ a.i * b.i` over the four bytes of each word, `a` unsigned and `b` signed, exactly.
+    /// `sum + Σ a.i * b.i` over the four bytes of each word, `a` unsigned and `b` signed, exactly if the two signed bytes of
+    /// each half are from -128 to 128 together; some sets do not need that, see [`super::Isa::saturates`].
     unsafe fn dot_bytes(self, sum: Self::I, a: Self::I, b: Self::I) -> Self::I;
 
     /// Writes `LANES` bytes of floats that are whole and from 0 to 255.

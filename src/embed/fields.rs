@@ -1,0 +1,21 @@
+//! The fields of a network's `config.json`, under the names that each family gave them.
+
+use serde_json::{Map, Value};
+
+/// The fields. What is null counts as absent.
+pub(super) struct Fields(pub(super) Map<String, Value>);
+
+impl Fields {
+    /// A field.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Refuses a field's value, if it has one, unless it is among these.
+    pub(super) fn only(&self, key: &str, values: &[Value]) -> Result<(), String> {
+        match self.get(key) {
+            Some(value) if !values.contains(value) => Err(format!("`{key}` is {value}, which is not supported")),
+            _ => Ok(()),
+        }
+    }
+}

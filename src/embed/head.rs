@@ -1,0 +1,460 @@
+//! What makes one vector of the vectors of a text's tokens: the modules that sentence-transformers puts behind a network.
+//!
+//! They are few numbers beside the network's, so every engine leaves them to this module, which computes them in one
+//! order whatever the processor.
+
+use serde::Deserialize;
+
+use super::folder::{Folder, Module};
+use super::tensors::Tensors;
+use super::{finite, normalize};
+use crate::error::Result;
+use crate::hub::plain;
+use crate::value::named;
+
+/// How token vectors become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pooling {
+    /// The first token's.
+    Cls,
+    /// The greatest value in each dimension.
+    Max,
+    /// The mean over all tokens.
+    Mean,
+    /// The sum divided by the square root of the number of tokens.
+    MeanSqrtLen,
+    /// The mean, in which a token counts as often as its place says: the first once, the second twice.
+    WeightedMean,
+    /// The last token's.
+    Last,
+}
+
+impl Pooling {
+    /// Every pooling, in the order in which they are put one behind another.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Cls, Self::Max, Self::Mean, Self::MeanSqrtLen, Self::WeightedMean, Self::Last];
+
+    /// The name written to datasets.
+    #[must_use]
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cls => "cls",
+            Self::Max => "max",
+            Self::Mean => "mean",
+            Self::MeanSqrtLen => "mean_sqrt_len",
+            Self::WeightedMean => "weighted_mean",
+            Self::Last => "last",
+        }
+    }
+
+    /// What sentence-transformers calls it today.
+    fn mode(self) -> &'static str {
+        match self {
+            Self::MeanSqrtLen => "mean_sqrt_len_tokens",
+            Self::WeightedMean => "weightedmean",
+            Self::Last => "lasttoken",
+            _ => self.name(),
+        }
+    }
+
+    /// The field that said so before.
+    fn field(self) -> &'static str {
+        match self {
+            Self::Cls => "pooling_mode_cls_token",
+            Self::Max => "pooling_mode_max_tokens",
+            Self::Mean => "pooling_mode_mean_tokens",
+            Self::MeanSqrtLen => "pooling_mode_mean_sqrt_len_tokens",
+            Self::WeightedMean => "pooling_mode_weightedmean_tokens",
+            Self::Last => "pooling_mode_lasttoken",
+        }
+    }
+
+    /// Makes one vector of a text's token vectors, which are `stride` floats apart.
+    fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
+        let rows = || tokens.chunks(stride);
+        match self {
+            Self::Cls => vector.iter_mut().zip(tokens).for_each(|(to, &x)| *to = x),
+            Self::Last => vector.iter_mut().zip(rows().last().unwrap_or_default()).for_each(|(to, &x)| *to = x),
+            Self::Max => {
+                vector.fill(f32::NEG_INFINITY);
+                for token in rows() {
+                    vector.iter_mut().zip(token).for_each(|(max, &x)| *max = max.max(x));
+                }
+            }
+            Self::Mean | Self::MeanSqrtLen | Self::WeightedMean => {
+                vector.fill(0.0);
+                let mut weight = 0.0;
+                let mut total = 0.0;
+                for token in rows() {
+                    weight = if self == Self::WeightedMean { weight + 1.0 } else { 1.0 };
+                    total += weight;
+                    vector.iter_mut().zip(token).for_each(|(sum, &x)| *sum += weight * x);
+                }
+                let divisor = if self == Self::MeanSqrtLen { total.sqrt() } else { total };
+                for sum in vector.iter_mut() {
+                    *sum /= divisor;
+                }
+            }
+        }
+    }
+}
+
+named!(Pooling, "a pooling");
+
+/// What comes after pooling.
+#[derive(Debug)]
+enum Step {
+    /// A linear layer.
+    Dense(Dense),
+    /// Layer normalisation with these weights and biases.
+    LayerNorm([Vec<f32>; 2]),
+    /// To length 1.
+    Normalize,
+}
+
+/// A linear layer with what follows it.
+#[derive(Debug)]
+struct Dense {
+    /// A row of weights for each input.
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    activation: Activation,
+    residual: Residual,
+    inputs: usize,
+}
+
+/// What is added to a linear layer's result.
+#[derive(Debug)]
+enum Residual {
+    None,
+    /// What it read.
+    Input,
+    /// What it read, through weights of its own.
+    Projected(Vec<f32>),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Activation {
+    Identity,
+    Tanh,
+    Relu,
+    Sigmoid,
+    Silu,
+}
+
+impl Activation {
+    /// The activation of a Python class.
+    fn of(class: &str) -> Option<Self> {
+        Some(match class.strip_prefix("torch.nn.modules.")? {
+            "linear.Identity" => Self::Identity,
+            "activation.Tanh" => Self::Tanh,
+            "activation.ReLU" => Self::Relu,
+            "activation.Sigmoid" => Self::Sigmoid,
+            "activation.SiLU" => Self::Silu,
+            _ => return None,
+        })
+    }
+
+    fn apply(self, x: f32) -> f32 {
+        match self {
+            Self::Identity => x,
+            Self::Tanh => x.tanh(),
+            Self::Relu => x.max(0.0),
+            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Self::Silu => x / (1.0 + (-x).exp()),
+        }
+    }
+}
+
+/// The rows of `weight`, each times its input, added to a result.
+fn add_product(weight: &[f32], input: &[f32], to: &mut [f32]) {
+    for (row, &x) in weight.chunks_exact(to.len()).zip(input) {
+        to.iter_mut().zip(row).for_each(|(sum, w)| *sum += w * x);
+    }
+}
+
+impl Dense {
+    fn apply(&self, input: &[f32]) -> Vec<f32> {
+        let mut result = self.bias.clone();
+        add_product(&self.weight, input, &mut result);
+        for x in &mut result {
+            *x = self.activation.apply(*x);
+        }
+        match &self.residual {
+            Residual::None => {}
+            Residual::Input => result.iter_mut().zip(input).for_each(|(sum, x)| *sum += x),
+            Residual::Projected(weight) => add_product(weight, input, &mut result),
+        }
+        result
+    }
+}
+
+/// Added to a variance, as torch does.
+const EPSILON: f64 = 1e-5;
+
+/// Layer normalisation of one vector, summed in f64.
+#[expect(clippy::cast_precision_loss, reason = "a vector has far fewer than 2^52 values")]
+#[expect(clippy::cast_possible_truncation, reason = "to the precision of vectors")]
+fn layer_norm(vector: &mut [f32], [weight, bias]: &[Vec<f32>; 2]) {
+    let count = vector.len() as f64;
+    let mean = vector.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
+    let variance = vector.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
+    let scale = 1.0 / (variance + EPSILON).sqrt();
+    for ((x, weight), bias) in vector.iter_mut().zip(weight).zip(bias) {
+        *x = ((f64::from(*x) - mean) * scale) as f32 * weight + bias;
+    }
+}
+
+/// The modules behind a network.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// More than one are put one behind another.
+    poolings: Vec<Pooling>,
+    steps: Vec<Step>,
+    /// How many of a vector's first values are kept, if not all.
+    kept: Option<usize>,
+}
+
+impl Head {
+    /// What `modules.json` lists behind the network, in order.
+    ///
+    /// # Errors
+    /// [`Error::Model`](crate::error::Error::Model) if it lists what cannot be computed, or a file is missing or damaged.
+    pub(super) fn read(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
+        let mut head = Self { poolings: Vec::new(), steps: Vec::new(), kept: None };
+        for (index, module) in modules.iter().enumerate() {
+            let pooled = !head.poolings.is_empty();
+            match (index, module.kind()) {
+                (0, "Transformer") if module.path().is_empty() => {}
+                (_, "Pooling") if index > 0 && !pooled => {
+                    head.poolings = poolings(folder, &module.file("config.json", folder)?)?;
+                }
+                (_, "Normalize") if pooled => head.steps.push(Step::Normalize),
+                (_, "Dense") if pooled => head.steps.push(Step::Dense(dense(folder, module)?)),
+                (_, "LayerNorm") if pooled => head.steps.push(Step::LayerNorm(norm(folder, module)?)),
+                // It does nothing but while a model is trained.
+                (_, "Dropout") if pooled => {}
+                _ => {
+                    let problem = format!("modules.json asks for `{}` as module {index}", module.name());
+                    let help = "supported: Transformer, Pooling, then Dense, LayerNorm, Normalize in any order";
+                    return Err(folder.error(problem, help));
+                }
+            }
+        }
+        if head.poolings.is_empty() {
+            let help = "add a Pooling module, as sentence-transformers does";
+            return Err(folder.error("modules.json names no pooling", help));
+        }
+        Ok(head)
+    }
+
+    /// Keeps only so many of a vector's first values, which are then scaled again if they were before.
+    pub(super) fn keep(&mut self, count: usize) {
+        self.kept = Some(count);
+    }
+
+    /// How many of a vector's first values are kept, if not all.
+    pub(super) fn kept(&self) -> Option<usize> {
+        self.kept
+    }
+
+    /// Length of its whole vectors, behind a network of this width; or what does not fit.
+    pub(super) fn dim(&self, hidden: usize) -> Result<usize, String> {
+        let fits = |width: usize, wanted: usize, what: &str| {
+            let problem = || format!("the module {what} reads vectors of {wanted} values, but gets {width}");
+            if width == wanted { Ok(()) } else { Err(problem()) }
+        };
+        let mut width = hidden * self.poolings.len();
+        for step in &self.steps {
+            match step {
+                Step::Dense(dense) => {
+                    fits(width, dense.inputs, "Dense")?;
+                    width = dense.bias.len();
+                }
+                Step::LayerNorm([weight, _]) => fits(width, weight.len(), "LayerNorm")?,
+                Step::Normalize => {}
+            }
+        }
+        Ok(width)
+    }
+
+    /// Whether its vectors have length 1.
+    pub(super) fn normalizes(&self) -> bool {
+        matches!(self.steps.last(), Some(Step::Normalize))
+    }
+
+    /// How it pools, in words.
+    pub(super) fn pooling(&self) -> String {
+        self.poolings.iter().map(|pooling| pooling.name()).collect::<Vec<_>>().join("+")
+    }
+
+    /// Whether it makes vectors of means over tokens, which may be taken over any of them.
+    pub(super) fn is_mean(&self) -> bool {
+        self.poolings == [Pooling::Mean]
+    }
+
+    /// The vectors of texts, one after another, from those of their tokens, which are `hidden` values long and `stride`
+    /// floats apart.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if a value is not finite.
+    pub(super) fn vectors<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t [f32]>,
+        stride: usize,
+        hidden: usize,
+    ) -> Result<Vec<f32>> {
+        let mut vectors = Vec::new();
+        for tokens in texts {
+            let mut pooled = vec![0.0; hidden * self.poolings.len()];
+            for (pooling, part) in self.poolings.iter().zip(pooled.chunks_exact_mut(hidden)) {
+                pooling.pool(tokens, stride, part);
+            }
+            vectors.extend(self.finish(pooled));
+        }
+        finite(vectors)
+    }
+
+    /// A text's vector, from what was pooled of its tokens.
+    pub(super) fn finish(&self, pooled: Vec<f32>) -> Vec<f32> {
+        let mut vector = self.steps.iter().fold(pooled, |mut vector, step| {
+            match step {
+                Step::Dense(dense) => return dense.apply(&vector),
+                Step::LayerNorm(weights) => layer_norm(&mut vector, weights),
+                Step::Normalize => normalize(&mut vector),
+            }
+            vector
+        });
+        if let Some(count) = self.kept {
+            vector.truncate(count);
+            if self.normalizes() {
+                normalize(&mut vector);
+            }
+        }
+        vector
+    }
+}
+
+/// How a module pools: in the words of today's sentence-transformers, or in those of before.
+fn poolings(folder: &mut Folder, name: &str) -> Result<Vec<Pooling>> {
+    let bytes = folder.read(name)?;
+    let config: serde_json::Map<String, serde_json::Value> = folder.json(name, &bytes)?;
+    if config.get("include_prompt") == Some(&false.into()) {
+        let help = "use a model that pools all tokens";
+        return Err(folder.error(format!("{name} leaves the prompt out of the pooling"), help));
+    }
+    let of = |mode: &serde_json::Value| Pooling::ALL.into_iter().find(|pooling| mode == pooling.mode());
+    let chosen = match config.get("pooling_mode") {
+        Some(serde_json::Value::Array(modes)) => modes.iter().map(of).collect(),
+        Some(mode) => of(mode).map(|pooling| vec![pooling]),
+        None => {
+            let chosen = Pooling::ALL.into_iter().filter(|pooling| config.get(pooling.field()) == Some(&true.into()));
+            Some(chosen.collect())
+        }
+    };
+    chosen.filter(|chosen: &Vec<Pooling>| !chosen.is_empty()).ok_or_else(|| {
+        let names = Pooling::ALL.map(Pooling::mode).join(", ");
+        folder.error(format!("{name} asks for a pooling that is not one of {names}"), "use a model with one of these")
+    })
+}
+
+#[derive(Deserialize)]
+struct DenseConfig {
+    in_features: usize,
+    out_features: usize,
+    #[serde(default = "yes")]
+    bias: bool,
+    activation_function: Option<String>,
+    module_input_name: Option<String>,
+    module_output_name: Option<String>,
+    #[serde(default)]
+    use_residual: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
+    let name = module.file("config.json", folder)?;
+    let bytes = folder.read(&name)?;
+    let DenseConfig {
+        in_features,
+        out_features,
+        bias,
+        activation_function,
+        use_residual,
+        module_input_name,
+        module_output_name,
+    } = folder.json(&name, &bytes)?;
+    let vector = "sentence_embedding";
+    if [module_input_name, module_output_name].into_iter().flatten().any(|name| name != vector) {
+        let help = "use a model whose Dense modules read and write `sentence_embedding`";
+        return Err(folder.error(format!("{name} reads or writes something else than the vector"), help));
+    }
+    let class = activation_function.as_deref().unwrap_or("torch.nn.modules.activation.Tanh");
+    let activation = Activation::of(class).ok_or_else(|| {
+        folder.error(
+            format!("{name} asks for the activation `{class}`"),
+            "supported: Identity, Tanh, ReLU, Sigmoid, SiLU",
+        )
+    })?;
+    let tensors = weights(folder, module)?;
+    let weight = |folder: &Folder, name: &str| {
+        let rows = tensor(folder, module, &tensors, name, &[out_features, in_features])?;
+        let transposed = (0..in_features).flat_map(|i| rows.iter().skip(i).step_by(in_features.max(1)).copied());
+        Ok(transposed.collect::<Vec<f32>>())
+    };
+    Ok(Dense {
+        weight: weight(folder, "linear.weight")?,
+        bias: if bias {
+            tensor(folder, module, &tensors, "linear.bias", &[out_features])?
+        } else {
+            vec![0.0; out_features]
+        },
+        activation,
+        residual: match use_residual {
+            false => Residual::None,
+            true if in_features == out_features => Residual::Input,
+            true => Residual::Projected(weight(folder, "residual.weight")?),
+        },
+        inputs: in_features,
+    })
+}
+
+fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
+    #[derive(Deserialize)]
+    struct Config {
+        dimension: usize,
+    }
+    let name = module.file("config.json", folder)?;
+    let bytes = folder.read(&name)?;
+    let Config { dimension } = folder.json(&name, &bytes)?;
+    let tensors = weights(folder, module)?;
+    let part = |name| tensor(folder, module, &tensors, name, &[dimension]);
+    Ok([part("norm.weight")?, part("norm.bias")?])
+}
+
+fn weights(folder: &mut Folder, module: &Module) -> Result<Tensors> {
+    let name = module.file("model.safetensors", folder)?;
+    let bytes = folder.read(&name)?;
+    Tensors::new(folder, vec![bytes])
+}
+
+fn tensor(folder: &Folder, module: &Module, tensors: &Tensors, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+    let problem = match tensors.floats(name) {
+        Some(Ok((found, values))) if found == shape => return Ok(values),
+        Some(Ok((found, _))) => format!("the tensor `{name}` is {found:?}, but its config.json says {shape:?}"),
+        Some(Err(problem)) => problem,
+        None => format!("there is no tensor `{name}`"),
+    };
+    Err(folder.error(format!("weights of {}: {problem}", module.path()), "pull the model again"))
+}
+
+impl Module {
+    /// One of its files, by its name inside the model's folder.
+    fn file(&self, name: &str, folder: &Folder) -> Result<String> {
+        plain(self.path()).ok_or_else(|| folder.escapes(self.path()))?;
+        Ok(format!("{}/{name}", self.path()))
+    }
+}
