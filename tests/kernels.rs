@@ -372,7 +372,7 @@ impl Layer {
                         let start = start[row * columns + o];
                         if o >= self.outputs {
                             let want = if then == Then::Add { start } else { 0.0 };
-                            assert!(got.abs() == want.abs(), "{what}: the padding became {got:e}");
+                            assert!(got == want, "{what}: the padding became {got:e}");
                             continue;
                         }
                         let near = follow(then, expected[row * self.outputs + o], start);

@@ -179,52 +179,37 @@ impl Tiny {
     /// Names and shapes of a layer's tensors.
     fn layer(&self) -> Vec<(String, Vec<usize>)> {
         let (dim, inner) = (self.hidden, self.inner);
-        let linear: &[(&str, usize, usize)] = match self.family {
-            "distilbert" => &[
-                ("attention.q_lin", dim, dim),
-                ("attention.k_lin", dim, dim),
-                ("attention.v_lin", dim, dim),
-                ("attention.out_lin", dim, dim),
-                ("ffn.lin1", inner, dim),
-                ("ffn.lin2", dim, inner),
-            ],
-            "modernbert" => &[
+        // Queries, keys, values, what follows attention, and both halves of the feed-forward part.
+        let bert = |attention: [&'static str; 4], up: (&'static str, usize), down: &'static str| {
+            let square = attention.map(|name| (name, dim, dim));
+            square.into_iter().chain([(up.0, up.1, dim), (down, dim, inner)]).collect()
+        };
+        let attention =
+            ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"];
+        let linear: Vec<(&str, usize, usize)> = match self.family {
+            "distilbert" => {
+                let names = ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin"];
+                bert(names, ("ffn.lin1", inner), "ffn.lin2")
+            }
+            "modernbert" => vec![
                 ("attn.Wqkv", 3 * dim, dim),
                 ("attn.Wo", dim, dim),
                 ("mlp.Wi", 2 * inner, dim),
                 ("mlp.Wo", dim, inner),
             ],
-            "nomic_bert" => &[
+            "nomic_bert" => vec![
                 ("attn.Wqkv", 3 * dim, dim),
                 ("attn.out_proj", dim, dim),
                 ("mlp.fc11", inner, dim),
                 ("mlp.fc12", inner, dim),
                 ("mlp.fc2", dim, inner),
             ],
-            "jina" => &[
-                ("attention.self.query", dim, dim),
-                ("attention.self.key", dim, dim),
-                ("attention.self.value", dim, dim),
-                ("attention.output.dense", dim, dim),
-                ("mlp.gated_layers", 2 * inner, dim),
-                ("mlp.wo", dim, inner),
-            ],
-            "mpnet" => &[
-                ("attention.attn.q", dim, dim),
-                ("attention.attn.k", dim, dim),
-                ("attention.attn.v", dim, dim),
-                ("attention.attn.o", dim, dim),
-                ("intermediate.dense", inner, dim),
-                ("output.dense", dim, inner),
-            ],
-            _ => &[
-                ("attention.self.query", dim, dim),
-                ("attention.self.key", dim, dim),
-                ("attention.self.value", dim, dim),
-                ("attention.output.dense", dim, dim),
-                ("intermediate.dense", inner, dim),
-                ("output.dense", dim, inner),
-            ],
+            "jina" => bert(attention, ("mlp.gated_layers", 2 * inner), "mlp.wo"),
+            "mpnet" => {
+                let names = ["attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o"];
+                bert(names, ("intermediate.dense", inner), "output.dense")
+            }
+            _ => bert(attention, ("intermediate.dense", inner), "output.dense"),
         };
         let norms: &[&str] = match self.family {
             "distilbert" => &["sa_layer_norm", "output_layer_norm"],
@@ -238,7 +223,7 @@ impl Tiny {
             matches!(self.family, "modernbert" | "nomic_bert") || (self.family == "jina" && name == "mlp.gated_layers")
         };
         let mut parts = Vec::new();
-        for &(name, rows, columns) in linear {
+        for (name, rows, columns) in linear {
             parts.push((format!("{name}.weight"), vec![rows, columns]));
             if !unbiased(name) {
                 parts.push((format!("{name}.bias"), vec![rows]));

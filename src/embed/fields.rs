@@ -1,6 +1,6 @@
 //! The fields of a network's `config.json`, under the names that each family gave them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The fields. What is null counts as absent.
 pub(super) struct Fields(pub(super) Map<String, Value>);
@@ -17,5 +17,15 @@ impl Fields {
             Some(value) if !values.contains(value) => Err(format!("`{key}` is {value}, which is not supported")),
             _ => Ok(()),
         }
+    }
+
+    /// How layers of a kind are turned, if newer files say it; refused if not in the way of old ones.
+    pub(super) fn rotations(&self, kind: &str) -> Result<Option<Self>, String> {
+        let rotations = self.get("rope_parameters").and_then(|all| all.get(kind)?.as_object());
+        let rotations = rotations.cloned().map(Self);
+        if let Some(rotations) = &rotations {
+            rotations.only("rope_type", &[json!("default")])?;
+        }
+        Ok(rotations)
     }
 }

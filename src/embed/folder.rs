@@ -168,6 +168,11 @@ impl Module {
             "Dense" | "LayerNorm" => &["config.json", "model.safetensors"],
             _ => &[],
         };
-        names.iter().map(|name| format!("{}/{name}", self.path)).collect()
+        names.iter().map(|name| self.file(name)).collect()
+    }
+
+    /// One of its own files, by its name inside the model's folder.
+    pub(super) fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
     }
 }

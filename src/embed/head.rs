@@ -10,7 +10,6 @@ use super::tensors::Tensors;
 use super::{finite, normalize};
 use crate::error::Result;
 use crate::hub::plain;
-use crate::value::named;
 
 /// How token vectors become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +97,6 @@ impl Pooling {
         }
     }
 }
-
-named!(Pooling, "a pooling");
 
 /// What comes after pooling.
 #[derive(Debug)]
@@ -227,7 +224,7 @@ impl Head {
             match (index, module.kind()) {
                 (0, "Transformer") if module.path().is_empty() => {}
                 (_, "Pooling") if index > 0 && !pooled => {
-                    head.poolings = poolings(folder, &module.file("config.json", folder)?)?;
+                    head.poolings = poolings(folder, module)?;
                 }
                 (_, "Normalize") if pooled => head.steps.push(Step::Normalize),
                 (_, "Dense") if pooled => head.steps.push(Step::Dense(dense(folder, module)?)),
@@ -336,9 +333,8 @@ impl Head {
 }
 
 /// How a module pools: in the words of today's sentence-transformers, or in those of before.
-fn poolings(folder: &mut Folder, name: &str) -> Result<Vec<Pooling>> {
-    let bytes = folder.read(name)?;
-    let config: serde_json::Map<String, serde_json::Value> = folder.json(name, &bytes)?;
+fn poolings(folder: &mut Folder, module: &Module) -> Result<Vec<Pooling>> {
+    let (name, config): (_, serde_json::Map<String, serde_json::Value>) = config(folder, module)?;
     if config.get("include_prompt") == Some(&false.into()) {
         let help = "use a model that pools all tokens";
         return Err(folder.error(format!("{name} leaves the prompt out of the pooling"), help));
@@ -376,19 +372,10 @@ fn yes() -> bool {
 }
 
 fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
-    let name = module.file("config.json", folder)?;
-    let bytes = folder.read(&name)?;
-    let DenseConfig {
-        in_features,
-        out_features,
-        bias,
-        activation_function,
-        use_residual,
-        module_input_name,
-        module_output_name,
-    } = folder.json(&name, &bytes)?;
+    let (name, config): (_, DenseConfig) = config(folder, module)?;
+    let DenseConfig { in_features, out_features, bias, activation_function, use_residual, .. } = config;
     let vector = "sentence_embedding";
-    if [module_input_name, module_output_name].into_iter().flatten().any(|name| name != vector) {
+    if [config.module_input_name, config.module_output_name].into_iter().flatten().any(|name| name != vector) {
         let help = "use a model whose Dense modules read and write `sentence_embedding`";
         return Err(folder.error(format!("{name} reads or writes something else than the vector"), help));
     }
@@ -427,17 +414,24 @@ fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
     struct Config {
         dimension: usize,
     }
-    let name = module.file("config.json", folder)?;
-    let bytes = folder.read(&name)?;
-    let Config { dimension } = folder.json(&name, &bytes)?;
+    let (_, Config { dimension }) = config(folder, module)?;
     let tensors = weights(folder, module)?;
     let part = |name| tensor(folder, module, &tensors, name, &[dimension]);
     Ok([part("norm.weight")?, part("norm.bias")?])
 }
 
-fn weights(folder: &mut Folder, module: &Module) -> Result<Tensors> {
-    let name = module.file("model.safetensors", folder)?;
+/// The name of a module's configuration, and what it says.
+fn config<T: for<'de> Deserialize<'de>>(folder: &mut Folder, module: &Module) -> Result<(String, T)> {
+    plain(module.path()).ok_or_else(|| folder.escapes(module.path()))?;
+    let name = module.file("config.json");
     let bytes = folder.read(&name)?;
+    let config = folder.json(&name, &bytes)?;
+    Ok((name, config))
+}
+
+/// A module's tensors. Its configuration has been read.
+fn weights(folder: &mut Folder, module: &Module) -> Result<Tensors> {
+    let bytes = folder.read(&module.file("model.safetensors"))?;
     Tensors::new(folder, vec![bytes])
 }
 
@@ -449,12 +443,4 @@ fn tensor(folder: &Folder, module: &Module, tensors: &Tensors, name: &str, shape
         None => format!("there is no tensor `{name}`"),
     };
     Err(folder.error(format!("weights of {}: {problem}", module.path()), "pull the model again"))
-}
-
-impl Module {
-    /// One of its files, by its name inside the model's folder.
-    fn file(&self, name: &str, folder: &Folder) -> Result<String> {
-        plain(self.path()).ok_or_else(|| folder.escapes(self.path()))?;
-        Ok(format!("{}/{name}", self.path()))
-    }
 }

@@ -75,6 +75,14 @@ impl Tensors {
     }
 }
 
+/// What stands before every name of a network's tensors in files of larger models, `bert.` for example: the shortest
+/// thing that stands before one of `first`.
+pub(super) fn prefix<'n>(names: impl Iterator<Item = &'n str>, first: &[&str]) -> &'n str {
+    let prefixes = names.filter_map(|name| first.iter().find_map(|first| name.strip_suffix(first)));
+    let whole = prefixes.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
+    whole.min_by_key(|prefix| (prefix.len(), *prefix)).unwrap_or_default()
+}
+
 /// Whether a tensor decides the hidden states: neither a head for some task nor a table that is computed.
 pub(super) fn in_network(name: &str) -> bool {
     let parts = ["embeddings.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm."];

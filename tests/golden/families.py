@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints what transformers makes of the made-up models of tests/tiny.rs, in 64-bit floats, for `golden` of tests/models.rs.
 
-Run by hand, in an environment with torch, transformers, tokenizers and safetensors (last with torch 2.15.0 and
-transformers 5.23.0):
+To be run by hand, in an environment with torch, transformers, tokenizers and safetensors. It has not been run yet: the
+values that stand there were made by transformers 5.23 in another way, and MPNet has none.
 
     CHUNKMILL_TINY=/tmp/tiny cargo test --release --test suite -- --ignored models::writes_the_models_of_the_golden_vectors
     python tests/golden/families.py /tmp/tiny

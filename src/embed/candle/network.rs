@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
-use crate::embed::tensors::in_network;
+use crate::embed::tensors::{in_network, prefix};
 
 /// What candle answers.
 type Answer<T> = candle_core::Result<T>;
@@ -262,13 +262,8 @@ impl Fields {
             self.set("layer_norm_eps", epsilon);
         }
         for (kind, theta) in [("full_attention", "global_rope_theta"), ("sliding_attention", "local_rope_theta")] {
-            let rotations = Fields(match self.get("rope_parameters").and_then(|all| all.get(kind)) {
-                Some(Value::Object(fields)) => fields.clone(),
-                _ => continue,
-            });
-            rotations.only("rope_type", &[json!("default")])?;
-            if let Some(value) = rotations.get("rope_theta") {
-                self.set(theta, value.clone());
+            if let Some(value) = self.rotations(kind)?.and_then(|rotations| rotations.get("rope_theta").cloned()) {
+                self.set(theta, value);
             }
         }
         let mut every = None;
@@ -337,9 +332,7 @@ impl Fields {
 /// names of a norm's parameters.
 fn bare(tensors: HashMap<String, Tensor>) -> HashMap<String, Tensor> {
     let first = ["embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight"];
-    let prefixes = tensors.keys().flat_map(|name| first.iter().filter_map(|first| name.strip_suffix(first)));
-    let whole = prefixes.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
-    let prefix = whole.min_by_key(|prefix| (prefix.len(), *prefix)).unwrap_or_default().to_owned();
+    let prefix = prefix(tensors.keys().map(String::as_str), &first).to_owned();
     let named = tensors.into_iter().filter_map(|(name, tensor)| {
         let name = name.strip_prefix(&prefix)?;
         let name = match name.rsplit_once('.') {

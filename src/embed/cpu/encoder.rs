@@ -39,7 +39,7 @@ pub(super) struct Shape {
 /// What of a text a layer's attention knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// How many tokens away a token looks, to each side, if not at all.
+    /// How many tokens away a token looks, to each side, if it does not see all.
     pub reach: Option<usize>,
     /// Which of [`Shape::rotations`] turns its queries and keys, if one does.
     pub rotation: Option<usize>,
@@ -261,8 +261,8 @@ impl Encoder {
         for layer in &self.layers {
             layer.run(&job, states, workspace, &mut |_, _| ());
         }
-        if let Some([weight, bias]) = &self.last_norm {
-            self.kernel.layer_norm(states, self.shape.hidden, weight, bias, self.shape.epsilon);
+        if let Some(norm) = &self.last_norm {
+            job.normalize(states, norm);
         }
         workspace.hidden = hidden;
         &workspace.hidden[..len]

@@ -58,7 +58,7 @@ impl Plan {
         let isa = backend.isa.unwrap_or_else(Isa::best);
         let precision = backend.precision.on(isa);
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor has no {isa}"))?;
-        let network = Network::read(&settings.config, settings.tokenizer.max_tokens()).map_err(|e| e.to_string())?;
+        let network = Network::read(&settings.config, settings.tokenizer.max_tokens())?;
         Ok(Self { network, kernel })
     }
 }

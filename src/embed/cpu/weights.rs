@@ -14,15 +14,10 @@ use super::encoder::{Embeddings, LayerWeights, Linear, Norm, Norms, Shape, Sight
 use super::kernel::{Distances, MAX_HEAD, Then};
 use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
-use crate::embed::tensors::{Tensors, in_network};
+use crate::embed::tensors::{Tensors, in_network, prefix};
 
 /// Most tokens for which tables of angles or distances are made.
 const MOST_TOKENS: usize = 1 << 20;
-
-/// Why the encoder cannot run a network.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct Unsupported(String);
 
 /// A network that the encoder can run.
 #[derive(Debug)]
@@ -163,14 +158,9 @@ const MODERN: Layout = Layout {
 const BUCKETS: &str = "encoder.relative_attention_bias";
 
 impl Network {
-    /// Reads `config.json` for texts of up to `max_tokens`.
-    pub(super) fn read(config: &[u8], max_tokens: usize) -> Result<Self, Unsupported> {
-        let fields =
-            serde_json::from_slice(config).map(Fields).map_err(|e| Unsupported(format!("config.json: {e}")))?;
-        Self::of(&fields, max_tokens).map_err(Unsupported)
-    }
-
-    fn of(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
+    /// Reads `config.json` for texts of up to `max_tokens`, or says why the encoder cannot run the network.
+    pub(super) fn read(config: &[u8], max_tokens: usize) -> Result<Self, String> {
+        let fields = &serde_json::from_slice(config).map(Fields).map_err(|error| format!("config.json: {error}"))?;
         for key in ["is_decoder", "add_cross_attention"] {
             fields.only(key, &[json!(false)])?;
         }
@@ -216,10 +206,7 @@ impl Network {
 
     /// Finds its tensors: names may have a prefix, `bert.` for example.
     pub(super) fn open<'a>(&'a self, tensors: &'a Tensors) -> Result<Weights<'a>, String> {
-        let words = format!("{}.weight", self.layout.words);
-        let prefixes = tensors.names().filter_map(|name| name.strip_suffix(&words));
-        let whole = prefixes.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
-        let prefix = whole.min_by_key(|prefix| (prefix.len(), *prefix)).unwrap_or_default();
+        let prefix = prefix(tensors.names(), &[&format!("{}.weight", self.layout.words)]);
         let weights = Weights { network: self, tensors, prefix, read: RefCell::default() };
         // Nothing is set aside for layers that are only promised.
         if let Some(last) = self.shape.layers.len().checked_sub(1) {
@@ -233,21 +220,24 @@ impl Network {
 const MOST_LAYERS: usize = 1 << 12;
 
 impl Fields {
+    /// The first of these names that is there, and what it says.
+    fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &Value)> {
+        names.iter().find_map(|&name| Some((name, self.get(name)?)))
+    }
+
     /// A size, under the first of these names that is there.
     fn size(&self, names: &[&str]) -> Result<usize, String> {
         self.optional_size(names)?.ok_or_else(|| format!("config.json: `{}` is missing", names[0]))
     }
 
     fn optional_size(&self, names: &[&str]) -> Result<Option<usize>, String> {
-        let Some((name, value)) = names.iter().find_map(|name| Some((name, self.get(name)?))) else { return Ok(None) };
+        let Some((name, value)) = self.first(names) else { return Ok(None) };
         let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
         size.map(Some).ok_or_else(|| format!("config.json: `{name}` is {value}, which is no size"))
     }
 
     fn number(&self, names: &[&str], default: f64) -> Result<f64, String> {
-        let Some((name, value)) = names.iter().find_map(|name| Some((name, self.get(name)?))) else {
-            return Ok(default);
-        };
+        let Some((name, value)) = self.first(names) else { return Ok(default) };
         value.as_f64().ok_or_else(|| format!("config.json: `{name}` is {value}, not a number"))
     }
 
@@ -257,7 +247,7 @@ impl Fields {
     }
 
     fn activation(&self, names: &[&str]) -> Result<Then, String> {
-        let Some(value) = names.iter().find_map(|name| self.get(name)) else { return Ok(Then::Gelu) };
+        let Some((_, value)) = self.first(names) else { return Ok(Then::Gelu) };
         match value.as_str() {
             Some("gelu") => Ok(Then::Gelu),
             Some("gelu_new" | "gelu_pytorch_tanh" | "gelu_fast") => Ok(Then::GeluTanh),
@@ -289,6 +279,11 @@ impl Network {
         {
             return Err(format!("its positions are {positions}, not \"absolute\""));
         }
+        Self::like_bert(fields, model_type, max_tokens)
+    }
+
+    /// BERT, whatever is said of its positions.
+    fn like_bert(fields: &Fields, model_type: &str, max_tokens: usize) -> Result<Self, String> {
         let positions = fields.size(&["max_position_embeddings"])?;
         let padding = fields.optional_size(&["pad_token_id"])?;
         let first_position = first_position(model_type, padding);
@@ -332,9 +327,7 @@ impl Network {
 
     fn jina(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         fields.only("feed_forward_type", &[json!("geglu")])?;
-        let others = fields.0.iter().filter(|(name, _)| *name != "position_embedding_type");
-        let others = Fields(others.map(|(name, value)| (name.clone(), value.clone())).collect());
-        let bert = Self::bert(&others, "bert", max_tokens)?;
+        let bert = Self::like_bert(fields, "bert", max_tokens)?;
         Ok(Self {
             // `hidden_act` is not asked.
             shape: Shape { longest: max_tokens, activation: Then::Gelu, ..bert.shape },
@@ -402,9 +395,7 @@ impl Network {
         ];
         // Newer files say the same in other words.
         for (kind, base) in ["full_attention", "sliding_attention"].iter().zip(&mut bases) {
-            let rotations = fields.get("rope_parameters").and_then(|all| all.get(kind)?.as_object());
-            let Some(rotations) = rotations.cloned().map(Fields) else { continue };
-            rotations.only("rope_type", &[json!("default")])?;
+            let Some(rotations) = fields.rotations(kind)? else { continue };
             *base = rotations.number(&["rope_theta"], *base)?;
         }
         let all = Sight { reach: None, rotation: Some(0) };
