@@ -82,6 +82,7 @@ impl Directions {
             precision: Precision::F32,
             fingerprint: "directions".to_owned(),
             arithmetic: String::new(),
+            query: None,
         })
     }
 }

@@ -20,7 +20,8 @@ use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
 use crate::embed::{
-    self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting, cache,
+    self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
+    QueryModel, cache,
 };
 use crate::error::{Error, Result};
 use crate::index::Job;
@@ -117,6 +118,8 @@ settings! {
     pub struct EmbeddingOptions in "embedding" under "Embedding" {
         /// Model folder, or hub id with an optional revision.
         pub model: String = "FOLDER|HUB_ID[@REVISION]", Words("sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own"), Vectors unless "files, if it is the same model under another name";
+        /// Another model for queries, one that was trained to be used with the first.
+        pub query_model: String = "FOLDER|HUB_ID[@REVISION]", Words("the model; to search, the dataset's own"), Nothing unless "the dataset says which it is";
         /// Where the model runs: cpu, cuda:N, metal.
         pub device: Device = "DEVICE", Is("cpu"), Vectors;
         /// What runs it: our own encoder (`cpu`) where it can, `candle`, or `fake` for a dry run without a model.
@@ -295,6 +298,8 @@ pub struct Config {
     pub unused: Vec<&'static str>,
     /// The model, if one was named.
     pub model: Option<ModelRef>,
+    /// Another model for queries, if one was named.
+    pub query_model: Option<ModelRef>,
     /// What runs it, where, and in what.
     pub backend: Backend,
     /// Most tokens in a batch; `None` is the embedder's own number.
@@ -380,10 +385,12 @@ impl Options {
         let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // A model's folder is named from where the file is, wherever the program runs.
-        if let (Some(model), Some(here)) = (&mut options.embedding.model, path.parent())
-            && here.join(&*model).is_dir()
-        {
-            *model = here.join(&*model).display().to_string();
+        for model in [&mut options.embedding.model, &mut options.embedding.query_model] {
+            if let (Some(model), Some(here)) = (model, path.parent())
+                && here.join(&*model).is_dir()
+            {
+                *model = here.join(&*model).display().to_string();
+            }
         }
         for cache in [&mut options.embedding.embedding_cache, &mut options.search.keyword_cache] {
             if let (Some(CacheFolder::Folder(cache)), Some(here)) = (cache, path.parent()) {
@@ -474,13 +481,14 @@ impl Options {
                 help: format!("use at least {}, or --embedding-cache off", cache::MIN_LIMIT),
             });
         }
-        let model = self.embedding.model.map(|model| {
-            model.parse().map_err(|problem| Error::Setting {
-                origin: "model".to_owned(),
+        let model = |name: Option<String>, origin: &str| {
+            let wrong = |problem| Error::Setting {
+                origin: origin.to_owned(),
                 problem,
                 help: "name a folder that exists, or a hub id".to_owned(),
-            })
-        });
+            };
+            name.map(|name| name.parse::<ModelRef>().map_err(wrong)).transpose()
+        };
         Ok(Config {
             filter: Filter::new(
                 &self.corpus.include.unwrap_or_default().0,
@@ -496,7 +504,8 @@ impl Options {
             },
             unused: spec.unused(&self.chunking),
             spec,
-            model: model.transpose()?,
+            model: model(self.embedding.model, "model")?,
+            query_model: model(self.embedding.query_model, "query-model")?,
             backend: Backend {
                 engine: self.embedding.embedder.unwrap_or_default(),
                 precision: self.embedding.precision.unwrap_or_default(),
@@ -532,7 +541,11 @@ impl Config {
     /// # Errors
     /// Those of [`embed::load`].
     pub fn embedder(&self) -> Result<Box<dyn Embedder>> {
-        embed::load(self.backend, &self.model.clone().unwrap_or_default())
+        let model = self.model.clone().unwrap_or_default();
+        match &self.query_model {
+            None => embed::load(self.backend, &model),
+            Some(query_model) => embed::load_pair(self.backend, &model, self.backend, query_model),
+        }
     }
 
     /// Loads the model that made a dataset's vectors: one that was `named`, if it gives the same, else the one that the
@@ -542,31 +555,48 @@ impl Config {
     /// Those of [`embed::load`]; [`Error::Model`] if it is another model, or the dataset does not say which.
     pub fn embedder_of(&self, manifest: &Manifest, named: bool) -> Result<Box<dyn Embedder>> {
         // The dataset says what made its vectors; nothing else could read them.
-        let ModelInfo { engine, precision, dim, .. } = manifest.model;
-        let backend = Backend {
+        let ModelInfo { dim, ref query, .. } = manifest.model;
+        let backend = |engine, precision| Backend {
             engine,
             precision: PrecisionSetting::Fixed(precision),
             dimensions: Some(Dimensions { count: dim, forced: true }),
             ..self.backend
         };
+        let documents = backend(manifest.model.engine, manifest.model.precision);
         let model = match self.model.clone() {
             Some(model) if named => model,
             configured => recorded(&manifest.model).or_else(|error| configured.ok_or(error))?,
         };
-        let embedder = embed::load(backend, &model)?;
-        if embedder.info().fingerprint != manifest.model.fingerprint {
-            return Err(Error::Model {
-                model: embedder.info().id.clone(),
-                problem: format!(
-                    "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
-                    manifest.model.id,
-                    manifest.model.fingerprint,
-                    embedder.info().fingerprint
-                ),
-                help: "search with the same model, by --mode keyword, or index again".to_owned(),
-            });
-        }
-        Ok(embedder)
+        let apart = query.as_ref().and_then(|query| Some((query, query.id.as_ref()?)));
+        let embedder = match (apart, &self.query_model) {
+            (None, None) => embed::load(documents, &model)?,
+            (None, Some(query_model)) => embed::load_pair(documents, &model, documents, query_model)?,
+            (Some((query, id)), configured) => {
+                let found = recorded_as(id, query.revision.as_deref(), query.engine, "query-model");
+                let query_model = configured.clone().map_or(found, Ok)?;
+                embed::load_pair(documents, &model, backend(query.engine, query.precision), &query_model)?
+            }
+        };
+        let info = embedder.info();
+        let problem = if info.fingerprint != manifest.model.fingerprint {
+            format!(
+                "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
+                manifest.model.id, manifest.model.fingerprint, info.fingerprint
+            )
+        } else if info.query != *query {
+            let name = |query: &Option<QueryModel>| match query {
+                None => "itself".to_owned(),
+                Some(query) => format!("{} ({})", query.id.as_ref().unwrap_or(&info.id), query.fingerprint),
+            };
+            format!("is to have its queries read by {}, but the dataset says by {}", name(&info.query), name(query))
+        } else {
+            return Ok(embedder);
+        };
+        Err(Error::Model {
+            model: info.id.clone(),
+            problem,
+            help: "search with the same model, by --mode keyword, or index again".to_owned(),
+        })
     }
 
     /// A question for `k` chunks, without its vector and filters. Lists are read as deep as hits are asked for, unless
@@ -606,15 +636,20 @@ impl Config {
 
 /// The model that a dataset says it was made with.
 fn recorded(model: &ModelInfo) -> Result<ModelRef> {
+    recorded_as(&model.id, model.revision.as_deref(), model.engine, "model")
+}
+
+/// A model that a dataset records, and that `flag` would name.
+fn recorded_as(id: &str, revision: Option<&str>, engine: Engine, flag: &str) -> Result<ModelRef> {
     let wrong =
-        |problem: String| Error::Model { model: model.id.clone(), problem, help: "name it: --model FOLDER".to_owned() };
-    if model.engine == Engine::Fake {
+        |problem: String| Error::Model { model: id.to_owned(), problem, help: format!("name it: --{flag} FOLDER") };
+    if engine == Engine::Fake {
         return Ok(ModelRef::default());
     }
-    let Some(revision) = &model.revision else {
+    let Some(revision) = revision else {
         return Err(wrong("was a local folder when the dataset was made".to_owned()));
     };
-    format!("{}@{revision}", model.id).parse().map_err(wrong)
+    format!("{id}@{revision}").parse().map_err(wrong)
 }
 
 impl AnswerOptions {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, tree, write};
-use crate::tiny::Tiny;
+use crate::tiny::{TINY_DIM, Tiny};
 
 /// What the definition of each setting says.
 fn promised() -> BTreeMap<String, Again> {
@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Again> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 69] = [
+const CHANGES: [(&str, &str, &str); 70] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -59,6 +59,7 @@ const CHANGES: [(&str, &str, &str); 69] = [
     ("[embedding] precision", "[embedding]\nmodel = '../tiny'\nembedder = 'cpu'", "'int8'"),
     ("[embedding] dimensions", "[embedding]\nmodel = '../tiny'\nforce_dimensions = true", "8"),
     ("[embedding] force_dimensions", "", "true"),
+    ("[embedding] query_model", "[embedding]\nmodel = '../tiny'", "'../pair'"),
     ("[embedding] cpu_isa", "[embedding]\nmodel = '../tiny'\nprecision = 'f32'", "'portable'"),
     ("[embedding] batch_tokens", "[embedding]\nmodel = '../tiny'", "16"),
     ("[embedding] deny_truncation", "", "true"),
@@ -119,6 +120,7 @@ fn corpus() -> TempDir {
     }
     crate::common::tiny_model(&home.path().join("tiny"));
     Tiny { inner: 40, layers: 1, max_tokens: 12, ..Tiny::new("bert", 32, 2) }.write(&home.path().join("other"));
+    Tiny { layers: 1, ..Tiny::new("bert", TINY_DIM, 4) }.write(&home.path().join("pair"));
     home
 }
 

@@ -41,6 +41,7 @@ impl Coarse {
             precision: Precision::F32,
             fingerprint: "coarse".to_owned(),
             arithmetic: String::new(),
+            query: None,
         })
     }
 

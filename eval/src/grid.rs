@@ -540,7 +540,8 @@ fn key(options: &Options, config: &Config) -> String {
     // Both caches, and how fast the job is, change no byte.
     let model = config.model.clone().unwrap_or_default();
     let corpus = &options.corpus;
-    format!("{} {:?} {corpus:?} {model:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
+    let models = (model, &config.query_model);
+    format!("{} {:?} {corpus:?} {models:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
 }
 
 impl Plan {

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
-use chunkmill::embed::{Embedder, Role};
+use chunkmill::embed::{self, Embedder, Role};
 use chunkmill::error::{Error, Result};
 use chunkmill::index;
 use chunkmill::search::{Query as Search, Searcher};
@@ -156,7 +156,7 @@ impl Proposer {
     /// # Errors
     /// Those of the search and of the model.
     pub fn propose(&self, question: &str) -> Result<Vec<Proposal>> {
-        let vector = self.vector(question, Role::Query)?;
+        let vector = embed::query(self.embedder.as_ref(), question)?;
         let query = Search { text: question, vector: Some(&vector), k: 4 * PROPOSED, ..Search::default() };
         let mut proposals: Vec<Proposal> = Vec::new();
         for found in self.searcher.search(&query)? {
@@ -187,7 +187,8 @@ impl Proposer {
     fn nearest(&self, text: &str, range: Range<usize>, question: &[f32]) -> Result<Option<Range<usize>>> {
         let sentences = passages(text, range);
         let near = |range: &Range<usize>| {
-            let vector = self.vector(&text[range.clone()], Role::Document)?;
+            let encoded = self.embedder.encode(&text[range.clone()], Role::Document)?;
+            let vector = self.embedder.embed(&[&encoded.ids])?;
             Ok(vector.iter().zip(question).map(|(a, b)| a * b).sum::<f32>())
         };
         let near: Vec<f32> = sentences.iter().map(near).collect::<Result<_>>()?;
@@ -202,11 +203,6 @@ impl Proposer {
             if before > after { first -= 1 } else { last += 1 }
         }
         Ok(Some(sentences[first].start..sentences[last].end))
-    }
-
-    fn vector(&self, text: &str, role: Role) -> Result<Vec<f32>> {
-        let encoded = self.embedder.encode(text, role)?;
-        self.embedder.embed(&[&encoded.ids])
     }
 
     /// Every place where the words of a text stand, whatever white space is between them.

@@ -233,7 +233,7 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
     let mut models = Vec::new();
     for Build { options, .. } in &plan.builds {
         let config = options.clone().resolve()?;
-        let wanted = (config.backend, config.model.clone());
+        let wanted = (config.backend, config.model.clone(), config.query_model.clone());
         let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
             at
         } else {

@@ -19,7 +19,7 @@ use arrow::datatypes::Int64Type;
 use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
-use chunkmill::embed::{self, Batcher, Reading, Role};
+use chunkmill::embed::{self, Batcher, Reading};
 use chunkmill::index::{self, Recipe};
 use chunkmill::search::{
     CANDIDATES, Context as Packed, Found, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
@@ -415,10 +415,7 @@ fn ask(
 /// The vectors of all questions, one after the other as users ask them, and the milliseconds each took.
 fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors> {
     let embedder = config.embedder()?;
-    let embed = |text: &str| {
-        let encoded = embedder.encode(text, Role::Query)?;
-        embedder.embed(&[&encoded.ids])
-    };
+    let embed = |text: &str| embed::query(embedder.as_ref(), text);
     // The first pass through a model finds nothing in any cache of the processor.
     if let Some(first) = queries.first() {
         embed(first)?;

@@ -64,7 +64,8 @@ impl Encoder {
         let embedded = interruptibly(
             py,
             |stop| {
-                let batcher = Batcher::new(self.embedder.as_ref(), self.batch_tokens);
+                let queries = if query { self.embedder.queries() } else { None };
+                let batcher = Batcher::new(queries.unwrap_or(self.embedder.as_ref()), self.batch_tokens);
                 let mut batcher = batcher.with_cache(self.cache.as_deref());
                 pool.install(|| batcher.embed(&texts, role, stop, &|_, _| ()))
             },

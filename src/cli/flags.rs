@@ -57,12 +57,12 @@ flags! {
     pub(super) struct ChunkFlags of Settings;
     /// With which model.
     pub(super) struct ModelFlags of EmbeddingOptions[
-        "model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa"
+        "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa"
     ];
     /// With which model, and how it is put to work. None of it but the model changes a vector.
     pub struct EmbeddingFlags of EmbeddingOptions[
-        "model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa", "batch_tokens",
-        "embedding_cache", "embedding_cache_size"
+        "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa",
+        "batch_tokens", "embedding_cache", "embedding_cache_size"
     ];
     /// The same, and whether a text may be longer than the model reads.
     pub(super) struct JobEmbeddingFlags of EmbeddingOptions;

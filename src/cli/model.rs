@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
                 None => hub::locate(&model)?,
             };
             let settings = embed::model::Settings::read(&mut folder)?;
-            folder.check_weights()?;
+            settings.check_weights(&mut folder)?;
             print(format!("{} is in {}", folder.id, folder.path.display()))?;
             for (name, hash) in folder.hashes() {
                 print(format!("  {hash}  {name}"))?;

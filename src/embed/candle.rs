@@ -16,7 +16,9 @@ use network::{Family, Network, SUPPORTED};
 use super::folder::Folder;
 use super::head::Head;
 use super::late;
-use super::model::{ModelTokenizer, Settings};
+use super::model::Settings;
+use super::modules::Module;
+use super::tokenizer::ModelTokenizer;
 use super::{
     Backend, Batching, Device, Embedder, Encoded, Engine, Isa, ModelInfo, Precision, PrecisionSetting, Role, Token,
     TokenEmbedder, Window, failed,
@@ -57,7 +59,7 @@ impl Candle {
             gemm::set_threading_threshold(usize::MAX);
         }
         let device = open(device)?;
-        let tensors = read(&mut folder, &device)?;
+        let tensors = read(&mut folder, &settings.network, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         let network = family.build(tensors, &device).map_err(damaged)?;
         // Its products choose instructions by the processor, which ours names well enough.
@@ -151,9 +153,9 @@ impl TokenEmbedder for Candle {
 }
 
 /// A model's weights by name.
-fn read(folder: &mut Folder, device: &candle_core::Device) -> Result<HashMap<String, Tensor>> {
+fn read(folder: &mut Folder, network: &Module, device: &candle_core::Device) -> Result<HashMap<String, Tensor>> {
     let mut tensors = HashMap::new();
-    for bytes in folder.weights()? {
+    for bytes in folder.weights(network)? {
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         tensors.extend(candle_core::safetensors::load_buffer(&bytes, device).map_err(damaged)?);
     }

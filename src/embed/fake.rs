@@ -36,6 +36,7 @@ impl Fake {
                 fingerprint: FINGERPRINT.to_owned(),
                 // Few sums of small numbers: the same everywhere.
                 arithmetic: String::new(),
+                query: None,
             },
         }
     }

@@ -10,11 +10,21 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{plain, sha256};
 
+/// The file of a module's tensors, if there is one for all.
+pub(super) const WEIGHTS: &str = "model.safetensors";
+
+/// What names the files of a module's tensors, if there are several.
+pub(super) const INDEX: &str = "model.safetensors.index.json";
+
+/// What `config.json` calls a model of that package.
+pub(super) const MODEL2VEC: &str = "model2vec";
+
 /// A folder whose files are hashed and checked as they are read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Folder {
     /// Where it is.
     pub path: PathBuf,
@@ -85,18 +95,77 @@ impl Folder {
         Error::Model { model: self.id.clone(), problem: problem.into(), help: help.to_owned() }
     }
 
-    /// The modules that `modules.json` lists.
-    pub(super) fn modules(&self, json: &[u8]) -> Result<Vec<Module>> {
-        self.json("modules.json", json)
+    /// The modules that the folder lists.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the list is missing or damaged, or names files outside of the folder.
+    pub(super) fn modules(&mut self) -> Result<Vec<Module>> {
+        let modules: Vec<Module> = match self.read_optional(LIST)? {
+            Some(bytes) => self.json(LIST, &bytes)?,
+            None => self.without_list()?,
+        };
+        modules.iter().try_for_each(|module| self.inside(module))?;
+        Ok(modules)
     }
 
-    /// The files that `model.safetensors.index.json` names.
+    /// What a text goes through.
+    ///
+    /// # Errors
+    /// Those of [`modules`](Self::modules), for the list and for a router.
+    pub(super) fn routes(&mut self) -> Result<Routes> {
+        let modules = self.modules()?;
+        let routes = match modules.split_first() {
+            Some((first, shared)) if first.is_router() => {
+                let (name, bytes) = self.router(first)?;
+                let router: Router = self.json(&name, &bytes)?;
+                router.routes(first, shared).map_err(|problem| self.error(problem, "use another model"))?
+            }
+            _ => Routes::from(modules),
+        };
+        routes.document.iter().chain(routes.query.iter().flatten()).try_for_each(|module| self.inside(module))?;
+        Ok(routes)
+    }
+
+    /// The modules of a folder that lists none: model2vec's have not always had a list.
+    fn without_list(&mut self) -> Result<Vec<Module>> {
+        #[derive(Deserialize)]
+        struct Config {
+            model_type: Option<String>,
+            #[serde(default)]
+            normalize: bool,
+        }
+        if let Some(bytes) = self.read_optional("config.json")? {
+            let config: Config = self.json("config.json", &bytes)?;
+            if config.model_type.as_deref() == Some(MODEL2VEC) {
+                let normalize = config.normalize.then(|| Module::new("Normalize", "1_Normalize"));
+                return Ok([Module::new("StaticEmbedding", "")].into_iter().chain(normalize).collect());
+            }
+        }
+        self.read(LIST).map(|_| Vec::new())
+    }
+
+    /// The file that describes a router, with its name.
+    fn router(&mut self, module: &Module) -> Result<(String, Vec<u8>)> {
+        let [newer, older] = Router::FILES.map(|name| module.file(name));
+        if let Some(bytes) = self.read_optional(&newer)? {
+            return Ok((newer, bytes));
+        }
+        let bytes = self.read(&older)?;
+        Ok((older, bytes))
+    }
+
+    fn inside(&self, module: &Module) -> Result<()> {
+        let path = module.path();
+        if path.is_empty() || plain(path).is_some() { Ok(()) } else { Err(self.escapes(path)) }
+    }
+
+    /// The files that an index of weights names.
     pub(super) fn shards(&self, json: &[u8]) -> Result<BTreeSet<String>> {
         #[derive(Deserialize)]
         struct Index {
             weight_map: BTreeMap<String, String>,
         }
-        let index: Index = self.json("model.safetensors.index.json", json)?;
+        let index: Index = self.json(INDEX, json)?;
         Ok(index.weight_map.into_values().collect())
     }
 
@@ -104,75 +173,28 @@ impl Folder {
         serde_json::from_slice(bytes).map_err(|e| self.error(format!("{name}: {e}"), "the file is damaged or too new"))
     }
 
-    /// The tensors' bytes: one safetensors file, or the shards that an index names.
-    pub(super) fn weights(&mut self) -> Result<Vec<Vec<u8>>> {
-        if let Some(bytes) = self.read_optional("model.safetensors")? {
+    /// The bytes of a module's tensors: one safetensors file, or the shards that an index names.
+    pub(super) fn weights(&mut self, module: &Module) -> Result<Vec<Vec<u8>>> {
+        if let Some(bytes) = self.read_optional(&module.file(WEIGHTS))? {
             return Ok(vec![bytes]);
         }
-        if let Some(bytes) = self.read_optional("model.safetensors.index.json")? {
+        if let Some(bytes) = self.read_optional(&module.file(INDEX))? {
             return self
                 .shards(&bytes)?
                 .iter()
-                .map(|shard| self.read(plain(shard).ok_or_else(|| self.escapes(shard))?))
+                .map(|shard| self.read(&module.file(plain(shard).ok_or_else(|| self.escapes(shard))?)))
                 .collect();
         }
-        let pickle = ["pytorch_model.bin", "pytorch_model.bin.index.json"].iter().any(|p| self.path.join(p).exists());
-        Err(if pickle {
+        let pickles = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
+        Err(if pickles.iter().any(|name| self.path.join(module.file(name)).exists()) {
             let help = "convert it: `model.save_pretrained(folder, safe_serialization=True)` in Python";
             self.error("its weights are a pickle, which can run code and is refused", help)
         } else {
-            self.error("model.safetensors is missing", "name a folder that holds the weights")
+            self.error(format!("{} is missing", module.file(WEIGHTS)), "name a folder that holds the weights")
         })
-    }
-
-    /// Reads the weights only to hash and check them.
-    ///
-    /// # Errors
-    /// [`Error::Model`] if they are missing, a pickle, or not the pinned ones.
-    pub(crate) fn check_weights(&mut self) -> Result<()> {
-        self.weights().map(drop)
     }
 
     pub(super) fn escapes(&self, name: &str) -> Error {
         self.error(format!("`{name}` is not a file inside the folder"), "do not use this model")
-    }
-}
-
-/// An entry of `modules.json`.
-#[derive(Deserialize)]
-pub(super) struct Module {
-    path: String,
-    r#type: String,
-}
-
-impl Module {
-    /// Its Python type.
-    pub(super) fn name(&self) -> &str {
-        &self.r#type
-    }
-
-    /// The last part of its type.
-    pub(super) fn kind(&self) -> &str {
-        self.r#type.rsplit('.').next().unwrap_or_default()
-    }
-
-    /// Where its own files are.
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The files of its own that it needs.
-    pub(super) fn files(&self) -> Vec<String> {
-        let names: &[&str] = match self.kind() {
-            "Pooling" => &["config.json"],
-            "Dense" | "LayerNorm" => &["config.json", "model.safetensors"],
-            _ => &[],
-        };
-        names.iter().map(|name| self.file(name)).collect()
-    }
-
-    /// One of its own files, by its name inside the model's folder.
-    pub(super) fn file(&self, name: &str) -> String {
-        format!("{}/{name}", self.path)
     }
 }

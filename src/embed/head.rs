@@ -5,11 +5,11 @@
 
 use serde::Deserialize;
 
-use super::folder::{Folder, Module};
+use super::folder::Folder;
+use super::modules::Module;
 use super::tensors::Tensors;
 use super::{finite, normalize};
 use crate::error::Result;
-use crate::hub::plain;
 
 /// How token vectors become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,7 +222,8 @@ impl Head {
         for (index, module) in modules.iter().enumerate() {
             let pooled = !head.poolings.is_empty();
             match (index, module.kind()) {
-                (0, "Transformer") if module.path().is_empty() => {}
+                (0, "Transformer") => {}
+                (0, "StaticEmbedding") => head.poolings = vec![Pooling::Mean],
                 (_, "Pooling") if index > 0 && !pooled => {
                     head.poolings = poolings(folder, module)?;
                 }
@@ -233,7 +234,8 @@ impl Head {
                 (_, "Dropout") if pooled => {}
                 _ => {
                     let problem = format!("modules.json asks for `{}` as module {index}", module.name());
-                    let help = "supported: Transformer, Pooling, then Dense, LayerNorm, Normalize in any order";
+                    let help =
+                        "supported: Transformer and Pooling, or StaticEmbedding; then Dense, LayerNorm, Normalize";
                     return Err(folder.error(problem, help));
                 }
             }
@@ -386,7 +388,7 @@ fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
             "supported: Identity, Tanh, ReLU, Sigmoid, SiLU",
         )
     })?;
-    let tensors = weights(folder, module)?;
+    let tensors = Tensors::read(folder, module)?;
     let weight = |folder: &Folder, name: &str| {
         let rows = tensor(folder, module, &tensors, name, &[out_features, in_features])?;
         let transposed = (0..in_features).flat_map(|i| rows.iter().skip(i).step_by(in_features.max(1)).copied());
@@ -415,24 +417,17 @@ fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
         dimension: usize,
     }
     let (_, Config { dimension }) = config(folder, module)?;
-    let tensors = weights(folder, module)?;
+    let tensors = Tensors::read(folder, module)?;
     let part = |name| tensor(folder, module, &tensors, name, &[dimension]);
     Ok([part("norm.weight")?, part("norm.bias")?])
 }
 
 /// The name of a module's configuration, and what it says.
 fn config<T: for<'de> Deserialize<'de>>(folder: &mut Folder, module: &Module) -> Result<(String, T)> {
-    plain(module.path()).ok_or_else(|| folder.escapes(module.path()))?;
     let name = module.file("config.json");
     let bytes = folder.read(&name)?;
     let config = folder.json(&name, &bytes)?;
     Ok((name, config))
-}
-
-/// A module's tensors. Its configuration has been read.
-fn weights(folder: &mut Folder, module: &Module) -> Result<Tensors> {
-    let bytes = folder.read(&module.file("model.safetensors"))?;
-    Tensors::new(folder, vec![bytes])
 }
 
 fn tensor(folder: &Folder, module: &Module, tensors: &Tensors, name: &str, shape: &[usize]) -> Result<Vec<f32>> {

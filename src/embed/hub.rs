@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::folder::{Folder, Module};
+use super::folder::{Folder, INDEX, WEIGHTS};
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
+use super::modules::{LIST, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
@@ -119,24 +120,43 @@ impl<'a> Source<'a> {
 
     /// Fetches the files that a sentence-transformers model consists of, those it names included.
     fn fetch(&self, pins: &'static [(&'static str, &'static str)]) -> Result<Folder> {
-        let modules = self.optional("modules.json", None)?.ok_or_else(|| self.missing("modules.json"))?;
-        let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
-        let path = modules.parent().unwrap_or(&modules).to_owned();
+        // A model without a list of modules says in its configuration what it is.
+        let found = match self.optional(LIST, None)? {
+            Some(found) => found,
+            None => self.optional("config.json", None)?.ok_or_else(|| self.missing(LIST))?,
+        };
+        let path = found.parent().unwrap_or(&found).to_owned();
         let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let folder = Folder::new(path.clone(), self.id.to_owned(), commit, pins);
+        let folder = Folder::new(path.clone(), self.id.to_owned(), commit.clone(), pins);
         let optional = |name: &str| self.optional(name, Some(&path));
         let file = |name: &str| optional(name)?.ok_or_else(|| self.missing(name));
-        for name in folder.modules(&read(&modules)?)?.iter().flat_map(Module::files) {
-            file(&name)?;
-        }
-        file("config.json")?;
-        file("tokenizer.json")?;
-        optional("sentence_bert_config.json")?;
+        let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
         optional("config_sentence_transformers.json")?;
-        if optional("model.safetensors")?.is_none()
-            && let Some(index) = optional("model.safetensors.index.json")?
-        {
-            folder.shards(&read(&index)?)?.iter().try_for_each(|shard| file(shard).map(drop))?;
+        // Read apart, so that what is recorded of the model is what loading it reads.
+        let mut probe = Folder::new(path.clone(), self.id.to_owned(), commit, pins);
+        if let Some(router) = probe.modules()?.first().filter(|first| first.is_router()) {
+            for name in Router::FILES {
+                optional(&router.file(name))?;
+            }
+        }
+        let Routes { document, query } = probe.routes()?;
+        for module in document.iter().chain(query.iter().flatten()) {
+            for name in module.files() {
+                file(&name)?;
+            }
+            match module.kind() {
+                "StaticEmbedding" => drop(optional(&module.file("config.json"))?),
+                "Transformer" => {
+                    optional(&module.file("sentence_bert_config.json"))?;
+                    if optional(&module.file(WEIGHTS))?.is_none()
+                        && let Some(index) = optional(&module.file(INDEX))?
+                    {
+                        let shards = folder.shards(&read(&index)?)?;
+                        shards.iter().try_for_each(|shard| file(&module.file(shard)).map(drop))?;
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(folder)
     }
@@ -161,6 +181,8 @@ impl<'a> Source<'a> {
 
 /// Whether a cached snapshot holds weights, and so was fetched whole, but not this file.
 fn whole_without(folder: &Path, name: &str) -> bool {
-    let weights = ["model.safetensors", "model.safetensors.index.json"];
-    !folder.join(name).exists() && weights.iter().any(|file| folder.join(file).exists())
+    let path = folder.join(name);
+    let beside = path.parent().unwrap_or(folder);
+    let whole = [folder, beside].iter().any(|folder| [WEIGHTS, INDEX].iter().any(|file| folder.join(file).exists()));
+    whole && !path.exists()
 }

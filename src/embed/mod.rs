@@ -2,9 +2,11 @@
 //!
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
-//! others and for GPUs, with the feature `candle`; and a fake for tests and dry runs. `head` makes one vector of those of
-//! a text's tokens; [`late`] reads a document once for all its chunks. `folder` reads and checks a model's
-//! files, [`model`] says what they mean, [`hub`] finds them, [`batch`] decides what is computed together, [`cache`] keeps it.
+//! others and for GPUs, with the feature `candle`; `table`, for static models; and a fake for tests and dry runs. `pair` puts
+//! two of them together. `head` makes one vector of those of a text's tokens; [`late`] reads a document once for all its
+//! chunks. [`hub`] finds a model's files, `folder` reads and checks them, `modules` lists what a text goes through,
+//! [`model`] says what it all means; `tokenizer` and `words` make ids of texts. [`batch`] decides what is computed together,
+//! [`cache`] keeps it.
 
 // Hidden: how texts come together in batches and readings, as the harness measures it.
 #[doc(hidden)]
@@ -28,8 +30,13 @@ pub mod late;
 // Hidden: the harness checks what it fetches by the same hash, and the tests put models together.
 #[doc(hidden)]
 pub mod model;
+mod modules;
+mod pair;
 mod representation;
+mod table;
 mod tensors;
+mod tokenizer;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,8 +52,10 @@ use crate::value::{Value, named, unknown, value};
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
 pub use cpu::kernel::{Isa, Precision};
+use folder::Folder;
 #[doc(hidden)]
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
+use modules::Module;
 pub use representation::{EmbeddingType, Representation};
 
 /// What a text is to the model: some read queries and documents with different prompts.
@@ -61,7 +70,8 @@ pub enum Role {
 /// A text as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// Token ids with the special ones, at most [`ModelInfo::max_tokens`]. Never empty.
+    /// Token ids with the special ones, at most [`ModelInfo::max_tokens`]. Empty only if a static model
+    /// knows none of the text.
     pub ids: Vec<u32>,
     /// How many there were before the text was cut to fit.
     pub n_tokens: usize,
@@ -72,7 +82,8 @@ pub trait Embedder: Send + Sync {
     /// What identifies the model. Two embedders with equal fingerprints give the same vectors.
     fn info(&self) -> &ModelInfo;
 
-    /// Tokenizes a text and cuts it to what the model reads.
+    /// Tokenizes a text and cuts it to what the model reads. Where queries have an embedder of their own, that one has to
+    /// be asked for them: [`query`] does.
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails.
@@ -83,6 +94,11 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// [`Error::Embed`] if the tensor library fails or a value is not finite.
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>>;
+
+    /// What embeds queries, if it is not this one.
+    fn queries(&self) -> Option<&dyn Embedder> {
+        None
+    }
 
     /// Counts the model's own tokens.
     fn counter(&self) -> &dyn TokenCounter;
@@ -131,8 +147,25 @@ pub struct ModelInfo {
     pub precision: Precision,
     /// Identifies the files and everything else that decides the vectors: 16 hexadecimal digits.
     pub fingerprint: String,
-    /// What decides the last bits of the vectors besides: the instruction set, the device.
+    /// What decides the last bits of the vectors besides: the instruction set, the device; or `any`.
     pub arithmetic: String,
+    /// What reads queries, if it is another model.
+    pub query: Option<QueryModel>,
+}
+
+/// What a dataset records of the model that reads queries, where another one reads documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryModel {
+    /// Hub id, or the folder's name; `None` if it is a part of the model that reads documents.
+    pub id: Option<String>,
+    /// Commit of the hub repository, if it came from there.
+    pub revision: Option<String>,
+    /// What ran it.
+    pub engine: Engine,
+    /// What it was computed in.
+    pub precision: Precision,
+    /// Identifies it, as [`ModelInfo::fingerprint`] does.
+    pub fingerprint: String,
 }
 
 impl ModelInfo {
@@ -343,7 +376,35 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
         return Ok(Box::new(fake::Fake::new()));
     }
     let mut folder = hub::locate(model)?;
-    let settings = model::Settings::read(&mut folder)?;
+    let routes = folder.routes()?;
+    let queries = routes.query.map(|modules| load_route(folder.clone(), &modules, backend)).transpose()?;
+    let documents = load_route(folder, &routes.document, backend)?;
+    match queries {
+        None => Ok(documents),
+        Some(queries) => Ok(Box::new(pair::Pair::new(documents, queries, false)?)),
+    }
+}
+
+/// Loads one model for documents, and another for queries, whose vectors lie in the same space.
+///
+/// # Errors
+/// Those of [`load`] for both; [`Error::Setting`] if their vectors differ in length.
+pub fn load_pair(
+    backend: Backend,
+    model: &hub::ModelRef,
+    query: Backend,
+    query_model: &hub::ModelRef,
+) -> Result<Box<dyn Embedder>> {
+    let (documents, queries) = (load(backend, model)?, load(query, query_model)?);
+    Ok(Box::new(pair::Pair::new(documents, queries, true)?))
+}
+
+/// Loads what these modules are.
+fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Result<Box<dyn Embedder>> {
+    let settings = model::Settings::of(&mut folder, modules)?;
+    if settings.is_static() {
+        return Ok(Box::new(table::Table::load(folder, settings, backend)?));
+    }
     let ours = match backend.engine {
         Engine::Auto => backend.device == Device::Cpu,
         engine => engine == Engine::Cpu,
@@ -363,13 +424,13 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
 }
 
 #[cfg(feature = "candle")]
-fn through_candle(folder: folder::Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
+fn through_candle(folder: Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(candle::Candle::load(folder, settings, backend)?))
 }
 
 #[cfg(not(feature = "candle"))]
 #[expect(clippy::needless_pass_by_value, reason = "as the other, which takes it")]
-fn through_candle(folder: folder::Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
+fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
     Err(Error::without("candle", &format!("model {}", folder.id)))
 }
 
@@ -378,6 +439,7 @@ fn through_candle(folder: folder::Folder, _: model::Settings, _: Backend) -> Res
 /// # Errors
 /// [`Error::Embed`] from the embedder.
 pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
+    let embedder = embedder.queries().unwrap_or(embedder);
     let encoded = embedder.encode(question, Role::Query)?;
     embedder.embed(&[&encoded.ids])
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use tokenizers::{EncodeInput, PostProcessor, Tokenizer, TruncationDirection};
+use serde_json::Value;
 
-use super::folder::Folder;
+use super::folder::{Folder, MODEL2VEC};
 use super::head::Head;
-use super::{Dimensions, Encoded, Engine, ModelInfo, Precision, Role, Token, failed};
+use super::modules::Module;
+use super::tokenizer::{ModelTokenizer, Rules};
+use super::{Dimensions, Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
-use crate::tokens::{Breaks, Ends, TokenCounter};
 
 /// The model used when none is named.
 pub const DEFAULT_ID: &str = "sentence-transformers/all-MiniLM-L6-v2";
@@ -30,10 +31,12 @@ pub const DEFAULT_PINS: &[(&str, &str)] = &[
 
 /// What a folder's configuration says, weights aside.
 pub struct Settings {
-    /// Kind of network, `bert` for example.
+    /// Kind of network, `bert` for example, or `static` for a table of vectors.
     pub model_type: String,
-    /// `config.json` as it is.
+    /// The network's `config.json` as it is; empty if there is none.
     pub config: Vec<u8>,
+    /// The network.
+    pub(super) network: Module,
     /// What makes one vector of those of a text's tokens.
     pub(super) head: Head,
     /// The tokenizer, with the model's limit and prompts.
@@ -41,6 +44,15 @@ pub struct Settings {
     /// How many of a vector's first values may be kept alone, as `config.json` says.
     pub matryoshka: Vec<usize>,
 }
+
+/// The kind of a model that is a table of vectors.
+const STATIC: &str = "static";
+
+/// What stands for no limit at all.
+const NO_LIMIT: usize = 1 << 30;
+
+/// Where model2vec cuts texts if nothing else is said.
+const MODEL2VEC_TOKENS: usize = 512;
 
 #[derive(Deserialize)]
 struct Config {
@@ -66,38 +78,109 @@ struct PromptConfig {
     default_prompt_name: Option<String>,
 }
 
+impl PromptConfig {
+    /// The prompt of the first of these names that has one, else the default one.
+    fn prompt(&self, names: &[&str]) -> String {
+        let own = names.iter().find_map(|&name| self.prompts.get(name));
+        let default = || self.prompts.get(self.default_prompt_name.as_ref()?);
+        own.or_else(default).cloned().unwrap_or_default()
+    }
+
+    /// What they say of a tokenizer that reads so many tokens.
+    fn rules(&self, max_tokens: usize) -> Rules {
+        Rules {
+            max_tokens,
+            lower_case: false,
+            query_prompt: self.prompt(&["query"]),
+            document_prompt: self.prompt(&["document", "passage", "corpus"]),
+            special: true,
+            known_only: false,
+        }
+    }
+}
+
 impl Settings {
-    /// Reads everything but the weights.
+    /// Reads everything but the weights, of what reads documents.
     ///
     /// # Errors
     /// [`Error::Model`] if a file is missing, not the pinned one, or asks for something that
     /// chunkmill cannot compute; nothing is computed in another way than the folder says.
     pub fn read(folder: &mut Folder) -> Result<Self> {
-        let bytes = folder.read("modules.json")?;
-        let modules = folder.modules(&bytes)?;
-        let head = Head::read(folder, &modules)?;
-        let config = folder.read("config.json")?;
-        let Config { model_type, max_position_embeddings, n_positions, pad_token_id, matryoshka_dimensions } =
-            folder.json("config.json", &config)?;
-        let sentence: SentenceConfig = match folder.read_optional("sentence_bert_config.json")? {
-            Some(bytes) => folder.json("sentence_bert_config.json", &bytes)?,
-            None => SentenceConfig::default(),
+        let routes = folder.routes()?;
+        Self::of(folder, &routes.document)
+    }
+
+    /// The same of these modules.
+    pub(super) fn of(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
+        let head = Head::read(folder, modules)?;
+        let Some(network) = modules.first().cloned() else {
+            return Err(folder.error("modules.json is empty", "pull the model again"));
         };
-        let prompts: PromptConfig = match folder.read_optional("config_sentence_transformers.json")? {
-            Some(bytes) => folder.json("config_sentence_transformers.json", &bytes)?,
-            None => PromptConfig::default(),
+        let prompts: PromptConfig = Self::optional(folder, "config_sentence_transformers.json")?;
+        let is_static = network.kind() == "StaticEmbedding";
+        let name = network.file("config.json");
+        let (model_type, config, rules, matryoshka) = if is_static {
+            let rules = Self::of_table(folder, &name, &prompts)?;
+            (STATIC.to_owned(), Vec::new(), rules, None)
+        } else {
+            let config = folder.read(&name)?;
+            let described: Config = folder.json(&name, &config)?;
+            let rules = Self::of_network(folder, &network, &described, &prompts)?;
+            (described.model_type, config, rules, described.matryoshka_dimensions)
         };
-        let unused = first_position(&model_type, pad_token_id);
+        let name = network.file("tokenizer.json");
+        let bytes = folder.read(&name)?;
+        let tokenizer = ModelTokenizer::new(&bytes, rules)
+            .map_err(|problem| folder.error(format!("{name}: {problem}"), "the file is damaged or too new"))?;
+        let matryoshka = matryoshka.unwrap_or_default();
+        Ok(Self { model_type, config, network, head, tokenizer, matryoshka })
+    }
+
+    /// Whether the model is a table of vectors.
+    pub(super) fn is_static(&self) -> bool {
+        self.model_type == STATIC
+    }
+
+    /// Reads the weights only to hash and check them.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if they are missing, a pickle, or not the pinned ones.
+    pub(crate) fn check_weights(&self, folder: &mut Folder) -> Result<()> {
+        folder.weights(&self.network).map(drop)
+    }
+
+    /// What the files of a network say of its tokenizer.
+    fn of_network(folder: &mut Folder, network: &Module, config: &Config, prompts: &PromptConfig) -> Result<Rules> {
+        let Config { model_type, max_position_embeddings, n_positions, pad_token_id, .. } = config;
+        let sentence: SentenceConfig = Self::optional(folder, &network.file("sentence_bert_config.json"))?;
+        let unused = first_position(model_type, *pad_token_id);
         let positions = max_position_embeddings.map(|count| count.saturating_sub(unused));
-        let limits = [sentence.max_seq_length, positions, n_positions];
+        let limits = [sentence.max_seq_length, positions, *n_positions];
         let Some(max_tokens) = limits.into_iter().flatten().min() else {
             return Err(folder
                 .error("no file says how many tokens it reads", "add sentence_bert_config.json with max_seq_length"));
         };
-        let bytes = folder.read("tokenizer.json")?;
-        let tokenizer = ModelTokenizer::new(&bytes, max_tokens, sentence.do_lower_case, &prompts)
-            .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
-        Ok(Self { model_type, config, head, tokenizer, matryoshka: matryoshka_dimensions.unwrap_or_default() })
+        Ok(Rules { lower_case: sentence.do_lower_case, ..prompts.rules(max_tokens) })
+    }
+
+    /// What the files of a table of vectors say of its tokenizer. By sentence-transformers it reads all of a text; by
+    /// model2vec so many tokens, and of those only what the vocabulary knows.
+    fn of_table(folder: &mut Folder, name: &str, prompts: &PromptConfig) -> Result<Rules> {
+        let config: serde_json::Map<String, Value> = Self::optional(folder, name)?;
+        let known_only = config.get("model_type").is_some_and(|kind| kind == MODEL2VEC);
+        let max_tokens = match config.get("max_length").filter(|_| known_only) {
+            None if known_only => MODEL2VEC_TOKENS,
+            None | Some(Value::Null) => NO_LIMIT,
+            Some(limit) => limit.as_u64().and_then(|limit| usize::try_from(limit).ok()).ok_or_else(|| {
+                folder.error(format!("{name}: `max_length` is {limit}"), "it has to be a number of tokens, or null")
+            })?,
+        };
+        Ok(Rules { special: false, known_only, ..prompts.rules(max_tokens) })
+    }
+
+    /// What a file says, if it is there.
+    fn optional<T: Default + for<'de> Deserialize<'de>>(folder: &mut Folder, name: &str) -> Result<T> {
+        folder.read_optional(name)?.map_or_else(|| Ok(T::default()), |bytes| folder.json(name, &bytes))
     }
 
     /// What is recorded of the folder's model, run in this way: everything that decides the vectors.
@@ -126,6 +209,7 @@ impl Settings {
             precision,
             fingerprint: blake3::hash(text.as_bytes()).to_hex()[..16].to_owned(),
             arithmetic,
+            query: None,
         }
     }
 
@@ -164,138 +248,5 @@ pub(super) fn first_position(model_type: &str, pad_token_id: Option<usize>) -> u
     match model_type {
         "roberta" | "xlm-roberta" | "camembert" | "mpnet" => pad_token_id.unwrap_or(1).saturating_add(1),
         _ => 0,
-    }
-}
-
-/// The model's tokenizer with its limit, prompts and case rule.
-pub struct ModelTokenizer {
-    tokenizer: Tokenizer,
-    max_tokens: usize,
-    lower_case: bool,
-    query_prompt: String,
-    document_prompt: String,
-    breaks_between_words: bool,
-}
-
-impl ModelTokenizer {
-    fn new(json: &[u8], max_tokens: usize, lower_case: bool, prompts: &PromptConfig) -> Result<Self, String> {
-        let mut tokenizer = Tokenizer::from_bytes(json).map_err(|e| format!("tokenizer.json: {e}"))?;
-        // Shipped files may cut and pad to lengths of their own; the model's limit decides.
-        tokenizer.with_padding(None);
-        tokenizer.with_truncation(None).map_err(|e| format!("tokenizer.json: {e}"))?;
-        let added = tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(false));
-        if max_tokens <= added {
-            return Err(format!("a limit of {max_tokens} tokens leaves no room beside {added} special ones"));
-        }
-        let prompt = |names: &[&str]| -> String {
-            let named = names.iter().find_map(|&name| prompts.prompts.get(name));
-            let default = || prompts.default_prompt_name.as_ref().and_then(|name| prompts.prompts.get(name));
-            named.or_else(default).cloned().unwrap_or_default()
-        };
-        // BERT's pre-tokenizer splits at all white space before anything else is done.
-        let breaks_between_words =
-            matches!(tokenizer.get_pre_tokenizer(), Some(tokenizers::PreTokenizerWrapper::BertPreTokenizer(_)));
-        Ok(Self {
-            tokenizer,
-            max_tokens,
-            lower_case,
-            query_prompt: prompt(&["query"]),
-            document_prompt: prompt(&["document", "passage", "corpus"]),
-            breaks_between_words,
-        })
-    }
-
-    /// Most tokens the model reads, special ones included.
-    #[must_use]
-    pub fn max_tokens(&self) -> usize {
-        self.max_tokens
-    }
-
-    /// What the prompts, limit and case rule add to a fingerprint.
-    pub(super) fn rules(&self) -> String {
-        let Self { max_tokens, lower_case, query_prompt, document_prompt, .. } = self;
-        format!("max={max_tokens} lower={lower_case} query={query_prompt:?} document={document_prompt:?}")
-    }
-
-    /// Tokenizes a text with its role's prompt, and cuts it to the limit.
-    ///
-    /// # Errors
-    /// [`Error::Embed`] if the tokenizer fails.
-    pub fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
-        let prompt = match role {
-            Role::Query => &self.query_prompt,
-            Role::Document => &self.document_prompt,
-        };
-        let mut encoding = self.raw(&format!("{prompt}{text}"))?;
-        let added = self.tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(false));
-        let n_tokens = encoding.len() + added;
-        if n_tokens > self.max_tokens {
-            encoding.truncate(self.max_tokens - added, 0, TruncationDirection::Right);
-        }
-        let encoding =
-            self.tokenizer.post_process(encoding, None, true).map_err(|error| failed("tokenizing")(&error))?;
-        Ok(Encoded { ids: encoding.get_ids().to_vec(), n_tokens })
-    }
-
-    /// The tokens of a document without special ones, each line by itself, so that memory is that of a line.
-    ///
-    /// # Errors
-    /// [`Error::Embed`] if the tokenizer fails.
-    pub(super) fn tokens(&self, text: &str) -> Result<Vec<Token>> {
-        let mut tokens = Vec::new();
-        let mut at = 0;
-        for line in text.split_inclusive('\n') {
-            // Lower case of another length would move what stands behind it.
-            let lower = self.lower_case.then(|| line.to_lowercase()).filter(|lower| lower.len() == line.len());
-            let encoding = self.tokenizer.encode(lower.as_deref().unwrap_or(line), false);
-            let encoding = encoding.map_err(|error| failed("tokenizing")(&error))?;
-            let places = encoding.get_ids().iter().zip(encoding.get_offsets());
-            tokens.extend(places.map(|(&id, &(start, end))| Token::new(id, at + start..at + end)));
-            at += line.len();
-        }
-        Ok(tokens)
-    }
-
-    /// What stands before and behind the tokens of a document of this name.
-    ///
-    /// # Errors
-    /// [`Error::Embed`] if the tokenizer fails.
-    pub(super) fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
-        // Special tokens stand around the others, whatever these are.
-        let probe = self.raw("a")?;
-        let count = probe.len();
-        let whole = self.tokenizer.post_process(probe, None, true).map_err(|error| failed("tokenizing")(&error))?;
-        let lead = whole.get_special_tokens_mask().iter().take_while(|&&special| special == 1).count();
-        let (before, rest) = whole.get_ids().split_at(lead.min(whole.len()));
-        let inner = self.raw(&format!("{}{}", self.document_prompt, name.unwrap_or_default()))?;
-        Ok([[before, inner.get_ids()].concat(), rest.iter().skip(count).copied().collect()])
-    }
-
-    fn raw(&self, text: &str) -> Result<tokenizers::Encoding> {
-        let lower = self.lower_case.then(|| text.to_lowercase());
-        let input: EncodeInput<'_> = lower.as_deref().unwrap_or(text).into();
-        self.tokenizer.encode_fast(input, false).map_err(|error| failed("tokenizing")(&error))
-    }
-}
-
-impl TokenCounter for ModelTokenizer {
-    fn count(&self, text: &str) -> Result<usize> {
-        Ok(self.raw(text)?.len())
-    }
-
-    fn ends(&self, text: &str) -> Result<Ends> {
-        // Without the case rule: lower case may be longer or shorter than the text it comes from.
-        let encoding = self.tokenizer.encode(text, false).map_err(|error| failed("tokenizing")(&error))?;
-        let mut end = 0;
-        let ends = encoding.get_offsets().iter().map(|&(_, to)| {
-            end = end.max(u32::try_from(to).unwrap_or(u32::MAX));
-            end
-        });
-        Ok(Ends::new(text.len(), ends))
-    }
-
-    fn breaks(&self) -> Breaks {
-        // Not at punctuation: `[MASK]` in a text may be one token.
-        if self.breaks_between_words && !self.lower_case { Breaks::WhiteSpace } else { Breaks::Unknown }
     }
 }

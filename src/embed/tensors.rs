@@ -7,6 +7,7 @@ use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
 
 use super::folder::Folder;
+use super::modules::Module;
 use crate::error::Result;
 
 /// Bytes before a file's header: its length.
@@ -30,14 +31,9 @@ struct Place {
 pub(super) type Floats = (Vec<usize>, Vec<f32>);
 
 impl Tensors {
-    /// Reads and checks those of the network.
-    pub(super) fn read(folder: &mut Folder) -> Result<Self> {
-        let files = folder.weights()?;
-        Self::new(folder, files)
-    }
-
-    /// Checks those of some files.
-    pub(super) fn new(folder: &Folder, files: Vec<Vec<u8>>) -> Result<Self> {
+    /// Reads and checks those of a module.
+    pub(super) fn read(folder: &mut Folder, module: &Module) -> Result<Self> {
+        let files = folder.weights(module)?;
         let mut places = HashMap::new();
         for (file, bytes) in files.iter().enumerate() {
             // It checks that tensors lie side by side up to the end, and have as many bytes as their shapes say.
@@ -59,8 +55,7 @@ impl Tensors {
 
     /// A tensor in f32, or why it has no such form; `None` if there is none of this name.
     pub(super) fn floats(&self, name: &str) -> Option<Result<Floats, String>> {
-        let Place { file, bytes, dtype, shape } = self.places.get(name)?;
-        let bytes = &self.files[*file][bytes.clone()];
+        let (Place { dtype, shape, .. }, bytes) = self.find(name)?;
         let values = match dtype {
             Dtype::F32 => numbers(bytes, f32::from_le_bytes),
             Dtype::F16 => numbers(bytes, |bytes| f16::from_le_bytes(bytes).to_f32()),
@@ -72,6 +67,34 @@ impl Tensors {
             }
         };
         Some(Ok((shape.clone(), values)))
+    }
+
+    /// A tensor of whole numbers, each in f32, or of floats.
+    pub(super) fn numbers(&self, name: &str) -> Option<Result<Floats, String>> {
+        match self.find(name)? {
+            #[expect(clippy::cast_possible_wrap, reason = "the bits are those of a signed byte")]
+            (Place { dtype: Dtype::I8, shape, .. }, bytes) => {
+                Some(Ok((shape.clone(), bytes.iter().map(|&byte| f32::from(byte as i8)).collect())))
+            }
+            _ => self.floats(name),
+        }
+    }
+
+    /// A list of positions, or why it is none.
+    pub(super) fn positions(&self, name: &str) -> Option<Result<Vec<u32>, String>> {
+        let (Place { dtype, .. }, bytes) = self.find(name)?;
+        let positions: Option<Vec<u32>> = match dtype {
+            Dtype::I64 => numbers(bytes, |bytes| u32::try_from(i64::from_le_bytes(bytes)).ok()),
+            Dtype::I32 => numbers(bytes, |bytes| u32::try_from(i32::from_le_bytes(bytes)).ok()),
+            Dtype::U32 => numbers(bytes, |bytes| Some(u32::from_le_bytes(bytes))),
+            other => return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of whole numbers"))),
+        };
+        Some(positions.ok_or_else(|| format!("the tensor `{name}` holds a number that is no position")))
+    }
+
+    fn find(&self, name: &str) -> Option<(&Place, &[u8])> {
+        let place = self.places.get(name)?;
+        Some((place, &self.files[place.file][place.bytes.clone()]))
     }
 }
 
@@ -90,6 +113,6 @@ pub(super) fn in_network(name: &str) -> bool {
     parts.iter().any(|part| name.starts_with(part)) && !computed.iter().any(|end| name.ends_with(end))
 }
 
-fn numbers<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+fn numbers<const N: usize, T, C: FromIterator<T>>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> C {
     bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect()
 }

@@ -20,7 +20,7 @@ use super::rows::EdgeRow;
 use super::schema::FloatEncoding;
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
-use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, Representation};
+use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, QueryModel, Representation};
 use crate::error::{Error, Result};
 use crate::hub::plain;
 use crate::storage::Location;
@@ -431,6 +431,8 @@ struct ModelRecord {
     fingerprint: String,
     #[serde(default)]
     arithmetic: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    query: Option<QueryModel>,
     files: BTreeMap<String, String>,
 }
 

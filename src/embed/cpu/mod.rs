@@ -28,8 +28,9 @@ use std::sync::{Mutex, PoisonError};
 use super::folder::Folder;
 use super::head::Head;
 use super::late;
-use super::model::{ModelTokenizer, Settings};
+use super::model::Settings;
 use super::tensors::Tensors;
+use super::tokenizer::ModelTokenizer;
 use super::{
     Backend, Batching, Device, Dimensions, Embedder, Encoded, Engine, ModelInfo, Role, Token, TokenEmbedder, Window,
     failed,
@@ -83,7 +84,7 @@ impl Cpu {
         dimensions: Option<Dimensions>,
     ) -> Result<Self> {
         let Plan { network, kernel } = plan;
-        let tensors = Tensors::read(&mut folder)?;
+        let tensors = Tensors::read(&mut folder, &settings.network)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
         let weights = network.open(&tensors).map_err(damaged)?;
         let embeddings = weights.embeddings().map_err(damaged)?;

@@ -1,7 +1,7 @@
 //! A few texts of many kinds, to see which of a network's numbers are too large for bytes.
 
 use crate::embed::Role;
-use crate::embed::model::ModelTokenizer;
+use crate::embed::tokenizer::ModelTokenizer;
 use crate::error::Result;
 
 /// Written for this purpose; none is from a corpus that anything is measured on.

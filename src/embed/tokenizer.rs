@@ -1,0 +1,181 @@
+//! A model's tokenizer with what its other files say of it: its limit, its prompts and its case rule.
+
+use serde::Deserialize;
+use tokenizers::Tokenizer;
+
+use super::words::{Words, encode};
+use super::{Encoded, Role, Token, failed};
+use crate::error::Result;
+use crate::tokens::{Breaks, Ends, TokenCounter};
+
+/// What a model's other files say of its tokenizer.
+pub(super) struct Rules {
+    /// Most tokens the model reads, special ones included.
+    pub(super) max_tokens: usize,
+    /// Whether texts are made lower case first.
+    pub(super) lower_case: bool,
+    /// What stands before a query.
+    pub(super) query_prompt: String,
+    /// What stands before a document.
+    pub(super) document_prompt: String,
+    /// Whether special tokens stand around the others.
+    pub(super) special: bool,
+    /// Whether the token for what the vocabulary lacks is left out.
+    pub(super) known_only: bool,
+}
+
+/// The model's tokenizer with its limit, prompts and case rule.
+pub struct ModelTokenizer {
+    tokenizer: Tokenizer,
+    rules: Rules,
+    /// The fast way, if there is one.
+    words: Option<Words>,
+    /// Special tokens before and after the others.
+    frame: [Vec<u32>; 2],
+    /// A token that is left out.
+    unknown: Option<u32>,
+    breaks_between_words: bool,
+}
+
+impl ModelTokenizer {
+    /// The tokenizer of `tokenizer.json`, or what is wrong with it.
+    pub(super) fn new(json: &[u8], rules: Rules) -> Result<Self, String> {
+        let damaged = |problem: &dyn std::fmt::Display| format!("tokenizer.json: {problem}");
+        let mut tokenizer = Tokenizer::from_bytes(json).map_err(|e| damaged(&e))?;
+        // Shipped files may cut and pad to lengths of their own; the model's limit decides.
+        tokenizer.with_padding(None);
+        tokenizer.with_truncation(None).map_err(|e| damaged(&e))?;
+        let frame = if rules.special { frame(&tokenizer).map_err(|e| damaged(&e))? } else { Default::default() };
+        let added: usize = frame.iter().map(Vec::len).sum();
+        if rules.max_tokens <= added {
+            let max_tokens = rules.max_tokens;
+            return Err(format!("a limit of {max_tokens} tokens leaves no room beside {added} special ones"));
+        }
+        // BERT's pre-tokenizer splits at all white space before anything else is done.
+        let breaks_between_words =
+            matches!(tokenizer.get_pre_tokenizer(), Some(tokenizers::PreTokenizerWrapper::BertPreTokenizer(_)));
+        let words = Words::new(&tokenizer);
+        let unknown = if rules.known_only { unknown(&tokenizer, json) } else { None };
+        Ok(Self { tokenizer, rules, words, frame, unknown, breaks_between_words })
+    }
+
+    /// Most tokens the model reads, special ones included.
+    #[must_use]
+    pub fn max_tokens(&self) -> usize {
+        self.rules.max_tokens
+    }
+
+    /// What the prompts, limit and case rule add to a fingerprint.
+    pub(super) fn rules(&self) -> String {
+        let Rules { max_tokens, lower_case, query_prompt, document_prompt, .. } = &self.rules;
+        format!("max={max_tokens} lower={lower_case} query={query_prompt:?} document={document_prompt:?}")
+    }
+
+    /// Tokenizes a text with its role's prompt, and cuts it to the limit.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+    pub fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+        let prompt = match role {
+            Role::Query => &self.rules.query_prompt,
+            Role::Document => &self.rules.document_prompt,
+        };
+        let mut ids = if prompt.is_empty() { self.ids(text)? } else { self.ids(&format!("{prompt}{text}"))? };
+        let [before, after] = &self.frame;
+        let added = before.len() + after.len();
+        let n_tokens = ids.len() + added;
+        ids.truncate(self.rules.max_tokens - added);
+        ids.retain(|&id| Some(id) != self.unknown);
+        ids.splice(..0, before.iter().copied());
+        ids.extend(after);
+        Ok(Encoded { ids, n_tokens })
+    }
+
+    /// The tokens of a document without special ones, each line by itself, so that memory is that of a line.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+    pub(super) fn tokens(&self, text: &str) -> Result<Vec<Token>> {
+        let mut tokens = Vec::new();
+        let mut at = 0;
+        for line in text.split_inclusive('\n') {
+            // Lower case of another length would move what stands behind it.
+            let lower = self.rules.lower_case.then(|| line.to_lowercase()).filter(|lower| lower.len() == line.len());
+            let encoding = self.tokenizer.encode(lower.as_deref().unwrap_or(line), false);
+            let encoding = encoding.map_err(|error| failed("tokenizing")(&error))?;
+            let places = encoding.get_ids().iter().zip(encoding.get_offsets());
+            let known = places.filter(|&(&id, _)| Some(id) != self.unknown);
+            tokens.extend(known.map(|(&id, &(start, end))| Token::new(id, at + start..at + end)));
+            at += line.len();
+        }
+        Ok(tokens)
+    }
+
+    /// What stands before and behind the tokens of a document of this name.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+    pub(super) fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]> {
+        let [before, after] = self.frame.clone();
+        let inner = self.ids(&format!("{}{}", self.rules.document_prompt, name.unwrap_or_default()))?;
+        Ok([[before, inner].concat(), after])
+    }
+
+    /// The ids of a text without special ones.
+    fn ids(&self, text: &str) -> Result<Vec<u32>> {
+        let lower = self.rules.lower_case.then(|| text.to_lowercase());
+        let text = lower.as_deref().unwrap_or(text);
+        let by_word = self.words.as_ref().map(|words| words.ids(&self.tokenizer, text));
+        match by_word.transpose()?.flatten() {
+            Some(ids) => Ok(ids),
+            None => encode(&self.tokenizer, text),
+        }
+    }
+}
+
+/// The special tokens before and after others, which are the same whatever these are.
+fn frame(tokenizer: &Tokenizer) -> tokenizers::Result<[Vec<u32>; 2]> {
+    let probe = tokenizer.encode("a", false)?;
+    let count = probe.len();
+    let whole = tokenizer.post_process(probe, None, true)?;
+    let lead = whole.get_special_tokens_mask().iter().take_while(|&&special| special == 1).count();
+    let (before, rest) = whole.get_ids().split_at(lead.min(whole.len()));
+    Ok([before.to_vec(), rest.iter().skip(count).copied().collect()])
+}
+
+/// The token for what the vocabulary lacks, which kinds of tokenizers name in two ways.
+fn unknown(tokenizer: &Tokenizer, json: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Described {
+        model: Model,
+    }
+    #[derive(Deserialize)]
+    struct Model {
+        unk_token: Option<String>,
+        unk_id: Option<u32>,
+    }
+    let Model { unk_token, unk_id } = serde_json::from_slice::<Described>(json).ok()?.model;
+    unk_id.or_else(|| tokenizer.token_to_id(&unk_token?))
+}
+
+impl TokenCounter for ModelTokenizer {
+    fn count(&self, text: &str) -> Result<usize> {
+        Ok(self.ids(text)?.len())
+    }
+
+    fn ends(&self, text: &str) -> Result<Ends> {
+        // Without the case rule: lower case may be longer or shorter than the text it comes from.
+        let encoding = self.tokenizer.encode(text, false).map_err(|error| failed("tokenizing")(&error))?;
+        let mut end = 0;
+        let ends = encoding.get_offsets().iter().map(|&(_, to)| {
+            end = end.max(u32::try_from(to).unwrap_or(u32::MAX));
+            end
+        });
+        Ok(Ends::new(text.len(), ends))
+    }
+
+    fn breaks(&self) -> Breaks {
+        // Not at punctuation: `[MASK]` in a text may be one token.
+        if self.breaks_between_words && !self.rules.lower_case { Breaks::WhiteSpace } else { Breaks::Unknown }
+    }
+}
