@@ -34,6 +34,9 @@ const ENTRY_BYTES: usize = 160;
 /// Most texts whose tokenization is remembered.
 const TOKENIZED: usize = 1 << 14;
 
+/// Texts that a thread takes at once where none is remembered.
+const TOGETHER: usize = 64;
+
 /// Embeds texts in batches and remembers vectors, within a bound.
 pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
@@ -111,6 +114,9 @@ impl<'a> Batcher<'a> {
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Embedded> {
         let embedder = self.embedder;
+        if !embedder.batching().remember {
+            return self.embed_all(texts, role, stop, progress);
+        }
         let dim = embedder.info().dim;
         let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
         let mut seen: HashSet<Hash> = HashSet::new();
@@ -198,6 +204,36 @@ impl<'a> Batcher<'a> {
             self.tokenized.clear();
         }
         Ok(result)
+    }
+
+    /// Embeds each text, whether it was met before or not.
+    fn embed_all(
+        &self,
+        texts: &[String],
+        role: Role,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Embedded> {
+        let run = |texts: &[String]| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
+            let ids: Vec<&[u32]> = encoded.iter().map(|encoded| encoded.ids.as_slice()).collect();
+            let vectors = self.embedder.embed(&ids)?;
+            let tokens_read = ids.iter().map(|ids| ids.len()).sum();
+            progress(texts.len(), tokens_read);
+            Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
+        };
+        let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
+        Ok(Embedded {
+            vectors: parts.iter().map(|(vectors, ..)| vectors.as_slice()).collect::<Vec<_>>().concat(),
+            n_tokens: parts.iter().flat_map(|(_, n_tokens, _)| n_tokens).copied().collect(),
+            computed: texts.len(),
+            cached: 0,
+            tokens_read: parts.iter().map(|(.., tokens)| tokens).sum(),
+            max_tokens: self.embedder.info().max_tokens,
+        })
     }
 
     /// Embeds chunks of documents that are read as wholes, in the order of the readings. What is said of texts holds

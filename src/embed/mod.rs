@@ -121,6 +121,8 @@ pub struct Batching {
     pub mixed: bool,
     /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
     pub concurrent: bool,
+    /// Whether a vector is worth being remembered: not if it is made faster than it is found.
+    pub remember: bool,
 }
 
 /// What a dataset records of the model its vectors come from.

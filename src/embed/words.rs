@@ -22,8 +22,8 @@ const LONGEST: usize = 23;
 /// Most ids of a word that is remembered.
 const MOST: usize = 9;
 
-/// Words that a thread remembers: 2 MiB of them.
-const SLOTS: usize = 1 << 15;
+/// Pairs of words that a thread remembers: 2 MiB of them.
+const SETS: usize = 1 << 14;
 
 /// Cuts texts at places over which a tokenizer does not look, and remembers what it makes of the words between.
 pub(super) struct Words {
@@ -121,20 +121,20 @@ impl Words {
                 }
                 continue;
             };
-            let slot = &mut memory.slots[key.slot()];
-            if slot.key != key {
+            let [first, second] = &mut memory.sets[key.set()];
+            if first.key != key {
+                // The one that was met last comes first; a new one takes the other's place.
+                std::mem::swap(first, second);
+            }
+            if first.key != key {
                 let Some(found) = self.ask(tokenizer, text, start..at)? else { return Ok(None) };
                 if found.len() > MOST {
                     ids.extend(found);
                     continue;
                 }
-                #[expect(clippy::cast_possible_truncation, reason = "at most MOST")]
-                let count = found.len() as u32;
-                slot.key = key;
-                slot.count = count;
-                slot.ids[..found.len()].copy_from_slice(&found);
+                first.fill(key, &found);
             }
-            ids.extend_from_slice(&slot.ids[..slot.count as usize]);
+            ids.extend_from_slice(&first.ids[..first.count as usize]);
         }
         Ok(Some(ids))
     }
@@ -213,26 +213,26 @@ impl Key {
     }
 
     /// Where it is remembered.
-    fn slot(self) -> usize {
+    fn set(self) -> usize {
         // The multiplier of Knuth's multiplicative hashing in 64 bits; the upper bits are the mixed ones.
         const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
         let [a, b, c] = self.0;
         let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(MULTIPLIER);
         let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(MULTIPLIER);
-        #[expect(clippy::cast_possible_truncation, reason = "below SLOTS")]
-        let slot = (mixed >> (u64::BITS - SLOTS.trailing_zeros())) as usize;
-        slot
+        #[expect(clippy::cast_possible_truncation, reason = "below SETS")]
+        let set = (mixed >> (u64::BITS - SETS.trailing_zeros())) as usize;
+        set
     }
 }
 
-/// The words that a thread remembers, each in the one slot that it may have.
+/// The words that a thread remembers, each in one of the two slots that it may have.
 struct Memory {
-    slots: Vec<Slot>,
+    sets: Vec<[Slot; 2]>,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { slots: vec![Slot::default(); SLOTS] }
+        Self { sets: vec![[Slot::default(); 2]; SETS] }
     }
 }
 
@@ -243,4 +243,15 @@ struct Slot {
     key: Key,
     ids: [u32; MOST],
     count: u32,
+}
+
+impl Slot {
+    fn fill(&mut self, key: Key, ids: &[u32]) {
+        self.key = key;
+        self.count = 0;
+        for (to, &id) in self.ids.iter_mut().zip(ids) {
+            *to = id;
+            self.count += 1;
+        }
+    }
 }
