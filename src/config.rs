@@ -21,11 +21,11 @@ use crate::document::{Admission, SecurityProfile};
 use crate::embed::hub::ModelRef;
 use crate::embed::{
     self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
-    QueryModel, cache,
+    QueryModel, Reranker, cache,
 };
 use crate::error::{Error, Result};
 use crate::index::Job;
-use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Share, Weight};
+use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
@@ -40,6 +40,12 @@ const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [e
 
 /// Files per table when nothing else is said.
 pub(crate) const DEFAULT_FILES: usize = 8;
+
+/// How many chunks a reranker reads if nothing else is said.
+const RERANK_DEPTH: usize = 50;
+
+/// What names no reranker, where others are compared with none.
+const NO_RERANKER: &str = "none";
 
 /// One source of settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -197,6 +203,10 @@ settings! {
         pub title_weight: Weight = "W", Is("0.5"), Nothing;
         /// How much in its path.
         pub path_weight: Weight = "W", Is("2"), Nothing;
+        /// A network that reads the best chunks with the question and puts them in order (a cross-encoder).
+        pub rerank: String = "FOLDER|HUB_ID[@REVISION]", Words("none"), Nothing;
+        /// How many chunks it reads; no others are found.
+        pub rerank_depth: NonZeroUsize = "N", Is("50"), Nothing;
         /// In which order a context is filled: by expected evidence per token (`evidence`; as `rank` where scores are no sum of
         /// `linear`), or by rank.
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
@@ -316,6 +326,10 @@ pub struct Config {
     pub mode: Mode,
     /// How the lists of a search become one.
     pub ranking: Ranking,
+    /// What puts the best chunks in order, if not the ranking.
+    pub rerank: Option<ModelRef>,
+    /// How many chunks it reads.
+    pub rerank_depth: usize,
     /// In which order a context is filled.
     pub packing: Packing,
     /// Folder for keyword indexes, if they are to be kept.
@@ -385,7 +399,8 @@ impl Options {
         let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // A model's folder is named from where the file is, wherever the program runs.
-        for model in [&mut options.embedding.model, &mut options.embedding.query_model] {
+        let Options { embedding, search, .. } = &mut options;
+        for model in [&mut embedding.model, &mut embedding.query_model, &mut search.rerank] {
             if let (Some(model), Some(here)) = (model, path.parent())
                 && here.join(&*model).is_dir()
             {
@@ -527,6 +542,8 @@ impl Options {
             },
             mode: self.search.mode.unwrap_or_default(),
             ranking: self.search.ranking(),
+            rerank: model(self.search.rerank.clone().filter(|name| name != NO_RERANKER), "rerank")?,
+            rerank_depth: self.search.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
             packing: self.search.packing.unwrap_or_default(),
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
@@ -607,6 +624,20 @@ impl Config {
         let depth = if self.ranking.depth == default { default.max(k) } else { self.ranking.depth };
         let ranking = Ranking { depth, ..self.ranking };
         Query { mode: self.mode, text, k, ranking, packing: self.packing, ..Query::default() }
+    }
+
+    /// Loads the reranker, if one was named.
+    ///
+    /// # Errors
+    /// Those of [`embed::load_reranker`].
+    pub fn reranker(&self) -> Result<Option<Box<dyn Reranker>>> {
+        self.rerank.as_ref().map(|model| embed::load_reranker(self.backend, model)).transpose()
+    }
+
+    /// How a reranker is asked that was loaded.
+    #[must_use]
+    pub fn rerank<'q>(&self, reranker: Option<&'q dyn Reranker>) -> Option<Rerank<'q>> {
+        reranker.map(|reranker| Rerank { reranker, depth: self.rerank_depth })
     }
 
     /// The cache of vectors, if there is to be one. Without it, or if it cannot be opened, all is slower and no less right.

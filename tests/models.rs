@@ -158,7 +158,9 @@ fn distilbert_is_bert_without_token_types() {
 #[test]
 fn vectors_are_those_of_the_families_authors() {
     for (tiny, golden) in golden() {
-        for backend in [Backend::from(Engine::Candle), in_floats(Isa::best())] {
+        let ours = in_floats(Isa::best());
+        let engines = if tiny.family == "mpnet" { vec![ours] } else { vec![Engine::Candle.into(), ours] };
+        for backend in engines {
             let ours = &vectors(tiny, backend)[3];
             for (index, (x, y)) in ours.iter().zip(golden).enumerate() {
                 assert!((x - y).abs() < 2e-6, "{tiny:?}: value {index} is {x}, not {y}, by {}", backend.engine);
@@ -169,7 +171,7 @@ fn vectors_are_those_of_the_families_authors() {
 
 /// The first values of the vector of `TEXTS[3]`, computed in f64 by transformers 5.23; Jina's, which are not in
 /// it, by a program in PyTorch that was written for this from their description.
-fn golden() -> [(Tiny, [f32; 6]); 9] {
+fn golden() -> [(Tiny, [f32; 6]); 11] {
     [
         (Tiny::new("bert", 128, 2), [0.1274136, -0.0724429, 0.0976834, 0.0857933, 0.0726926, -0.1002641]),
         (Tiny::new("distilbert", 128, 2), [0.065743, 0.0063177, 0.1179845, -0.0383234, -0.0767317, -0.0882674]),
@@ -177,6 +179,8 @@ fn golden() -> [(Tiny, [f32; 6]); 9] {
         (Tiny::new("xlm-roberta", 312, 12), [-0.0424295, 0.0548092, -0.0273142, 0.0041231, -0.0596859, 0.0035802]),
         (Tiny::new("modernbert", 128, 2), [-0.021511, 0.0555177, 0.0196158, 0.114096, -0.1655005, 0.0702009]),
         (Tiny::new("modernbert", 48, 3), [-0.0788594, -0.0092115, 0.0939493, -0.3623583, 0.2751156, 0.0781823]),
+        (Tiny::new("mpnet", 128, 2), [0.0713038, 0.0021784, 0.1184033, -0.0325247, -0.0795462, -0.0870169]),
+        (Tiny::new("mpnet", 48, 3), [-0.04963, 0.0441704, -0.2009703, -0.1681446, -0.028405, 0.0963876]),
         (Tiny::new("nomic_bert", 128, 2), [0.1422233, 0.0450218, 0.2015997, -0.0731924, -0.0207615, 0.1499426]),
         (Tiny::new("jina", 128, 2), [0.0654848, -0.0427479, 0.1612298, -0.0049304, -0.0108515, 0.0799549]),
         (Tiny::new("jina", 48, 3), [0.1079177, 0.266979, 0.3012195, 0.0100559, 0.0184172, 0.1499049]),
@@ -189,8 +193,7 @@ fn golden() -> [(Tiny, [f32; 6]); 9] {
 fn writes_the_models_of_the_golden_vectors() {
     let Some(root) = std::env::var_os("CHUNKMILL_TINY") else { panic!("set CHUNKMILL_TINY to a folder") };
     let root = Path::new(&root);
-    let known = golden().map(|(tiny, _)| tiny);
-    for tiny in known.into_iter().chain([Tiny::new("mpnet", 128, 2), Tiny::new("mpnet", 48, 3)]) {
+    for tiny in golden().map(|(tiny, _)| tiny) {
         tiny.write(&root.join(format!("{}-{}-{}", tiny.family, tiny.hidden, tiny.max_tokens)));
     }
     std::fs::write(root.join("texts.json"), json!([TEXTS[3]]).to_string()).unwrap();

@@ -72,7 +72,7 @@ impl Embedder for Coarse {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true }
+        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
     }
 }
 

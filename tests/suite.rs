@@ -60,6 +60,7 @@ mod ranking;
 mod readers;
 mod reference;
 mod replay;
+mod rerank;
 mod scifact;
 mod search;
 mod security;

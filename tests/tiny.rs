@@ -299,6 +299,65 @@ impl Tiny {
     }
 }
 
+impl Tiny {
+    /// Writes a folder of the network with the layers behind it that judge pairs of texts, as transformers saves it.
+    pub fn write_cross_encoder(&self, folder: &Path) {
+        self.write(folder);
+        for name in ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json"] {
+            std::fs::remove_file(folder.join(name)).unwrap();
+        }
+        let mut config = self.config();
+        let more = json!({"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "num_labels": 1});
+        config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        write(folder, "config.json", config.to_string().as_bytes());
+        write(folder, "tokenizer_config.json", json!({"model_max_length": self.max_tokens}).to_string().as_bytes());
+        let mut tokenizer: Value =
+            serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
+        let part = |kind: &str, id: &str, of: u32| json!({kind: {"id": id, "type_id": of}});
+        // Families without kinds of tokens have tokenizers that tell none apart.
+        let second = u32::from(matches!(self.family, "bert" | "jina" | "nomic_bert"));
+        tokenizer["post_processor"]["pair"] = json!([
+            part("SpecialToken", "[CLS]", 0),
+            part("Sequence", "A", 0),
+            part("SpecialToken", "[SEP]", 0),
+            part("Sequence", "B", second),
+            part("SpecialToken", "[SEP]", second),
+        ]);
+        write(folder, "tokenizer.json", tokenizer.to_string().as_bytes());
+        let dim = self.hidden;
+        let (dense, out, bias) = match self.family {
+            "bert" | "jina" => ("pooler.dense", "classifier", true),
+            "distilbert" => ("pre_classifier", "classifier", true),
+            "modernbert" => ("head.dense", "classifier", false),
+            _ => ("classifier.dense", "classifier.out_proj", true),
+        };
+        let mut layers = vec![(format!("{dense}.weight"), vec![dim, dim]), (format!("{out}.weight"), vec![1, dim])];
+        layers.push((format!("{out}.bias"), vec![1]));
+        if bias {
+            layers.push((format!("{dense}.bias"), vec![dim]));
+        } else {
+            layers.push(("head.norm.weight".to_owned(), vec![dim]));
+        }
+        let path = folder.join("model.safetensors");
+        let mut tensors = candle_core::safetensors::load(&path, &Device::Cpu).unwrap();
+        let base = match self.family {
+            "bert" | "jina" => "bert.",
+            "distilbert" => "distilbert.",
+            "modernbert" => "model.",
+            "mpnet" => "mpnet.",
+            _ => "roberta.",
+        };
+        tensors = tensors.into_iter().map(|(name, tensor)| (format!("{base}{name}"), tensor)).collect();
+        for (name, shape) in layers {
+            let count = shape.iter().product();
+            let start = if name == "head.norm.weight" { 1.0 } else { 0.0 };
+            let made = Tensor::from_vec(values(&name, count, start), shape, &Device::Cpu).unwrap();
+            tensors.insert(if name.starts_with("pooler") { format!("{base}{name}") } else { name }, made);
+        }
+        candle_core::safetensors::save(&tensors, path).unwrap();
+    }
+}
+
 /// What a layer's tensor is for, in words that all families share where they share the thing.
 fn purpose(name: &str) -> String {
     let (part, kind) = name.rsplit_once('.').unwrap();

@@ -32,6 +32,7 @@ use std::path::Path;
 
 use chunkmill::chunk::Settings;
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
+use chunkmill::embed::hub::ModelRef;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs};
 use chunkmill::settings::Table as _;
@@ -100,6 +101,8 @@ pub struct Variant {
     pub ranking: Ranking,
     /// In which order a context is filled, where the scores of the mode tell it.
     pub packing: Packing,
+    /// What puts the best chunks in order anew, and how many.
+    pub rerank: Option<(ModelRef, usize)>,
     /// As what vectors are searched.
     pub stored_as: StoredAs,
     /// The same as it was written.
@@ -382,18 +385,22 @@ impl Planner<'_> {
                 let options = SearchOptions { mode: Some(mode), ..options.clone() };
                 let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
                 let ranking = as_read(mode, config.ranking);
-                let packing = Query { mode, ranking, packing: config.packing, ..Query::default() }.packing();
-                if !variants.iter().any(|other| other.finds_as(mode, &ranking, packing, stored_as)) {
-                    let mut name = mode.name().to_owned();
-                    for &(axis, value) in
-                        values.iter().filter(|(axis, _)| axis.is_list && reads(mode, ranking.fusion, &axis.key))
-                    {
-                        push(&mut name, &axis.key, value, false);
-                    }
-                    if stored_as != StoredAs::default() {
-                        push(&mut name, "stored_as", &stored_as.to_string(), false);
-                    }
-                    variants.push(Variant { name, mode, ranking, packing, stored_as, options });
+                let rerank = config.rerank.map(|model| (model, config.rerank_depth));
+                let packing = match rerank {
+                    None => Query { mode, ranking, packing: config.packing, ..Query::default() }.packing(),
+                    Some(_) => Packing::Rank,
+                };
+                let mut name = mode.name().to_owned();
+                let read = |key: &str| reads(mode, ranking.fusion, rerank.is_some(), key);
+                for &(axis, value) in values.iter().filter(|(axis, _)| axis.is_list && read(&axis.key)) {
+                    push(&mut name, &axis.key, value, false);
+                }
+                if stored_as != StoredAs::default() {
+                    push(&mut name, "stored_as", &stored_as.to_string(), false);
+                }
+                let variant = Variant { name, mode, ranking, packing, rerank, stored_as, options };
+                if !variants.iter().any(|other| other.finds_as(&variant)) {
+                    variants.push(variant);
                 }
             }
         }
@@ -424,9 +431,7 @@ impl Planner<'_> {
         let before = self.plan.cells.len();
         for variant in variants {
             let known = &mut self.plan.builds[build].variants;
-            let same =
-                |other: &Variant| other.finds_as(variant.mode, &variant.ranking, variant.packing, variant.stored_as);
-            let at = known.iter().position(same).unwrap_or_else(|| {
+            let at = known.iter().position(|other| other.finds_as(variant)).unwrap_or_else(|| {
                 let mut variant = variant.clone();
                 // Another grid's search of the same name.
                 while known.iter().any(|other| other.name == variant.name) {
@@ -484,8 +489,8 @@ fn push(name: &mut String, key: &str, value: &str, bare: bool) {
     let _ = if bare { write!(name, "{value}") } else { write!(name, "{key}={value}") };
 }
 
-/// Whether a mode reads a setting of searches, its own name aside: see [`as_read`].
-fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
+/// Whether a search reads a setting, its mode's own name aside: see [`as_read`].
+fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     let is_word = [
         "language",
         "content_weight",
@@ -504,6 +509,8 @@ fn reads(mode: Mode, fusion: Fusion, key: &str) -> bool {
     };
     match mode {
         _ if key == "mode" || of_other_fusion => false,
+        _ if key == "rerank" => true,
+        _ if key == "rerank_depth" => reranks,
         Mode::Vector => false,
         Mode::Keyword => is_word,
         Mode::Hybrid => !is_graph,
@@ -560,8 +567,9 @@ impl Plan {
 
 impl Variant {
     /// Whether it finds and hands over what another search does.
-    fn finds_as(&self, mode: Mode, ranking: &Ranking, packing: Packing, stored_as: StoredAs) -> bool {
-        (self.mode, &self.ranking, self.packing, self.stored_as) == (mode, ranking, packing, stored_as)
+    fn finds_as(&self, other: &Self) -> bool {
+        let what = |of: &Self| (of.mode, of.ranking, of.packing, of.rerank.clone(), of.stored_as);
+        what(self) == what(other)
     }
 }
 

@@ -19,11 +19,9 @@ use arrow::datatypes::Int64Type;
 use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
-use chunkmill::embed::{self, Batcher, Reading};
+use chunkmill::embed::{self, Batcher, Reading, Reranker};
 use chunkmill::index::{self, Recipe};
-use chunkmill::search::{
-    CANDIDATES, Context as Packed, Found, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
-};
+use chunkmill::search::{CANDIDATES, Context as Packed, Found, Passage, Query, Searcher, StoredAs};
 use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
@@ -354,17 +352,23 @@ fn ask(
         }
     }
     let by_id: HashMap<&str, usize> = documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let ways: Vec<(String, &Searcher, Mode, Ranking, Packing)> = variants
+    let mut rerankers: HashMap<String, Box<dyn Reranker>> = HashMap::new();
+    let ways: Vec<(&str, &Searcher, Config)> = variants
         .iter()
         .map(|Way { name, options, stored_as }| {
             let way = Options { search: options.clone(), ..Options::default() }.resolve()?;
             let searcher = searchers.iter().find(|(known, _)| known.to_string() == *stored_as);
             let (_, searcher) = searcher.context("no searcher")?;
             searcher.prepare(way.mode, &way.ranking)?;
-            Ok((name.clone(), searcher, way.mode, way.ranking, way.packing))
+            if let Some(model) = &way.rerank
+                && !rerankers.contains_key(&model.to_string())
+            {
+                rerankers.insert(model.to_string(), embed::load_reranker(config.backend, model)?);
+            }
+            Ok((name.as_str(), searcher, way))
         })
         .collect::<anyhow::Result<_>>()?;
-    let needs_vectors = ways.iter().any(|(_, _, mode, ..)| mode.needs_vector());
+    let needs_vectors = ways.iter().any(|(_, _, way)| way.mode.needs_vector());
     let embedded = match vectors {
         Some(vectors) if needs_vectors => Some(vectors),
         None if needs_vectors => Some(embed_all(&config, queries)?),
@@ -374,16 +378,20 @@ fn ask(
     let mut asked = Vec::new();
     // Contexts are packed from as many chunks as the program packs them from, whatever else is scored.
     let k = depth.max(CANDIDATES);
-    for (name, searcher, mode, ranking, packing) in ways {
-        let mut found = VariantRecord { name, mode: mode.name().to_owned(), ..VariantRecord::default() };
+    for (name, searcher, way) in ways {
+        let Config { mode, ranking, packing, .. } = way;
+        let reranker = way.rerank.as_ref().and_then(|model| rerankers.get(&model.to_string()));
+        let rerank = way.rerank(reranker.map(Box::as_ref));
+        let mut found =
+            VariantRecord { name: name.to_owned(), mode: mode.name().to_owned(), ..VariantRecord::default() };
         // The first search finds nothing in any cache of the processor; it does not count.
         if let Some(text) = queries.first() {
             let vector = vectors.first().map(Vec::as_slice);
-            searcher.search(&Query { mode, text, vector, k, ranking, ..Query::default() })?;
+            searcher.search(&Query { mode, text, vector, k, ranking, rerank, ..Query::default() })?;
         }
         let query = |at: usize| {
             let vector = vectors.get(at).map(Vec::as_slice);
-            Query { mode, text: &queries[at], vector, k, ranking, packing, ..Query::default() }
+            Query { mode, text: &queries[at], vector, k, ranking, packing, rerank, ..Query::default() }
         };
         let mut hits = Vec::new();
         for at in 0..queries.len() {

@@ -1,12 +1,13 @@
 //! What is in a dataset, and what of it answers a question?
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::AsArray;
 use arrow::datatypes::Float32Type;
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
-use chunkmill::embed::{self, Embedder};
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{self, Embedder, Reranker};
 use chunkmill::error::Error;
 use chunkmill::search::{self, Filter, Query};
 use chunkmill::storage::Location;
@@ -111,6 +112,8 @@ pub(crate) struct Searcher {
     options: Options,
     /// The model of the dataset, once a question needs its vector.
     embedder: Lazy,
+    /// The reranker that was asked last.
+    reranker: Mutex<Option<(ModelRef, Arc<dyn Reranker>)>>,
 }
 
 /// Where chunks may be found: collections, promotion levels, paths, headings, tags.
@@ -137,11 +140,32 @@ impl Searcher {
             pool.install(|| {
                 let embed = || embed::query(self.embedder(&config)?.as_ref(), &question);
                 let vector = config.mode.needs_vector().then(embed).transpose()?;
-                let query = Query { vector: vector.as_deref(), filter, min_score, ..config.query(&question, k) };
+                let reranker = self.reranker(&config)?;
+                let query = Query {
+                    vector: vector.as_deref(),
+                    filter,
+                    min_score,
+                    rerank: config.rerank(reranker.as_deref()),
+                    ..config.query(&question, k)
+                };
                 answer(&self.opened, &query)
             })
         });
         answered.map_err(|error: Error| raised(&error))
+    }
+
+    /// The reranker of a question, kept for others that want the same.
+    fn reranker(&self, config: &Config) -> Result<Option<Arc<dyn Reranker>>, Error> {
+        let Some(wanted) = &config.rerank else { return Ok(None) };
+        let mut kept = self.reranker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((model, reranker)) = &*kept
+            && model == wanted
+        {
+            return Ok(Some(Arc::clone(reranker)));
+        }
+        let reranker = config.reranker()?.map(Arc::from);
+        *kept = reranker.clone().map(|reranker| (wanted.clone(), reranker));
+        Ok(reranker)
     }
 
     fn embedder(&self, config: &Config) -> Result<Arc<dyn Embedder>, Error> {
@@ -162,7 +186,12 @@ impl Searcher {
             let dataset = store::Dataset::open(out.parse::<Location>()?)?;
             pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
         });
-        Ok(Self { opened: opened.map_err(|error: Error| raised(&error))?, options, embedder: Lazy::default() })
+        Ok(Self {
+            opened: opened.map_err(|error: Error| raised(&error))?,
+            options,
+            embedder: Lazy::default(),
+            reranker: Mutex::default(),
+        })
     }
 
     /// The best chunks, as JSON.

@@ -17,7 +17,7 @@ pub(super) struct RetrievalArgs {
     dataset: Location,
     /// What to look for, in words; nothing in it has a special meaning
     query: String,
-    /// Leave out hits with a lower score: dot product, BM25 or fused score, by the mode
+    /// Leave out hits with a lower score: dot product, BM25 or fused score, by the mode; the reranker's with --rerank
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     min_score: Option<f64>,
     #[command(flatten)]
@@ -109,8 +109,14 @@ impl RetrievalArgs {
         let embed = || embed::query(config.embedder_of(dataset.manifest(), named)?.as_ref(), &self.query);
         let vector = config.mode.needs_vector().then(embed).transpose()?;
         let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
-        let query =
-            Query { vector: vector.as_deref(), filter, min_score: self.min_score, ..config.query(&self.query, k) };
+        let reranker = config.reranker()?;
+        let query = Query {
+            vector: vector.as_deref(),
+            filter,
+            min_score: self.min_score,
+            rerank: config.rerank(reranker.as_deref()),
+            ..config.query(&self.query, k)
+        };
         Ok(answer(&searcher, &query)?)
     }
 }

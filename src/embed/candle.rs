@@ -111,7 +111,7 @@ impl Embedder for Candle {
 
     fn batching(&self) -> Batching {
         // Small batches are fastest on a CPU, because what they touch stays in the cache.
-        Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu() , remember: true}
+        Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu(), remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

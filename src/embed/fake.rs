@@ -74,7 +74,7 @@ impl Embedder for Fake {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true , remember: true}
+        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

@@ -69,7 +69,7 @@ impl Pooling {
     }
 
     /// Makes one vector of a text's token vectors, which are `stride` floats apart.
-    fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
+    pub(super) fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
         let rows = || tokens.chunks(stride);
         match self {
             Self::Cls => vector.iter_mut().zip(tokens).for_each(|(to, &x)| *to = x),
@@ -111,7 +111,7 @@ enum Step {
 
 /// A linear layer with what follows it.
 #[derive(Debug)]
-struct Dense {
+pub(super) struct Dense {
     /// A row of weights for each input.
     weight: Vec<f32>,
     bias: Vec<f32>,
@@ -130,9 +130,11 @@ enum Residual {
     Projected(Vec<f32>),
 }
 
+/// What a value becomes behind a linear layer.
 #[derive(Debug, Clone, Copy)]
-enum Activation {
+pub(super) enum Activation {
     Identity,
+    Gelu,
     Tanh,
     Relu,
     Sigmoid,
@@ -141,9 +143,10 @@ enum Activation {
 
 impl Activation {
     /// The activation of a Python class.
-    fn of(class: &str) -> Option<Self> {
+    pub(super) fn of(class: &str) -> Option<Self> {
         Some(match class.strip_prefix("torch.nn.modules.")? {
             "linear.Identity" => Self::Identity,
+            "activation.GELU" => Self::Gelu,
             "activation.Tanh" => Self::Tanh,
             "activation.ReLU" => Self::Relu,
             "activation.Sigmoid" => Self::Sigmoid,
@@ -152,15 +155,22 @@ impl Activation {
         })
     }
 
-    fn apply(self, x: f32) -> f32 {
+    pub(super) fn apply(self, x: f32) -> f32 {
         match self {
             Self::Identity => x,
+            // x · Φ(x) (Hendrycks and Gimpel 2016).
+            Self::Gelu => 0.5 * x * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2)),
             Self::Tanh => x.tanh(),
             Self::Relu => x.max(0.0),
             Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
             Self::Silu => x / (1.0 + (-x).exp()),
         }
     }
+}
+
+/// A row for each input, of rows for each output.
+fn transposed(rows: &[f32], inputs: usize) -> Vec<f32> {
+    (0..inputs).flat_map(|input| rows.iter().skip(input).step_by(inputs).copied()).collect()
 }
 
 /// The rows of `weight`, each times its input, added to a result.
@@ -171,7 +181,14 @@ fn add_product(weight: &[f32], input: &[f32], to: &mut [f32]) {
 }
 
 impl Dense {
-    fn apply(&self, input: &[f32]) -> Vec<f32> {
+    /// A layer of these weights, a row for each output.
+    pub(super) fn new(rows: &[f32], bias: Vec<f32>, activation: Activation) -> Self {
+        let inputs = rows.len() / bias.len().max(1);
+        Self { weight: transposed(rows, inputs), bias, activation, residual: Residual::None, inputs }
+    }
+
+    /// What it makes of a vector.
+    pub(super) fn apply(&self, input: &[f32]) -> Vec<f32> {
         let mut result = self.bias.clone();
         add_product(&self.weight, input, &mut result);
         for x in &mut result {
@@ -189,14 +206,14 @@ impl Dense {
 /// Added to a variance, as torch does.
 const EPSILON: f64 = 1e-5;
 
-/// Layer normalisation of one vector, summed in f64.
+/// Layer normalisation of one vector, with weights and biases, summed in f64.
 #[expect(clippy::cast_precision_loss, reason = "a vector has far fewer than 2^52 values")]
 #[expect(clippy::cast_possible_truncation, reason = "to the precision of vectors")]
-fn layer_norm(vector: &mut [f32], [weight, bias]: &[Vec<f32>; 2]) {
+pub(super) fn layer_norm(vector: &mut [f32], [weight, bias]: &[Vec<f32>; 2], epsilon: f64) {
     let count = vector.len() as f64;
     let mean = vector.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
     let variance = vector.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
-    let scale = 1.0 / (variance + EPSILON).sqrt();
+    let scale = 1.0 / (variance + epsilon).sqrt();
     for ((x, weight), bias) in vector.iter_mut().zip(weight).zip(bias) {
         *x = ((f64::from(*x) - mean) * scale) as f32 * weight + bias;
     }
@@ -319,7 +336,7 @@ impl Head {
         let mut vector = self.steps.iter().fold(pooled, |mut vector, step| {
             match step {
                 Step::Dense(dense) => return dense.apply(&vector),
-                Step::LayerNorm(weights) => layer_norm(&mut vector, weights),
+                Step::LayerNorm(weights) => layer_norm(&mut vector, weights, EPSILON),
                 Step::Normalize => normalize(&mut vector),
             }
             vector
@@ -385,14 +402,13 @@ fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
     let activation = Activation::of(class).ok_or_else(|| {
         folder.error(
             format!("{name} asks for the activation `{class}`"),
-            "supported: Identity, Tanh, ReLU, Sigmoid, SiLU",
+            "supported: Identity, Tanh, ReLU, Sigmoid, SiLU, GELU",
         )
     })?;
     let tensors = Tensors::read(folder, module)?;
     let weight = |folder: &Folder, name: &str| {
         let rows = tensor(folder, module, &tensors, name, &[out_features, in_features])?;
-        let transposed = (0..in_features).flat_map(|i| rows.iter().skip(i).step_by(in_features.max(1)).copied());
-        Ok(transposed.collect::<Vec<f32>>())
+        Ok(transposed(&rows, in_features))
     };
     Ok(Dense {
         weight: weight(folder, "linear.weight")?,

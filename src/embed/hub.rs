@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use super::folder::{Folder, INDEX, WEIGHTS};
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
-use super::modules::{LIST, Router, Routes};
+use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
@@ -70,6 +70,21 @@ impl fmt::Display for ModelRef {
 /// [`Error::Model`] if it is nowhere to be had or a file is not what the hub announced.
 #[doc(hidden)] // The tests look at the folder; all others load from it.
 pub fn locate(model: &ModelRef) -> Result<Folder> {
+    find(model, Source::fetch)
+}
+
+/// The same of a network alone, without modules behind it.
+///
+/// # Errors
+/// Those of [`locate`].
+pub(super) fn locate_network(model: &ModelRef) -> Result<Folder> {
+    find(model, Source::fetch_network)
+}
+
+/// Pins of a folder's files.
+type Pins = &'static [(&'static str, &'static str)];
+
+fn find(model: &ModelRef, fetch: impl FnOnce(&Source, Pins) -> Result<Folder>) -> Result<Folder> {
     match model {
         ModelRef::Folder(path) => {
             let absolute = path.canonicalize().map_err(Error::io("open", path))?;
@@ -83,7 +98,7 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
                 None if pinned => DEFAULT_REVISION,
                 None => "main",
             };
-            Source::new(id, revision).fetch(if pinned { DEFAULT_PINS } else { &[] })
+            fetch(&Source::new(id, revision), if pinned { DEFAULT_PINS } else { &[] })
         }
     }
 }
@@ -108,32 +123,28 @@ pub(crate) fn install_default(from: &Path) -> Result<Folder> {
     locate(&ModelRef::default())
 }
 
-struct Source<'a> {
-    id: &'a str,
+struct Source {
+    id: String,
     repository: Repository,
 }
 
-impl<'a> Source<'a> {
-    fn new(id: &'a str, revision: &str) -> Self {
-        Self { id, repository: Repository::new(Kind::Model, id, revision) }
+impl Source {
+    fn new(id: &str, revision: &str) -> Self {
+        Self { id: id.to_owned(), repository: Repository::new(Kind::Model, id, revision) }
     }
 
     /// Fetches the files that a sentence-transformers model consists of, those it names included.
-    fn fetch(&self, pins: &'static [(&'static str, &'static str)]) -> Result<Folder> {
+    fn fetch(&self, pins: Pins) -> Result<Folder> {
         // A model without a list of modules says in its configuration what it is.
         let found = match self.optional(LIST, None)? {
             Some(found) => found,
             None => self.optional("config.json", None)?.ok_or_else(|| self.missing(LIST))?,
         };
-        let path = found.parent().unwrap_or(&found).to_owned();
-        let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let folder = Folder::new(path.clone(), self.id.to_owned(), commit.clone(), pins);
-        let optional = |name: &str| self.optional(name, Some(&path));
-        let file = |name: &str| optional(name)?.ok_or_else(|| self.missing(name));
-        let read = |path: &Path| fs::read(path).map_err(Error::io("read", path));
+        let folder = self.folder(&found, pins);
+        let optional = |name: &str| self.optional(name, Some(&folder.path));
         optional("config_sentence_transformers.json")?;
         // Read apart, so that what is recorded of the model is what loading it reads.
-        let mut probe = Folder::new(path.clone(), self.id.to_owned(), commit, pins);
+        let mut probe = folder.clone();
         if let Some(router) = probe.modules()?.first().filter(|first| first.is_router()) {
             for name in Router::FILES {
                 optional(&router.file(name))?;
@@ -141,24 +152,46 @@ impl<'a> Source<'a> {
         }
         let Routes { document, query } = probe.routes()?;
         for module in document.iter().chain(query.iter().flatten()) {
-            for name in module.files() {
-                file(&name)?;
-            }
-            match module.kind() {
-                "StaticEmbedding" => drop(optional(&module.file("config.json"))?),
-                "Transformer" => {
-                    optional(&module.file("sentence_bert_config.json"))?;
-                    if optional(&module.file(WEIGHTS))?.is_none()
-                        && let Some(index) = optional(&module.file(INDEX))?
-                    {
-                        let shards = folder.shards(&read(&index)?)?;
-                        shards.iter().try_for_each(|shard| file(&module.file(shard)).map(drop))?;
-                    }
-                }
-                _ => {}
-            }
+            self.module(module, &folder)?;
         }
         Ok(folder)
+    }
+
+    /// Fetches the files of a network that stands alone.
+    fn fetch_network(&self, pins: Pins) -> Result<Folder> {
+        let found = self.optional("config.json", None)?.ok_or_else(|| self.missing("config.json"))?;
+        let folder = self.folder(&found, pins);
+        self.optional("tokenizer_config.json", Some(&folder.path))?;
+        self.module(&Module::new("Transformer", ""), &folder)?;
+        Ok(folder)
+    }
+
+    /// The folder of a file that was found.
+    fn folder(&self, found: &Path, pins: Pins) -> Folder {
+        let path = found.parent().unwrap_or(found).to_owned();
+        let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Folder::new(path, self.id.clone(), commit, pins)
+    }
+
+    /// Fetches the files of a module.
+    fn module(&self, module: &Module, folder: &Folder) -> Result<()> {
+        let optional = |name: &str| self.optional(&module.file(name), Some(&folder.path));
+        let file = |name: &str| self.optional(name, Some(&folder.path))?.ok_or_else(|| self.missing(name));
+        module.files().iter().try_for_each(|name| file(name).map(drop))?;
+        match module.kind() {
+            "StaticEmbedding" => optional("config.json").map(drop),
+            "Transformer" => {
+                optional("sentence_bert_config.json")?;
+                if optional(WEIGHTS)?.is_none()
+                    && let Some(index) = optional(INDEX)?
+                {
+                    let index = fs::read(&index).map_err(Error::io("read", &index))?;
+                    folder.shards(&index)?.iter().try_for_each(|shard| file(&module.file(shard)).map(drop))?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn missing(&self, name: &str) -> Error {
@@ -175,7 +208,7 @@ impl<'a> Source<'a> {
     }
 
     fn error(&self, problem: String, help: String) -> Error {
-        Error::Model { model: self.id.to_owned(), problem, help }
+        Error::Model { model: self.id.clone(), problem, help }
     }
 }
 

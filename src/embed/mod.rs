@@ -3,7 +3,7 @@
 //! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
 //! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
 //! others and for GPUs, with the feature `candle`; `table`, for static models; and a fake for tests and dry runs. `pair` puts
-//! two of them together. `head` makes one vector of those of a text's tokens; [`late`] reads a document once for all its
+//! two of them together. [`Reranker`]s judge pairs of texts. `head` makes one vector of those of a text's tokens; [`late`] reads a document once for all its
 //! chunks. [`hub`] finds a model's files, `folder` reads and checks them, `modules` lists what a text goes through,
 //! [`model`] says what it all means; `tokenizer` and `words` make ids of texts. [`batch`] decides what is computed together,
 //! [`cache`] keeps it.
@@ -33,6 +33,7 @@ pub mod model;
 mod modules;
 mod pair;
 mod representation;
+mod rerank;
 mod table;
 mod tensors;
 mod tokenizer;
@@ -57,6 +58,7 @@ use folder::Folder;
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 use modules::Module;
 pub use representation::{EmbeddingType, Representation};
+pub use rerank::Reranker;
 
 /// What a text is to the model: some read queries and documents with different prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -412,7 +414,7 @@ fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Resul
         engine => engine == Engine::Cpu,
     };
     if ours {
-        match cpu::Plan::new(&settings, backend) {
+        match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
             Ok(plan) => return Ok(Box::new(cpu::Cpu::load(folder, settings, plan, backend.dimensions)?)),
             Err(problem) if backend.engine == Engine::Cpu => {
                 return Err(
@@ -434,6 +436,21 @@ fn through_candle(folder: Folder, settings: model::Settings, backend: Backend) -
 #[expect(clippy::needless_pass_by_value, reason = "as the other, which takes it")]
 fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
     Err(Error::without("candle", &format!("model {}", folder.id)))
+}
+
+/// Loads a reranker. It runs on the CPU, by our own encoder.
+///
+/// # Errors
+/// [`Error::Model`] if it cannot be found, or is no network that judges pairs; [`Error::Setting`] if the backend cannot
+/// run here.
+pub fn load_reranker(backend: Backend, model: &hub::ModelRef) -> Result<Box<dyn Reranker>> {
+    let mut folder = hub::locate_network(model)?;
+    let settings = rerank::Settings::read(&mut folder)?;
+    let backend = Backend { device: Device::Cpu, ..backend };
+    let plan = cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend).map_err(|problem| {
+        folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "name another reranker")
+    })?;
+    Ok(Box::new(cpu::cross::CrossEncoder::load(folder, settings, plan)?))
 }
 
 /// The vector of a question.

@@ -89,12 +89,9 @@ impl PromptConfig {
     /// What they say of a tokenizer that reads so many tokens.
     fn rules(&self, max_tokens: usize) -> Rules {
         Rules {
-            max_tokens,
-            lower_case: false,
             query_prompt: self.prompt(&["query"]),
             document_prompt: self.prompt(&["document", "passage", "corpus"]),
-            special: true,
-            known_only: false,
+            ..Rules::plain(max_tokens)
         }
     }
 }

@@ -147,7 +147,7 @@ impl Embedder for Table {
 
     fn batching(&self) -> Batching {
         // A batch is only there to be handed to a thread.
-        Batching { tokens: 1 << 15, mixed: true, concurrent: true , remember: false}
+        Batching { tokens: 1 << 15, mixed: true, concurrent: true, remember: false }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

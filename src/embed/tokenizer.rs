@@ -1,7 +1,8 @@
 //! A model's tokenizer with what its other files say of it: its limit, its prompts and its case rule.
 
 use serde::Deserialize;
-use tokenizers::Tokenizer;
+use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
+use tokenizers::{PostProcessor, Tokenizer};
 
 use super::words::{Words, encode};
 use super::{Encoded, Role, Token, failed};
@@ -22,6 +23,29 @@ pub(super) struct Rules {
     pub(super) special: bool,
     /// Whether the token for what the vocabulary lacks is left out.
     pub(super) known_only: bool,
+}
+
+impl Rules {
+    /// Those of a network that reads so many tokens, without prompts.
+    pub(super) fn plain(max_tokens: usize) -> Self {
+        Self {
+            max_tokens,
+            lower_case: false,
+            query_prompt: String::new(),
+            document_prompt: String::new(),
+            special: true,
+            known_only: false,
+        }
+    }
+}
+
+/// Two texts as a network reads them together.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// All ids, with the special ones.
+    pub(super) ids: Vec<u32>,
+    /// Where the tokens of the second kind begin; behind the last if there are none.
+    pub(super) second: usize,
 }
 
 /// The model's tokenizer with its limit, prompts and case rule.
@@ -119,6 +143,30 @@ impl ModelTokenizer {
         let [before, after] = self.frame.clone();
         let inner = self.ids(&format!("{}{}", self.rules.document_prompt, name.unwrap_or_default()))?;
         Ok([[before, inner].concat(), after])
+    }
+
+    /// Two texts as a network reads them together, cut to the limit where they are longest.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails, or puts the two together in a way of its own.
+    pub(super) fn pair(&self, first: &str, second: &str) -> Result<Pair> {
+        let problem = failed("tokenizing");
+        let encode = |text: &str| self.tokenizer.encode_fast(text, false).map_err(|error| problem(&error));
+        let added = self.tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(true));
+        let room = TruncationParams {
+            max_length: self.rules.max_tokens.saturating_sub(added),
+            strategy: TruncationStrategy::LongestFirst,
+            ..TruncationParams::default()
+        };
+        let (first, second) =
+            truncate_encodings(encode(first)?, Some(encode(second)?), &room).map_err(|error| problem(&error))?;
+        let whole = self.tokenizer.post_process(first, second, true).map_err(|error| problem(&error))?;
+        let kinds = whole.get_type_ids();
+        let second = kinds.partition_point(|&kind| kind == 0);
+        if kinds[second..].iter().any(|&kind| kind != 1) {
+            return Err(problem(&"the tokens of two texts are not of two kinds, one after the other"));
+        }
+        Ok(Pair { ids: whole.get_ids().to_vec(), second })
     }
 
     /// The ids of a text without special ones.

@@ -23,9 +23,11 @@ pub use crate::ranking::{
 #[doc(hidden)] // The harness asks what another store would find.
 pub use crate::ranking::{StoredAs, StoredValue};
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use crate::embed::Reranker;
 use crate::error::Result;
 use crate::ranking::{Question, Ranker, Rows};
 use crate::store::Dataset;
@@ -43,12 +45,29 @@ pub struct Query<'q> {
     pub k: usize,
     /// Which chunks may be found.
     pub filter: Filter,
-    /// Lowest score of a hit: dot product, BM25 or fused score, by the mode.
+    /// Lowest score of a hit: dot product, BM25 or fused score, by the mode; the reranker's, if there is one.
     pub min_score: Option<f64>,
     /// How chunks are ranked.
     pub ranking: Ranking,
     /// In which order a context is filled, where scores tell.
     pub packing: Packing,
+    /// What puts the best chunks in order, if not the ranking.
+    pub rerank: Option<Rerank<'q>>,
+}
+
+/// How the best chunks of a ranking are put in order anew.
+#[derive(Clone, Copy)]
+pub struct Rerank<'q> {
+    /// What reads each with the question. Its scores take the place of the ranking's.
+    pub reranker: &'q dyn Reranker,
+    /// How many chunks it reads; no others are found.
+    pub depth: usize,
+}
+
+impl fmt::Debug for Rerank<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rerank").field("reranker", &self.reranker.id()).field("depth", &self.depth).finish()
+    }
 }
 
 impl Query<'_> {
@@ -56,7 +75,7 @@ impl Query<'_> {
     #[must_use]
     pub fn packing(&self) -> Packing {
         match (self.mode, self.ranking.fusion) {
-            (Mode::Hybrid | Mode::Graph, Fusion::Linear) => self.packing,
+            (Mode::Hybrid | Mode::Graph, Fusion::Linear) if self.rerank.is_none() => self.packing,
             _ => Packing::Rank,
         }
     }
@@ -125,14 +144,34 @@ impl Searcher {
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone,
     /// [`Error::Setting`](crate::error::Error::Setting) if the query's vector is missing or has another dimension than the
-    /// dataset.
+    /// dataset, [`Error::Embed`](crate::error::Error::Embed) from a reranker.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Found>> {
         let mask = query.filter.mask(self.rows());
         let &Query { mode, text, vector, ref ranking, .. } = query;
-        let mut found = self.ranker.best(Question { mode, text, vector, ranking }, query.k, mask.as_deref())?;
+        let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
+        let mut found = match query.rerank {
+            None => best(query.k)?,
+            Some(Rerank { reranker, depth }) => {
+                let mut found = self.reranked(best(depth)?, text, reranker)?;
+                found.truncate(query.k);
+                found
+            }
+        };
         if let Some(least) = query.min_score {
             found.retain(|found| found.score >= least);
         }
+        Ok(found)
+    }
+
+    /// What was found, best first as a reranker says; of equals, the one that was better before.
+    fn reranked(&self, mut found: Vec<Found>, question: &str, reranker: &dyn Reranker) -> Result<Vec<Found>> {
+        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
+        let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
+        let texts: Vec<&str> = texts.iter().map(|[content]| content.as_str()).collect();
+        for (found, score) in found.iter_mut().zip(reranker.scores(question, &texts)?) {
+            found.score = score.into();
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
         Ok(found)
     }
 

@@ -100,6 +100,8 @@ pub(super) struct Embeddings {
     pub positions: Option<Vec<f32>>,
     /// What every token gets besides.
     pub every: Option<Vec<f32>>,
+    /// What a token of a second text gets instead, if the network tells it from the first.
+    pub second: Option<Vec<f32>>,
     /// After their sum.
     pub norm: Norm,
     /// For each head what the distance of a key adds to its score, if it counts.
@@ -116,6 +118,8 @@ pub(super) struct Encoder {
     words: Vec<f32>,
     positions: Option<Vec<f32>>,
     every: Option<Vec<f32>>,
+    /// What tokens of a second text get more than others.
+    second: Option<Vec<f32>>,
     norm: Scales,
     context: Context,
     layers: Vec<Layer>,
@@ -183,7 +187,10 @@ impl Encoder {
         samples: &[&[u32]],
         mut layer: impl FnMut(usize) -> Result<LayerWeights, E>,
     ) -> Result<Self, E> {
-        let Embeddings { words, mut positions, mut every, norm, distances, last_norm } = embeddings;
+        let Embeddings { words, mut positions, mut every, mut second, norm, distances, last_norm } = embeddings;
+        if let (Some(second), Some(every)) = (&mut second, &every) {
+            second.iter_mut().zip(every).for_each(|(x, y)| *x -= y);
+        }
         if let Some(positions) = &mut positions
             && let Some(every) = every.take()
         {
@@ -197,6 +204,7 @@ impl Encoder {
             words,
             positions,
             every,
+            second,
             norm: padded(&norm),
             context: Context { rotations: rotations.collect(), distances },
             layers: Vec::new(),
@@ -209,7 +217,7 @@ impl Encoder {
         if observing {
             let len = encoder.floats(samples);
             states.grow(len);
-            encoder.embed(samples, &mut states[..len]);
+            encoder.embed(samples, &[], &mut states[..len]);
         }
         for index in 0..encoder.shape.layers.len() {
             let weights = layer(index)?;
@@ -247,16 +255,17 @@ impl Encoder {
         self.shape.width()
     }
 
-    /// The hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each.
+    /// The hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each. `seconds` says
+    /// where in each a second text begins; where it says nothing, there is none.
     ///
     /// # Panics
     /// If a text is one that [`Self::refuses`].
-    pub(super) fn forward<'w>(&self, texts: &[&[u32]], workspace: &'w mut Workspace) -> &'w [f32] {
+    pub(super) fn forward<'w>(&self, texts: &[&[u32]], seconds: &[usize], workspace: &'w mut Workspace) -> &'w [f32] {
         let len = self.floats(texts);
         let mut hidden = std::mem::take(&mut workspace.hidden);
         hidden.grow(len);
         let states = &mut hidden[..len];
-        self.embed(texts, states);
+        self.embed(texts, seconds, states);
         let job = Job { kernel: &self.kernel, shape: &self.shape, context: &self.context, texts };
         for layer in &self.layers {
             layer.run(&job, states, workspace, &mut |_, _| ());
@@ -274,19 +283,21 @@ impl Encoder {
     }
 
     /// What the first layer reads.
-    fn embed(&self, texts: &[&[u32]], hidden: &mut [f32]) {
+    fn embed(&self, texts: &[&[u32]], seconds: &[usize], hidden: &mut [f32]) {
         let size = self.shape.hidden;
         let mut rows = hidden.chunks_exact_mut(self.shape.width());
-        for ids in texts {
+        let seconds = seconds.iter().copied().chain(std::iter::repeat(usize::MAX));
+        for (ids, second) in texts.iter().zip(seconds) {
             let mut next = self.shape.first_position;
-            for &id in *ids {
+            for (at, &id) in ids.iter().enumerate() {
                 let Some(row) = rows.next() else { return };
                 let is_padding = id as usize + 1 == self.shape.first_position;
                 let position = if is_padding { id as usize } else { next };
                 next += usize::from(!is_padding);
                 row[..size].copy_from_slice(&self.words[id as usize * size..][..size]);
                 let place = self.positions.as_ref().map(|positions| &positions[position * size..][..size]);
-                for more in place.into_iter().chain(self.every.as_deref()) {
+                let kind = self.second.as_deref().filter(|_| at >= second);
+                for more in place.into_iter().chain(self.every.as_deref()).chain(kind) {
                     row.iter_mut().zip(more).for_each(|(x, more)| *x += more);
                 }
                 row[size..].fill(0.0);

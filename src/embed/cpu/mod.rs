@@ -1,7 +1,7 @@
 //! Models of the BERT family on the CPU: what chunkmill's speed rests on.
 //!
 //! [`kernel`] is the arithmetic, compiled for each instruction set; `encoder` is the network over
-//! it; `weights` reads the many ways in which such networks are stored. Texts of any lengths share
+//! it; `weights` reads the many ways in which such networks are stored. `cross` and `classifier` judge pairs of texts by it. Texts of any lengths share
 //! a batch without padding, and each core works through batches of its own without waiting for others.
 //!
 //! # Precision
@@ -11,6 +11,8 @@
 //! `SciFact` by .0003 as it is, but by up to .003 with blocks of other sizes: a figure that swings so is no promise
 //! for other corpora, so it has to be asked for.
 
+mod classifier;
+pub(super) mod cross;
 mod encoder;
 #[expect(unsafe_code, reason = "vector instructions; the module's safe methods check what they rely on")]
 #[expect(clippy::inline_always, reason = "vector instructions are only inlined into functions compiled for them")]
@@ -29,6 +31,7 @@ use super::folder::Folder;
 use super::head::Head;
 use super::late;
 use super::model::Settings;
+use super::modules::Module;
 use super::tensors::Tensors;
 use super::tokenizer::ModelTokenizer;
 use super::{
@@ -52,15 +55,43 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan, or why this encoder cannot run the model.
-    pub(super) fn new(settings: &Settings, backend: Backend) -> std::result::Result<Self, String> {
+    pub(super) fn new(config: &[u8], max_tokens: usize, backend: Backend) -> std::result::Result<Self, String> {
         if backend.device != Device::Cpu {
             return Err(format!("it does not run on {}", backend.device));
         }
         let isa = backend.isa.unwrap_or_else(Isa::best);
         let precision = backend.precision.on(isa);
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor has no {isa}"))?;
-        let network = Network::read(&settings.config, settings.tokenizer.max_tokens())?;
+        let network = Network::read(config, max_tokens)?;
         Ok(Self { network, kernel })
+    }
+}
+
+/// A network with its weights.
+struct Running {
+    encoder: Encoder,
+    /// Width of the network's states.
+    hidden: usize,
+    precision: Precision,
+    isa: Isa,
+}
+
+impl Running {
+    /// Reads a network's weights and makes them ready; with them, all tensors of its files.
+    fn load(folder: &mut Folder, module: &Module, plan: Plan, tokenizer: &ModelTokenizer) -> Result<(Self, Tensors)> {
+        let Plan { network, kernel } = plan;
+        let tensors = Tensors::read(folder, module)?;
+        let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
+        let weights = network.open(&tensors).map_err(damaged)?;
+        let embeddings = weights.embeddings().map_err(damaged)?;
+        let (hidden, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
+        let samples = if precision == Precision::Int8 { samples::encode(tokenizer)? } else { Vec::new() };
+        let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
+        let layer = |index| weights.layer(index);
+        let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
+        weights.all_read().map_err(damaged)?;
+        tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
+        Ok((Self { encoder, hidden, precision, isa }, tensors))
     }
 }
 
@@ -69,9 +100,7 @@ pub(super) struct Cpu {
     info: ModelInfo,
     tokenizer: ModelTokenizer,
     head: Head,
-    /// Width of the network's states.
-    hidden: usize,
-    encoder: Encoder,
+    running: Running,
     /// One for each thread that has worked so far, except those at work.
     idle: Mutex<Vec<Workspace>>,
 }
@@ -83,22 +112,11 @@ impl Cpu {
         plan: Plan,
         dimensions: Option<Dimensions>,
     ) -> Result<Self> {
-        let Plan { network, kernel } = plan;
-        let tensors = Tensors::read(&mut folder, &settings.network)?;
-        let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
-        let weights = network.open(&tensors).map_err(damaged)?;
-        let embeddings = weights.embeddings().map_err(damaged)?;
-        let (hidden, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
-        let dim = settings.fit(&folder, hidden, dimensions)?;
-        let samples = if precision == Precision::Int8 { samples::encode(&settings.tokenizer)? } else { Vec::new() };
-        let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
-        let layer = |index| weights.layer(index);
-        let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
-        weights.all_read().map_err(damaged)?;
-        tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
-        let info = settings.info(&folder, dim, Engine::Cpu, precision, isa.name().to_owned());
+        let dim = settings.fit(&folder, plan.network.shape().hidden, dimensions)?;
+        let (running, _) = Running::load(&mut folder, &settings.network, plan, &settings.tokenizer)?;
+        let info = settings.info(&folder, dim, Engine::Cpu, running.precision, running.isa.name().to_owned());
         let Settings { tokenizer, head, .. } = settings;
-        Ok(Self { info, tokenizer, head, hidden, encoder, idle: Mutex::default() })
+        Ok(Self { info, tokenizer, head, running, idle: Mutex::default() })
     }
 }
 
@@ -109,14 +127,14 @@ impl Cpu {
         batch: &[&[u32]],
         make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
     ) -> Result<T> {
-        if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
+        if let Some(problem) = batch.iter().find_map(|ids| self.running.encoder.refuses(ids)) {
             return Err(failed("running the model")(&problem));
         }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = idle().pop().unwrap_or_default();
-        let mut rest = self.encoder.forward(batch, &mut workspace);
+        let mut rest = self.running.encoder.forward(batch, &[], &mut workspace);
         let mut texts = batch.iter().map(|ids| {
-            let (tokens, after) = rest.split_at(ids.len() * self.encoder.stride());
+            let (tokens, after) = rest.split_at(ids.len() * self.running.encoder.stride());
             rest = after;
             tokens
         });
@@ -136,8 +154,8 @@ impl Embedder for Cpu {
     }
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
-        let stride = self.encoder.stride();
-        self.states(batch, |texts| self.head.vectors(texts, stride, self.hidden))?
+        let stride = self.running.encoder.stride();
+        self.states(batch, |texts| self.head.vectors(texts, stride, self.running.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -145,7 +163,7 @@ impl Embedder for Cpu {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: BATCH_TOKENS, mixed: true, concurrent: true , remember: true}
+        Batching { tokens: BATCH_TOKENS, mixed: true, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
@@ -164,18 +182,18 @@ impl TokenEmbedder for Cpu {
 
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
-        let stride = self.encoder.stride();
+        let stride = self.running.encoder.stride();
         self.states(&batch, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
-                late::sum(tokens, stride, self.hidden, &window.ranges, &mut sums);
+                late::sum(tokens, stride, self.running.hidden, &window.ranges, &mut sums);
             }
             sums
         })
     }
 
     fn width(&self) -> usize {
-        self.hidden
+        self.running.hidden
     }
 
     fn finish(&self, mean: Vec<f32>) -> Vec<f32> {

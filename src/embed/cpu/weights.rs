@@ -462,6 +462,7 @@ impl Weights<'_> {
         Ok(Embeddings {
             words: table(layout.words, *vocabulary)?,
             positions,
+            second: types.as_ref().and_then(|rows| rows.chunks_exact(shape.hidden).nth(1)).map(<[f32]>::to_vec),
             every: types.map(|mut rows| {
                 rows.truncate(shape.hidden);
                 rows

@@ -1,0 +1,179 @@
+//! Rerankers: networks that read a question and a passage together.
+
+use std::path::Path;
+
+use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::{Backend, Isa, Precision, PrecisionSetting, Reranker, load_reranker};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::common::{json_lines, run, write};
+use crate::tiny::Tiny;
+
+const QUESTION: &str = "the cat sat on a mat";
+const PASSAGES: [&str; 4] = [
+    "a dog ran.",
+    "the cat sat on the mat, and the dog ran.",
+    "cats, dogs and mats and the cat, the dog, the mat, the cat and a dog and a mat and the cats and the dogs sat on the mat.",
+    "",
+];
+
+fn open(folder: &Path, backend: Backend) -> Result<Box<dyn Reranker>, String> {
+    load_reranker(backend, &ModelRef::Folder(folder.to_owned())).map_err(|error| error.to_string())
+}
+
+fn written(tiny: Tiny) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    tiny.write_cross_encoder(folder.path());
+    folder
+}
+
+fn within(isa: Isa, precision: Precision) -> Backend {
+    Backend { isa: Some(isa), precision: PrecisionSetting::Fixed(precision), ..Backend::default() }
+}
+
+/// What sentence-transformers 6.2 (`CrossEncoder.predict`, in 64-bit floats) makes of the passages: `golden/pairs.py`.
+fn golden() -> [(Tiny, [f32; 4]); 8] {
+    let none = [0.0; 4];
+    [
+        (Tiny::new("bert", 128, 2), none),
+        (Tiny::new("bert", 48, 3), none),
+        (Tiny::new("roberta", 128, 2), none),
+        (Tiny::new("xlm-roberta", 312, 12), none),
+        (Tiny::new("distilbert", 128, 2), none),
+        (Tiny::new("modernbert", 128, 2), none),
+        (Tiny::new("modernbert", 48, 3), none),
+        (Tiny::new("mpnet", 128, 2), none),
+    ]
+}
+
+#[test]
+fn scores_are_those_of_the_families_authors_with_every_instruction_set() {
+    for (tiny, golden) in golden() {
+        let folder = written(tiny);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let scores = open(folder.path(), within(isa, Precision::F32)).unwrap().scores(QUESTION, &PASSAGES).unwrap();
+            for (at, (score, golden)) in scores.iter().zip(golden).enumerate() {
+                assert!((score - golden).abs() < 2e-6, "{tiny:?}, {isa}: passage {at} has {score}, not {golden}");
+            }
+        }
+    }
+}
+
+/// For `tests/golden/pairs.py`.
+#[test]
+#[ignore = "writes files for a person"]
+fn writes_the_rerankers_of_the_golden_scores() {
+    let Some(root) = std::env::var_os("CHUNKMILL_TINY") else { panic!("set CHUNKMILL_TINY to a folder") };
+    let root = Path::new(&root);
+    for (tiny, _) in golden() {
+        tiny.write_cross_encoder(&root.join(format!("{}-{}", tiny.family, tiny.hidden)));
+    }
+    std::fs::write(root.join("pairs.json"), json!([QUESTION, PASSAGES]).to_string()).unwrap();
+}
+
+#[test]
+fn a_score_depends_on_its_pair_alone_and_little_on_the_precision() {
+    for (tiny, _) in golden() {
+        let folder = written(tiny);
+        let reranker = open(folder.path(), within(Isa::best(), Precision::F32)).unwrap();
+        let together = reranker.scores(QUESTION, &PASSAGES).unwrap();
+        for (passage, score) in PASSAGES.iter().zip(&together) {
+            assert_eq!(reranker.scores(QUESTION, &[passage]).unwrap(), [*score], "{tiny:?}");
+        }
+        let many: Vec<&str> = PASSAGES.iter().copied().cycle().take(200).collect();
+        let scores = reranker.scores(QUESTION, &many).unwrap();
+        assert!(scores.iter().zip(together.iter().cycle()).all(|(a, b)| a == b), "{tiny:?}");
+        assert_eq!(reranker.scores(QUESTION, &[]).unwrap(), [0.0; 0]);
+        for precision in [Precision::Bf16, Precision::Int8] {
+            let coarse =
+                open(folder.path(), within(Isa::best(), precision)).unwrap().scores(QUESTION, &PASSAGES).unwrap();
+            let far = coarse.iter().zip(&together).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(far < 0.02, "{tiny:?} in {precision}: {far}");
+        }
+    }
+}
+
+#[test]
+fn the_activation_is_the_files() {
+    let folder = written(Tiny::new("bert", 48, 3));
+    let with = |more: Value| {
+        let mut config: Value =
+            serde_json::from_slice(&std::fs::read(folder.path().join("config.json")).unwrap()).unwrap();
+        for key in ["sentence_transformers", "sbert_ce_default_activation_function"] {
+            config.as_object_mut().unwrap().remove(key);
+        }
+        config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        write(folder.path(), "config.json", config.to_string().as_bytes());
+        open(folder.path(), Backend::default())
+    };
+    let scores = |more| with(more).unwrap().scores(QUESTION, &PASSAGES).unwrap();
+    let squashed = scores(json!({}));
+    for more in [
+        json!({"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity", "version": "6.2.0"}}),
+        json!({"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}),
+    ] {
+        for (plain, squashed) in scores(more).iter().zip(&squashed) {
+            assert!((1.0 / (1.0 + (-plain).exp()) - squashed).abs() < 1e-6);
+        }
+    }
+    let error = with(json!({"sentence_transformers": {"activation_fn": "my.own"}})).err().unwrap();
+    assert!(error.contains("asks for the activation `my.own`"), "{error}");
+}
+
+#[test]
+fn what_judges_no_pairs_is_refused() {
+    let folder = TempDir::new().unwrap();
+    Tiny::new("bert", 48, 3).write(folder.path());
+    let error = open(folder.path(), Backend::default()).err().unwrap();
+    assert!(error.contains("it has 2 labels, and one that judges pairs has one"), "{error}");
+    let folder = written(Tiny::new("roberta", 48, 3));
+    let path = folder.path().join("model.safetensors");
+    let mut tensors = candle_core::safetensors::load(&path, &candle_core::Device::Cpu).unwrap();
+    tensors.remove("classifier.out_proj.weight");
+    candle_core::safetensors::save(&tensors, &path).unwrap();
+    let error = open(folder.path(), Backend::default()).err().unwrap();
+    assert!(error.contains("there is no tensor `classifier.out_proj.weight`"), "{error}");
+}
+
+#[test]
+fn the_best_chunks_are_put_in_order_anew() {
+    let home = crate::common::folder(&[
+        ("docs/a.md", "# The cat\n\nThe cat sat on a mat.\n"),
+        ("docs/b.md", "# Dog\n\nA dog ran on the mat.\n"),
+        ("docs/c.md", "# And\n\nAnd the dog sat, and the cat ran.\n"),
+    ]);
+    let reranker = home.path().join("reranker");
+    Tiny::new("bert", 48, 3).write_cross_encoder(&reranker);
+    let (code, _, errors) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]);
+    assert_eq!(code, 0, "{errors}");
+    let search = |more: &[&str]| {
+        let (code, out, errors) = run(home.path(), &[&["search", "out", QUESTION, "--json"], more].concat());
+        assert_eq!(code, 0, "{errors}");
+        json_lines(&out)
+    };
+    let loaded = open(&reranker, Backend::default()).unwrap();
+    let plain = search(&["--mode", "keyword"]);
+    let anew = search(&["--mode", "keyword", "--rerank", "reranker"]);
+    assert_eq!((plain.len(), anew.len()), (3, 3));
+    let mut last = f64::INFINITY;
+    for hit in &anew {
+        let score = hit["score"].as_f64().unwrap();
+        let wanted = loaded.scores(QUESTION, &[hit["content"].as_str().unwrap()]).unwrap()[0];
+        assert!((score - f64::from(wanted)).abs() < 1e-6 && score <= last, "{hit}");
+        last = score;
+    }
+    // Of fewer it finds only those.
+    let two = search(&["--mode", "keyword", "--rerank", "reranker", "--rerank-depth", "2"]);
+    let ids =
+        |hits: &[Value]| hits.iter().map(|hit| hit["chunk_id"].to_string()).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(ids(&two), ids(&plain[..2]));
+    assert_eq!(ids(&search(&["-k", "1", "--rerank", "reranker"])).len(), 1);
+    assert_eq!(search(&["--mode", "keyword", "--rerank", "none"]), plain);
+    let (code, out, errors) = run(home.path(), &["context", "out", QUESTION, "--rerank", "reranker"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(out.contains("[1]"), "{out}");
+    let (code, _, errors) = run(home.path(), &["search", "out", QUESTION, "--rerank", "docs"]);
+    assert_eq!(code, 1, "{errors}");
+    assert!(errors.contains("config.json is missing"), "{errors}");
+}
