@@ -10,6 +10,7 @@
 
 mod answer;
 mod architecture;
+mod asymmetric;
 mod blocks;
 mod built;
 mod cache;

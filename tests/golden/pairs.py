@@ -35,7 +35,7 @@ def main(root: Path) -> None:
             if config.model_type == "bert":
                 names.append("token_type_ids")
             # What `CrossEncoder` asks for.
-            inputs = tokenizer(question, passage, truncation=True, return_tensors="pt", return_token_type_ids=True)
+            inputs = tokenizer([question], [passage], truncation=True, return_tensors="pt", return_token_type_ids=True)
             with torch.no_grad():
                 logits = model(**{name: inputs[name] for name in names}).logits
             scores.append(round(float(torch.sigmoid(logits[0, 0])), 7))
