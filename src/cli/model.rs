@@ -53,18 +53,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             print(format!("  {} network, {} tokens", settings.model_type, settings.tokenizer.max_tokens()))?;
         }
         Command::Check { model, device } => {
-            let embedder = embed::load(Backend { device, ..Backend::default() }, &model)?;
+            let backend = Backend { device, ..Backend::default() };
+            let embedder = embed::load(backend, &model)?;
             let info = embedder.info();
             let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
             let vector = embedder.embed(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print(format!(
-                "{}{}\n  fingerprint {}\n  runs on {} in {}\n  {} dimensions, {} tokens, {} pooling, norm of a vector {norm:.6}",
+                "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {} dimensions, {} tokens, {} pooling, norm of a vector {norm:.6}",
                 info.id,
                 info.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default(),
                 info.fingerprint,
-                info.engine,
+                device,
                 info.precision,
+                embed::explain(backend, &model)?,
                 info.dim,
                 info.max_tokens,
                 info.pooling,

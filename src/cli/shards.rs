@@ -136,7 +136,13 @@ fn describe(plan: &Plan) -> String {
             estimate.tokens,
             estimate.model_tokens
         ));
-        lines.push(format!("  time       about {:.0} s on this machine, in one process", estimate.seconds.ceil()));
+        let (whole, of_static) = (estimate.seconds.ceil(), estimate.seconds_static.ceil());
+        let quicker = if of_static > 0.0 && 4.0 * of_static < whole {
+            format!("; with a static model, less accurate: {of_static:.0} s (`chunkmill model list`)")
+        } else {
+            String::new()
+        };
+        lines.push(format!("  time       about {whole:.0} s on this machine, in one process{quicker}"));
     }
     lines.join("\n")
 }

@@ -403,28 +403,63 @@ pub fn load_pair(
     Ok(Box::new(pair::Pair::new(documents, queries, true)?))
 }
 
+/// What runs a model.
+enum Choice {
+    /// It is a table of vectors.
+    Table,
+    /// Our own encoder.
+    Ours(cpu::Plan),
+    /// Candle, and why.
+    Candle(String),
+}
+
+impl Choice {
+    fn new(folder: &Folder, settings: &model::Settings, backend: Backend) -> Result<Self> {
+        if settings.is_static() {
+            return Ok(Self::Table);
+        }
+        if backend.engine == Engine::Candle {
+            return Ok(Self::Candle("it was asked for".to_owned()));
+        }
+        match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
+            Ok(plan) => Ok(Self::Ours(plan)),
+            Err(problem) if backend.engine == Engine::Cpu => {
+                Err(folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle"))
+            }
+            Err(problem) => Ok(Self::Candle(format!("the encoder `cpu` cannot, since {problem}"))),
+        }
+    }
+}
+
 /// Loads what these modules are.
 fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Result<Box<dyn Embedder>> {
     let settings = model::Settings::of(&mut folder, modules)?;
-    if settings.is_static() {
-        return Ok(Box::new(table::Table::load(folder, settings, backend)?));
-    }
-    let ours = match backend.engine {
-        Engine::Auto => backend.device == Device::Cpu,
-        engine => engine == Engine::Cpu,
-    };
-    if ours {
-        match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
-            Ok(plan) => return Ok(Box::new(cpu::Cpu::load(folder, settings, plan, backend.dimensions)?)),
-            Err(problem) if backend.engine == Engine::Cpu => {
-                return Err(
-                    folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle")
-                );
+    match Choice::new(&folder, &settings, backend)? {
+        Choice::Table => Ok(Box::new(table::Table::load(folder, settings, backend)?)),
+        Choice::Ours(plan) => Ok(Box::new(cpu::Cpu::load(folder, settings, plan, backend.dimensions)?)),
+        Choice::Candle(why) => {
+            if backend.device == Device::Cpu && backend.engine == Engine::Auto {
+                tracing::warn!("{} runs through candle, which is slower: {why}", folder.id);
             }
-            Err(problem) => tracing::warn!("{} runs through candle, which is slower: {problem}", folder.id),
+            through_candle(folder, settings, backend)
         }
     }
-    through_candle(folder, settings, backend)
+}
+
+/// What runs a model's documents, and why, in words.
+///
+/// # Errors
+/// Those of [`load`], weights aside.
+#[doc(hidden)] // For the command line.
+pub fn explain(backend: Backend, model: &hub::ModelRef) -> Result<String> {
+    let mut folder = hub::locate(model)?;
+    let settings = model::Settings::read(&mut folder)?;
+    let kind = &settings.model_type;
+    Ok(match Choice::new(&folder, &settings, backend)? {
+        Choice::Table => "a table of vectors, which no network reads".to_owned(),
+        Choice::Ours(_) => format!("the encoder `cpu`: it computes networks of type `{kind}`"),
+        Choice::Candle(why) => format!("candle: {why}"),
+    })
 }
 
 #[cfg(feature = "candle")]

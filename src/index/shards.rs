@@ -96,6 +96,9 @@ pub struct Estimate {
     pub model_tokens: u64,
     /// Time on this machine, in one process.
     pub seconds: f64,
+    /// The same with a static model, which is a table of vectors; 0 in plans of versions that had none.
+    #[serde(default)]
+    pub seconds_static: f64,
 }
 
 /// What [`run_shard`] says when it is done: one line for the scheduler.
@@ -314,19 +317,31 @@ fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &Ato
     let scale = |sum: u64| if sampled == 0 { 0 } else { mul_div(sum, bytes, sampled) };
     let model_tokens = scale(model_tokens);
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let seconds = if sampled == 0 {
-        0.0
+    let [seconds, seconds_static] = if sampled == 0 {
+        [0.0; 2]
     } else {
         let threads = rayon::current_num_threads() as f64;
-        preparing.as_secs_f64() * bytes as f64 / sampled as f64 / threads + model_tokens as f64 / rate
+        let preparing = preparing.as_secs_f64() * bytes as f64 / sampled as f64 / threads;
+        [rate, STATIC_RATE * threads].map(|rate| preparing + model_tokens as f64 / rate)
     };
     let documents = documents.len() as u64;
-    Ok(Estimate { documents, bytes, chunks: scale(chunks), tokens: scale(tokens), model_tokens, seconds })
+    Ok(Estimate {
+        documents,
+        bytes,
+        chunks: scale(chunks),
+        tokens: scale(tokens),
+        model_tokens,
+        seconds,
+        seconds_static,
+    })
 }
 
 fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX)
 }
+
+/// Tokens per second that a thread reads with a static model: half of what was measured, since other tables are wider.
+const STATIC_RATE: f64 = 5e6;
 
 /// Tokens per second of the model on some texts.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
