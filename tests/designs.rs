@@ -73,3 +73,15 @@ fn every_rule_of_the_five_designs_names_a_file_and_a_test_that_exist() {
         assert!(rows.iter().filter(|row| row[0] == design).count() >= 6, "design {design}");
     }
 }
+
+#[test]
+fn the_page_of_models_has_the_list_that_the_program_prints() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/models.md")).unwrap();
+    let home = tempfile::TempDir::new().unwrap();
+    let (code, out, errors) = crate::common::run(home.path(), &["model", "list", "--markdown"]);
+    assert_eq!(code, 0, "{errors}");
+    assert!(
+        page.contains(out.trim()),
+        "run `chunkmill model list --markdown` and put this into docs/models.md:\n{out}"
+    );
+}

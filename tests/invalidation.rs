@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Again> {
 }
 
 /// For each setting a settings file, and what changes in it: the value of that setting alone.
-const CHANGES: [(&str, &str, &str); 70] = [
+const CHANGES: [(&str, &str, &str); 72] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -87,6 +87,8 @@ const CHANGES: [(&str, &str, &str); 70] = [
     ("[search] language", "", "'en'"),
     ("[search] title_weight", "", "7"),
     ("[search] path_weight", "", "7"),
+    ("[search] rerank", "", "'none'"),
+    ("[search] rerank_depth", "", "7"),
     ("[search] packing", "", "'rank'"),
     ("[search] keyword_cache", "", "'elsewhere'"),
     ("[answer] endpoint", "", "'http://localhost:1/v1'"),

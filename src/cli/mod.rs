@@ -95,7 +95,7 @@ enum Command {
     Gc(gc::Args),
     /// Print the columns of a dataset's tables
     Schema(schema::Args),
-    /// Fetch or check a model
+    /// Fetch a model, check one, or list those that people use
     Model(model::Args),
     /// Print a completion script for a shell
     Completions(CompletionArgs),

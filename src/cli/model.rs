@@ -1,4 +1,4 @@
-//! `chunkmill model`: fetch a model, or check one.
+//! `chunkmill model`: fetch a model, check one, or list those that people use.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use super::print;
 use crate::embed::hub::{self, ModelRef};
+use crate::embed::known::{KNOWN, Quality};
 use crate::embed::{self, Backend, Device, Role};
 use crate::error::exit;
 
@@ -25,6 +26,12 @@ enum Command {
         /// Install the default model from a folder instead, if its files have the pinned hashes
         #[arg(long, value_name = "FOLDER", conflicts_with = "model")]
         from: Option<PathBuf>,
+    },
+    /// List models that people use, with what is published of them; any other of these kinds runs too
+    List {
+        /// Print a table in Markdown
+        #[arg(long)]
+        markdown: bool,
     },
     /// Load a model, embed a sentence, and print what a dataset would record of it
     Check {
@@ -52,6 +59,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             }
             print(format!("  {} network, {} tokens", settings.model_type, settings.tokenizer.max_tokens()))?;
         }
+        Command::List { markdown } => print(list(markdown))?,
         Command::Check { model, device } => {
             let backend = Backend { device, ..Backend::default() };
             let embedder = embed::load(backend, &model)?;
@@ -77,4 +85,41 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// The models that people use, as a table.
+fn list(markdown: bool) -> String {
+    const HEADINGS: [&str; 7] = ["model", "network", "parameters", "dimensions", "tokens", "licence", "nDCG@10"];
+    let rows = KNOWN.iter().map(|model| {
+        let [all, active] = model.parameters;
+        let quality = match model.quality {
+            Quality::Beir(value) => format!("{value} BEIR"),
+            Quality::Multilingual(value) => format!("{value} MTEB Multilingual"),
+        };
+        [
+            model.id.to_owned(),
+            model.network.to_owned(),
+            format!("{all:.0}M ({active:.0}M at work)"),
+            model.dimensions.to_string(),
+            model.tokens.map_or("all".to_owned(), |tokens| tokens.to_string()),
+            model.licence.to_owned(),
+            quality,
+        ]
+    });
+    let rows: Vec<[String; 7]> = [HEADINGS.map(str::to_owned)].into_iter().chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let widths: [usize; 7] = std::array::from_fn(width);
+    let line = |row: &[String; 7]| {
+        if markdown {
+            format!("| {} |", row.join(" | "))
+        } else {
+            let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+            cells.join("  ").trim_end().to_owned()
+        }
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    if markdown {
+        lines.insert(1, format!("|{}", " --- |".repeat(HEADINGS.len())));
+    }
+    lines.join("\n")
 }

@@ -440,6 +440,10 @@ fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
 
 /// The name of a module's configuration, and what it says.
 fn config<T: for<'de> Deserialize<'de>>(folder: &mut Folder, module: &Module) -> Result<(String, T)> {
+    // The model's folder itself is the network's.
+    if module.path().is_empty() {
+        return Err(folder.escapes(module.path()));
+    }
     let name = module.file("config.json");
     let bytes = folder.read(&name)?;
     let config = folder.json(&name, &bytes)?;

@@ -24,6 +24,9 @@ mod fields;
 pub(crate) mod folder;
 mod head;
 pub mod hub;
+// Hidden: the command line shows it.
+#[doc(hidden)]
+pub mod known;
 // Hidden: see `batch`.
 #[doc(hidden)]
 pub mod late;
@@ -408,7 +411,7 @@ enum Choice {
     /// It is a table of vectors.
     Table,
     /// Our own encoder.
-    Ours(cpu::Plan),
+    Ours(Box<cpu::Plan>),
     /// Candle, and why.
     Candle(String),
 }
@@ -422,7 +425,7 @@ impl Choice {
             return Ok(Self::Candle("it was asked for".to_owned()));
         }
         match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
-            Ok(plan) => Ok(Self::Ours(plan)),
+            Ok(plan) => Ok(Self::Ours(Box::new(plan))),
             Err(problem) if backend.engine == Engine::Cpu => {
                 Err(folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle"))
             }
@@ -436,7 +439,7 @@ fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Resul
     let settings = model::Settings::of(&mut folder, modules)?;
     match Choice::new(&folder, &settings, backend)? {
         Choice::Table => Ok(Box::new(table::Table::load(folder, settings, backend)?)),
-        Choice::Ours(plan) => Ok(Box::new(cpu::Cpu::load(folder, settings, plan, backend.dimensions)?)),
+        Choice::Ours(plan) => Ok(Box::new(cpu::Cpu::load(folder, settings, *plan, backend.dimensions)?)),
         Choice::Candle(why) => {
             if backend.device == Device::Cpu && backend.engine == Engine::Auto {
                 tracing::warn!("{} runs through candle, which is slower: {why}", folder.id);

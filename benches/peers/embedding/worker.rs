@@ -1,7 +1,9 @@
 //! chunkmill's own embedding engines behind the pipe that `worker.py` describes, so that the driver
 //! runs them in turn with everyone else's.
 //!
-//! `embedding-worker --engine cpu --texts FILE [--precision bf16] [--model FOLDER|ID]`
+//! `embedding-worker --engine cpu --texts FILE [--precision bf16] [--model FOLDER|ID] [--question TEXT]`
+//!
+//! With a question the model is a reranker, and the vectors are scores.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
 #![expect(clippy::print_stdout, reason = "standard output is the pipe")]
@@ -12,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use chunkmill::embed::hub::ModelRef;
-use chunkmill::embed::{Backend, Batcher, Device, Engine, Isa, PrecisionSetting, Role, load};
+use chunkmill::embed::{Backend, Batcher, Device, Engine, Isa, PrecisionSetting, Role, load, load_reranker};
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::json;
@@ -33,6 +35,8 @@ struct Arguments {
     model: ModelRef,
     #[arg(long)]
     batch_tokens: Option<usize>,
+    #[arg(long)]
+    question: Option<String>,
     /// Given by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
@@ -59,8 +63,22 @@ fn main() {
         .collect();
     let Arguments { engine, precision, cpu_isa: isa, .. } = arguments;
     let backend = Backend { engine, precision, device: Device::Cpu, isa, ..Backend::default() };
-    let embedder = load(backend, &arguments.model).unwrap();
-    let batch_tokens = arguments.batch_tokens.unwrap_or(embedder.batching().tokens);
+    let stop = AtomicBool::new(false);
+    let (batch_tokens, make): (usize, Box<dyn Fn() -> Vec<f32>>) = if let Some(question) = &arguments.question {
+        let reranker = load_reranker(backend, &arguments.model).unwrap();
+        let passages: Vec<&str> = texts.iter().map(String::as_str).collect();
+        (384, Box::new(move || reranker.scores(question, &passages).unwrap()))
+    } else {
+        let embedder = load(backend, &arguments.model).unwrap();
+        let batch_tokens = arguments.batch_tokens.unwrap_or(embedder.batching().tokens);
+        let (texts, stop) = (&texts, &stop);
+        let run = move || {
+            // A new one each time, so that no vector is remembered from the run before.
+            let mut batcher = Batcher::new(embedder.as_ref(), Some(batch_tokens));
+            batcher.embed(texts, Role::Document, stop, &|_, _| ()).unwrap().vectors
+        };
+        (batch_tokens, Box::new(run))
+    };
     let isa = if engine == Engine::Cpu { isa.unwrap_or_else(Isa::best).name() } else { "its own" };
     println!(
         "{}",
@@ -71,15 +89,12 @@ fn main() {
         })
     );
 
-    let stop = AtomicBool::new(false);
     let mut vectors = Vec::new();
     for line in stdin().lock().lines() {
         match serde_json::from_str(&line.unwrap()).unwrap() {
             Request::Run(run) => {
                 let start = Instant::now();
-                // A new one each time, so that no vector is remembered from the run before.
-                let mut batcher = Batcher::new(embedder.as_ref(), Some(batch_tokens));
-                vectors = batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap().vectors;
+                vectors = make();
                 let seconds = start.elapsed().as_secs_f64();
                 println!("{}", json!({ "run": run, "seconds": seconds, "texts": texts.len() }));
             }

@@ -1,0 +1,159 @@
+//! Models that people use, as their authors publish them: what `chunkmill model list` shows and `docs/models.md` explains.
+
+/// A model, and what is published of it.
+#[derive(Debug)]
+pub struct Known {
+    /// Hub id.
+    pub id: &'static str,
+    /// Kind of network, as `config.json` names it, or `static`.
+    pub network: &'static str,
+    /// Millions of parameters, and of those that a text passes through, vectors of words aside.
+    pub parameters: [f32; 2],
+    /// Length of a vector.
+    pub dimensions: usize,
+    /// Most tokens it reads; `None` for all of a text.
+    pub tokens: Option<usize>,
+    /// SPDX id.
+    pub licence: &'static str,
+    /// Published retrieval quality.
+    pub quality: Quality,
+}
+
+/// Retrieval quality: a mean of nDCG@10 in percent. Figures of different sets cannot be compared.
+#[derive(Debug)]
+pub enum Quality {
+    /// Over the 15 English sets of BEIR (Thakur et al. 2021), which MTEB's first version calls retrieval.
+    Beir(f32),
+    /// Over the 18 sets of retrieval of MTEB Multilingual, version 2 (Enevoldsen et al. 2025).
+    Multilingual(f32),
+}
+
+/// The models, those of one kind of quality together, the best first.
+pub const KNOWN: [Known; 14] = [
+    Known {
+        id: "Alibaba-NLP/gte-modernbert-base",
+        network: "modernbert",
+        parameters: [149.0, 110.3],
+        dimensions: 768,
+        tokens: Some(8192),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(55.33),
+    },
+    Known {
+        id: "MongoDB/mdbr-leaf-ir",
+        network: "bert",
+        parameters: [22.7, 11.0],
+        dimensions: 768,
+        tokens: Some(512),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(53.55),
+    },
+    Known {
+        id: "nomic-ai/nomic-embed-text-v1.5",
+        network: "nomic_bert",
+        parameters: [137.0, 113.6],
+        dimensions: 768,
+        tokens: Some(8192),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(53.01),
+    },
+    Known {
+        id: "BAAI/bge-small-en-v1.5",
+        network: "bert",
+        parameters: [33.4, 21.7],
+        dimensions: 384,
+        tokens: Some(512),
+        licence: "MIT",
+        quality: Quality::Beir(51.68),
+    },
+    Known {
+        id: "ibm-granite/granite-embedding-small-english-r2",
+        network: "modernbert",
+        parameters: [47.0, 28.3],
+        dimensions: 384,
+        tokens: Some(8192),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(50.9),
+    },
+    Known {
+        id: "Snowflake/snowflake-arctic-embed-xs",
+        network: "bert",
+        parameters: [22.7, 11.0],
+        dimensions: 384,
+        tokens: Some(512),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(50.15),
+    },
+    Known {
+        id: "sentence-transformers/all-MiniLM-L6-v2",
+        network: "bert",
+        parameters: [22.7, 11.0],
+        dimensions: 384,
+        tokens: Some(256),
+        licence: "Apache-2.0",
+        quality: Quality::Beir(41.95),
+    },
+    Known {
+        id: "minishlab/potion-retrieval-32M",
+        network: "static",
+        parameters: [32.3, 0.0],
+        dimensions: 512,
+        tokens: Some(512),
+        licence: "MIT",
+        quality: Quality::Beir(36.35),
+    },
+    Known {
+        id: "sentence-transformers/static-retrieval-mrl-en-v1",
+        network: "static",
+        parameters: [31.3, 0.0],
+        dimensions: 1024,
+        tokens: None,
+        licence: "Apache-2.0",
+        quality: Quality::Beir(35.61),
+    },
+    Known {
+        id: "minishlab/potion-base-8M",
+        network: "static",
+        parameters: [7.6, 0.0],
+        dimensions: 256,
+        tokens: Some(512),
+        licence: "MIT",
+        quality: Quality::Beir(31.71),
+    },
+    Known {
+        id: "ibm-granite/granite-embedding-97m-multilingual-r2",
+        network: "modernbert",
+        parameters: [97.0, 28.3],
+        dimensions: 384,
+        tokens: Some(32_768),
+        licence: "Apache-2.0",
+        quality: Quality::Multilingual(59.6),
+    },
+    Known {
+        id: "hotchpotch/bekko-embedding-v1-a25m",
+        network: "modernbert",
+        parameters: [123.2, 24.9],
+        dimensions: 384,
+        tokens: Some(8192),
+        licence: "MIT",
+        quality: Quality::Multilingual(57.5),
+    },
+    Known {
+        id: "hotchpotch/bekko-embedding-v1-a8m",
+        network: "modernbert",
+        parameters: [106.0, 7.7],
+        dimensions: 384,
+        tokens: Some(8192),
+        licence: "MIT",
+        quality: Quality::Multilingual(56.2),
+    },
+    Known {
+        id: "intfloat/multilingual-e5-small",
+        network: "bert",
+        parameters: [118.0, 21.6],
+        dimensions: 384,
+        tokens: Some(512),
+        licence: "MIT",
+        quality: Quality::Multilingual(50.9),
+    },
+];
