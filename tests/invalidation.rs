@@ -213,6 +213,11 @@ impl Snapshot {
         self.texts.values().flatten().collect()
     }
 
+    /// The tables' files with their bytes.
+    fn tables(&self) -> Vec<(&String, &Vec<u8>)> {
+        self.files.iter().filter(|(name, _)| name.starts_with("data/")).collect()
+    }
+
     fn chunk_files(&self) -> BTreeSet<&String> {
         self.files.keys().filter(|name| name.starts_with("data/chunks/")).collect()
     }
@@ -238,6 +243,10 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Ag
     let all_kept = kept == chunks && embedded + cached == 0;
     let kept_files = old.chunk_files().intersection(&new.chunk_files()).count();
     let right = match promise {
+        // The dataset has to say which model reads queries.
+        Again::Nothing if setting == "[embedding] query_model" => {
+            all_kept && old.tables() == new.tables() && old.files != new.files
+        }
         Again::Nothing => all_kept && old.files == new.files,
         Again::Documents => {
             embedded == came.len()

@@ -145,6 +145,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&["model", "check", model], WORDS);
     stage.run(&["model", "pull", model], WORDS);
     stage.run(&["model", "pull", "--from", model], NEITHER);
+    stage.run(&["model", "list"], NEITHER);
 
     // What does not fit together any more.
     write(stage.home.path(), &evil, b"# Other\n\nAnother text.\n");
