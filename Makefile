@@ -28,7 +28,7 @@ help:
 	@echo ""
 	@echo "bench            criterion benchmarks of parse, count, chunk, embed, search"
 	@echo "peers            engines and chunkers beside ours, both of the next two (GBs)"
-	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE' (minutes)"
+	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE', '--shape NAME --tokens N' or '--static' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
 	@echo "peers-python     chunkers from Python; PEERS='--corpus DIR'"
 	@echo "costs            what hostile documents cost; COSTS='--mb 8' (ten minutes)"

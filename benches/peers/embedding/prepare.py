@@ -1,10 +1,13 @@
-"""Makes what the workers share: the sample of texts, and the model as graphs for ONNX Runtime and OpenVINO.
+"""Makes what the workers share: models, the sample of texts, and a model as graphs for ONNX Runtime and OpenVINO.
 
-    prepare.py sample CORPUS N --model DIR --out FILE
+    prepare.py shape NAME --model DIR --out DIR
+    prepare.py static --model DIR --out DIR
+    prepare.py sample CORPUS N [--tokens T] --model DIR --out FILE
     prepare.py graphs --model DIR --out DIR --texts FILE
     prepare.py int8 --model DIR --out DIR --texts FILE
 
-Runs in the driver's virtual environment, because it needs the tokenizer and torch.
+Runs in the driver's virtual environment, because it needs the tokenizer and torch. Models are made with weights from
+a seed and with the tokenizer of the model that `--model` names.
 """
 
 from __future__ import annotations
@@ -15,11 +18,119 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-MAX_TOKENS = 256
+from shapes import HIDDEN, MAX_TOKENS, SHAPES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tokenizers import Tokenizer
+
 CHUNK_TOKENS = range(20, 400)
 SHORT = 400  # characters
 SUFFIXES = {".md", ".mdx", ".markdown", ".txt", ".rst"}
+
+SEED = 7
+STATIC_SHAPE = (30_522, 256)  # potion-base-8M's, which has the default model's tokenizer but for a few words
+CALIBRATION_TEXTS = 100
+CALIBRATION_TOKENS = 32_768  # as nncf keeps what every layer gives for them
+
+
+def read(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def write(file: Path, value: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value, indent=1), encoding="utf-8")
+
+
+def limits(model: Path) -> tuple[int, int]:
+    """How many tokens of a text a model reads, and how many of them are special. Our static model reads all."""
+    sentence = model / "sentence_bert_config.json"
+    return (read(sentence)["max_seq_length"], 2) if sentence.exists() else (sys.maxsize, 0)
+
+
+def tokenizer_of(model: Path) -> Tokenizer:
+    """A model's tokenizer without what its file may say of lengths: the default model's says all to 128."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def write_modules(out: Path, modules: list[tuple[str, str]]) -> None:
+    """The list of a folder's modules, by which the driver knows that the folder is complete."""
+    kinds = [(path, f"sentence_transformers.models.{kind}") for path, kind in modules]
+    listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(kinds)]
+    write(out / "modules.json", listed)
+
+
+def shape(name: str, model: Path, out: Path) -> None:
+    """A folder of sentence-transformers with a network of this shape.
+
+    The weights keep the size of what they multiply, so that no layer drowns the others, and vectors differ by text.
+    """
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    config, pooling = SHAPES[name]
+    inner = config["intermediate_size"]
+    numbers = np.random.default_rng(SEED)
+
+    def linear(rows: int, columns: int) -> np.ndarray:
+        return numbers.standard_normal((rows, columns), np.float32) / np.float32(columns**0.5)
+
+    def norm() -> np.ndarray:
+        return numbers.uniform(0.8, 1.2, HIDDEN).astype(np.float32)
+
+    tensors = {
+        "embeddings.tok_embeddings.weight": numbers.standard_normal((config["vocab_size"], HIDDEN), np.float32),
+        "embeddings.norm.weight": norm(),
+        "final_norm.weight": norm(),
+    }
+    for layer in range(config["num_hidden_layers"]):
+        # The first layer finds its input normalized.
+        if layer:
+            tensors[f"layers.{layer}.attn_norm.weight"] = norm()
+        tensors |= {
+            f"layers.{layer}.attn.Wqkv.weight": linear(3 * HIDDEN, HIDDEN),
+            f"layers.{layer}.attn.Wo.weight": linear(HIDDEN, HIDDEN),
+            f"layers.{layer}.mlp_norm.weight": norm(),
+            f"layers.{layer}.mlp.Wi.weight": linear(2 * inner, HIDDEN),
+            f"layers.{layer}.mlp.Wo.weight": linear(HIDDEN, inner),
+        }
+
+    write(out / "config.json", config)
+    write(out / "sentence_bert_config.json", {"max_seq_length": MAX_TOKENS, "do_lower_case": False})
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "pad", "unk", "mask")}
+    named = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": MAX_TOKENS}
+    named["model_input_names"] = ["input_ids", "attention_mask"]
+    write(out / "tokenizer_config.json", named | special)
+    modes = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    poolings = {key: mode == pooling for key, mode in modes.items()}
+    write(out / "1_Pooling" / "config.json", {"word_embedding_dimension": HIDDEN} | poolings)
+    tokenizer_of(model).save(str(out / "tokenizer.json"))
+    save_file(tensors, out / "model.safetensors", {"format": "pt"})
+    write_modules(out, [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")])
+
+
+def static(model: Path, out: Path) -> None:
+    """A folder of model2vec: a table of vectors.
+
+    It reads all of a text, because by default model2vec cuts between characters as well, which nobody else does.
+    """
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    table = np.random.default_rng(SEED).standard_normal(STATIC_SHAPE, np.float32)
+    config = {"model_type": "model2vec", "normalize": True, "hidden_dim": STATIC_SHAPE[1], "max_length": None}
+    write(out / "config.json", config)
+    tokenizer_of(model).save(str(out / "tokenizer.json"))
+    save_file({"embeddings": table}, out / "model.safetensors")
+    write_modules(out, [(".", "StaticEmbedding"), ("1_Normalize", "Normalize")])
 
 
 def sections(text: str) -> Iterator[list[str]]:
@@ -45,46 +156,65 @@ def sections(text: str) -> Iterator[list[str]]:
         yield section
 
 
-def sample(corpus: Path, n: int, model: Path, out: Path) -> None:
-    """Chunks of up to 399 word pieces that keep to their section, N of them spread over the corpus."""
-    from tokenizers import Tokenizer
+def chunks(documents: Iterator[str], tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
+    """Texts of up to 399 tokens that keep to their section, and their tokens."""
+    for section in (section for document in documents for section in sections(document)):
+        encodings = tokenizer.encode_batch(section, add_special_tokens=False)
+        parts: list[str] = []
+        total = 0
+        for paragraph, encoding in zip(section, encodings):
+            # A paragraph that is too long alone is cut between tokens.
+            pieces = [paragraph]
+            if len(encoding) >= CHUNK_TOKENS.stop:
+                cuts = [start for start, _ in encoding.offsets[:: CHUNK_TOKENS.stop - 1]]
+                pieces = [paragraph[a:b] for a, b in zip(cuts, cuts[1:] + [len(paragraph)])]
+            for piece in pieces:
+                size = len(tokenizer.encode(piece, add_special_tokens=False)) if len(pieces) > 1 else len(encoding)
+                if total + size >= CHUNK_TOKENS.stop:
+                    yield "\n\n".join(parts), total
+                    parts, total = [], 0
+                parts.append(piece)
+                total += size
+        yield "\n\n".join(parts), total
 
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+
+def stretches(documents: Iterator[str], tokenizer: Tokenizer, tokens: int) -> Iterator[tuple[str, int]]:
+    """The documents' paragraphs one after another, cut between tokens wherever there are so many, and their tokens."""
+    rest = ""
+    for document in documents:
+        paragraphs = [paragraph for section in sections(document) for paragraph in section]
+        rest = "\n\n".join([rest, *paragraphs])
+        cuts = [start for start, _ in tokenizer.encode(rest, add_special_tokens=False).offsets[::tokens]]
+        for piece in (rest[a:b].strip() for a, b in zip(cuts, cuts[1:])):
+            # Not always as before: half a word may be other tokens.
+            yield piece, len(tokenizer.encode(piece, add_special_tokens=False))
+        rest = rest[cuts[-1] :] if cuts else ""
+
+
+def sample(corpus: Path, n: int, tokens: int | None, model: Path, out: Path) -> None:
+    """N texts spread over the corpus: chunks as they come, or of so many tokens each."""
+    tokenizer = tokenizer_of(model)
+    limit, special = limits(model)
     files = sorted(path for path in corpus.rglob("*") if path.suffix in SUFFIXES and path.is_file())
-    chunks: dict[str, int] = {}
+    step = max(1, len(files) // n)
+    if tokens:
+        # Files enough for twice as many texts, if a token has four characters.
+        step = max(1, sum(path.stat().st_size for path in files) // (8 * n * tokens))
+    documents = (path.read_text(encoding="utf-8", errors="replace") for path in files[::step])
+    texts = stretches(documents, tokenizer, tokens - special) if tokens else chunks(documents, tokenizer)
+    # Each once, with how many tokens it has.
+    distinct: dict[str, int] = {}
+    for text, size in texts:
+        if tokens or size in CHUNK_TOKENS:
+            distinct.setdefault(text, size)
 
-    def add(parts: list[str], tokens: int) -> None:
-        if tokens in CHUNK_TOKENS:
-            chunks.setdefault("\n\n".join(parts), tokens)
-
-    for path in files[:: max(1, len(files) // n)]:
-        for section in sections(path.read_text(encoding="utf-8", errors="replace")):
-            encodings = tokenizer.encode_batch(section, add_special_tokens=False)
-            parts: list[str] = []
-            total = 0
-            for paragraph, encoding in zip(section, encodings):
-                # A paragraph that is too long alone is cut between tokens.
-                pieces = [paragraph]
-                if len(encoding) >= CHUNK_TOKENS.stop:
-                    cuts = [start for start, _ in encoding.offsets[:: CHUNK_TOKENS.stop - 1]]
-                    pieces = [paragraph[a:b] for a, b in zip(cuts, cuts[1:] + [len(paragraph)])]
-                for piece in pieces:
-                    size = len(tokenizer.encode(piece, add_special_tokens=False)) if len(pieces) > 1 else len(encoding)
-                    if total + size >= CHUNK_TOKENS.stop:
-                        add(parts, total)
-                        parts, total = [], 0
-                    parts.append(piece)
-                    total += size
-            add(parts, total)
-
-    found = list(chunks.items())
+    found = list(distinct.items())
     n = min(n, len(found))
     with out.open("w", encoding="utf-8") as lines:
         for index in range(n):
-            text, tokens = found[index * len(found) // n]
-            row = {"text": text, "tokens": min(tokens + 2, MAX_TOKENS), "cut": tokens + 2 > MAX_TOKENS}
+            text, size = found[index * len(found) // n]
+            size += special
+            row = {"text": text, "tokens": min(size, limit), "cut": size > limit}
             print(json.dumps(row), file=lines)
 
 
@@ -94,11 +224,13 @@ def graphs(model: Path, out: Path) -> None:
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.transformers import optimizer
-    from tokenizers import Tokenizer
     from transformers import AutoModel
 
+    config = read(model / "config.json")
+    first = read(model / "1_Pooling" / "config.json")["pooling_mode_cls_token"]
+
     class Pooled(torch.nn.Module):
-        """Mean pooling and scaling inside the graph, where they cost least."""
+        """Pooling and scaling inside the graph, where they cost least."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -106,18 +238,17 @@ def graphs(model: Path, out: Path) -> None:
 
         def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
             hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            if first:
+                return torch.nn.functional.normalize(hidden[:, 0], dim=1)
             mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
             mean = (hidden * mask).sum(1) / mask.sum(1)
             return torch.nn.functional.normalize(mean, dim=1)
 
     out.mkdir(parents=True, exist_ok=True)
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()  # the file says: all to 128
-    tokenizer.save(str(out / "tokenizer.json"))
+    tokenizer_of(model).save(str(out / "tokenizer.json"))
     shutil.copy(model / "config.json", out)
-    (out / "tokenizer_config.json").write_text(json.dumps({"model_max_length": MAX_TOKENS, "pad_token": "[PAD]"}))
-    (out / "special_tokens_map.json").write_text(json.dumps({"pad_token": "[PAD]", "unk_token": "[UNK]"}))
+    write(out / "tokenizer_config.json", {"model_max_length": limits(model)[0], "pad_token": "[PAD]"})
+    write(out / "special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"})
     plain = out / "model.onnx"
     example = torch.ones(2, 8, dtype=torch.int64)
     axes = {0: "batch", 1: "tokens"}
@@ -131,7 +262,9 @@ def graphs(model: Path, out: Path) -> None:
         opset_version=17,
         dynamo=False,
     )
-    fused = optimizer.optimize_model(str(plain), "bert", num_heads=12, hidden_size=384, opt_level=1)
+    # Of ModernBERT it fuses GELU and the norms, but not the attention, which turns by position and may be local.
+    heads, hidden = config["num_attention_heads"], config["hidden_size"]
+    fused = optimizer.optimize_model(str(plain), "bert", num_heads=heads, hidden_size=hidden, opt_level=1)
     print(fused.get_fused_operator_statistics(), file=sys.stderr)
     fused.save_model_to_file(str(out / "onnxruntime-f32.onnx"))
     quantize_dynamic(
@@ -149,19 +282,19 @@ def int8(model: Path, out: Path, texts: Path) -> None:
     import nncf
     import numpy as np
     import openvino
-    from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    tokenizer.enable_truncation(MAX_TOKENS)
-    tokenizer.no_padding()
+    tokenizer = tokenizer_of(model)
+    tokenizer.enable_truncation(limits(model)[0])
 
     def inputs(text: str) -> dict[str, np.ndarray]:
         ids = np.array([tokenizer.encode(text).ids], np.int64)
         return {"input_ids": ids, "attention_mask": np.ones_like(ids)}
 
     with texts.open(encoding="utf-8") as lines:
-        some = [json.loads(line)["text"] for line in lines]
-    some = some[:: max(1, len(some) // 100)]
+        rows = [json.loads(line) for line in lines]
+    tokens = sum(row["tokens"] for row in rows)
+    step = max(1, len(rows) // CALIBRATION_TEXTS, tokens // CALIBRATION_TOKENS)
+    some = [row["text"] for row in rows[::step]]
     quantized = nncf.quantize(
         openvino.Core().read_model(out / "model.onnx"),
         nncf.Dataset(some, inputs),
@@ -174,19 +307,26 @@ def int8(model: Path, out: Path, texts: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("sample")
+    both = argparse.ArgumentParser(add_help=False)
+    both.add_argument("--model", type=Path, required=True)
+    both.add_argument("--out", type=Path, required=True)
+    command = commands.add_parser("shape", parents=[both])
+    command.add_argument("name", choices=SHAPES)
+    commands.add_parser("static", parents=[both])
+    command = commands.add_parser("sample", parents=[both])
     command.add_argument("corpus", type=Path)
     command.add_argument("n", type=int)
-    command.add_argument("--model", type=Path, required=True)
-    command.add_argument("--out", type=Path, required=True)
+    command.add_argument("--tokens", type=int)
     for name in ("graphs", "int8"):
-        command = commands.add_parser(name)
-        command.add_argument("--model", type=Path, required=True)
-        command.add_argument("--out", type=Path, required=True)
+        command = commands.add_parser(name, parents=[both])
         command.add_argument("--texts", type=Path, required=True)
     a = parser.parse_args()
-    if a.command == "sample":
-        sample(a.corpus, a.n, a.model, a.out)
+    if a.command == "shape":
+        shape(a.name, a.model, a.out)
+    elif a.command == "static":
+        static(a.model, a.out)
+    elif a.command == "sample":
+        sample(a.corpus, a.n, a.tokens, a.model, a.out)
     elif a.command == "graphs":
         graphs(a.model, a.out)
     else:

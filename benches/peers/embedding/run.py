@@ -1,11 +1,17 @@
 """Measures the embedding engines people use beside ours: same texts, same machine, runs in turn.
 
     python3 benches/peers/embedding/run.py [--corpus DIR] [--texts N] [--rounds N] [--isa avx2] [--json FILE]
+    python3 benches/peers/embedding/run.py --shape granite-small-r2 --tokens 4000 --texts 8
+    python3 benches/peers/embedding/run.py --static --corpus DIR
 
 makes its virtual environment on first use, loads every engine into a process of its own, lets them
 embed the same texts one after another (A B C … A B C …, so that a slow minute of the machine meets
 all of them), and prints a table in Markdown. Ratios are taken within a round: their median says
 more than the rates do. An engine that cannot be had is named and left out.
+
+Without `--shape` and `--static` the model is the default one. A shape is a published network with made-up
+weights (`shapes.py`), `--static` a made-up table of vectors as model2vec has them: speed does not depend on
+the values, so no model has to be downloaded.
 
 Standard library only; what needs packages is in `prepare.py` and `worker.py`.
 """
@@ -34,33 +40,64 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from common import ROOT, Lost, build, last_words, say  # noqa: E402
+from shapes import SHAPES  # noqa: E402
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 WORK = TARGET / "peers"
 PYTHON = WORK / "venv" / "bin" / "python"
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-REFERENCE = "torch-f32"
 
-# What each peer needs installed.
-PEERS: dict[str, list[str]] = {
-    "torch-f32": ["torch", "sentence-transformers"],
-    "torch-bf16": ["torch", "sentence-transformers"],
-    "torch-autocast": ["torch", "sentence-transformers"],
-    "onnxruntime-f32": ["onnxruntime", "torch", "onnx"],
-    "onnxruntime-int8": ["onnxruntime", "torch", "onnx"],
-    "openvino-f32": ["openvino", "torch", "onnx"],
-    "openvino-bf16": ["openvino", "torch", "onnx"],
-    "openvino-int8": ["openvino", "torch", "onnx", "nncf"],
-    "fastembed": ["fastembed", "torch", "onnx"],
-}
-OURS: dict[str, list[str]] = {
-    "chunkmill candle": ["--engine", "candle"],
-    "chunkmill cpu f32": ["--engine", "cpu", "--precision", "f32"],
-    "chunkmill cpu bf16": ["--engine", "cpu", "--precision", "bf16"],
-    "chunkmill cpu int8": ["--engine", "cpu", "--precision", "int8"],
-}
 
-# `--isa avx2`: every library's own switch. ONNX Runtime's kernels and candle's have none, nor have those that
+@dataclass(frozen=True)
+class Kind:
+    """A kind of work, and the engines that do it."""
+
+    # What each peer needs installed.
+    peers: dict[str, list[str]]
+    # The arguments of our worker.
+    ours: dict[str, list[str]]
+    # The peer with whose vectors all are compared, and what the table calls it.
+    reference: str
+    compared: str
+    # How many to embed in a run if nothing else is said.
+    texts: int
+
+
+NETWORK = Kind(
+    peers={
+        "torch-f32": ["torch", "sentence-transformers"],
+        "torch-bf16": ["torch", "sentence-transformers"],
+        "torch-autocast": ["torch", "sentence-transformers"],
+        "onnxruntime-f32": ["onnxruntime", "torch", "onnx"],
+        "onnxruntime-int8": ["onnxruntime", "torch", "onnx"],
+        "openvino-f32": ["openvino", "torch", "onnx"],
+        "openvino-bf16": ["openvino", "torch", "onnx"],
+        "openvino-int8": ["openvino", "torch", "onnx", "nncf"],
+        "fastembed": ["fastembed", "torch", "onnx"],
+    },
+    ours={
+        "chunkmill candle": ["--engine", "candle"],
+        "chunkmill cpu f32": ["--engine", "cpu", "--precision", "f32"],
+        "chunkmill cpu bf16": ["--engine", "cpu", "--precision", "bf16"],
+        "chunkmill cpu int8": ["--engine", "cpu", "--precision", "int8"],
+    },
+    reference="torch-f32",
+    compared="f32",
+    texts=400,
+)
+STATIC = Kind(
+    peers={
+        "model2vec": ["model2vec"],
+        "model2vec-threads": ["model2vec"],
+        "sentence-transformers-static": ["torch", "sentence-transformers"],
+    },
+    ours={"chunkmill static": ["--engine", "cpu"]},
+    reference="model2vec",
+    compared="model2vec",
+    texts=20_000,
+)
+
+# `--isa avx2`: every library's own switch. ONNX Runtime's kernels, numpy's and candle's have none, nor have those that
 # OpenVINO takes its products of f32 from (MLAS; a profile shows 512-bit registers whatever oneDNN is told).
 LIMITS = {
     "avx2": {
@@ -71,7 +108,7 @@ LIMITS = {
         "CHUNKMILL_CPU_ISA": "avx2",
     }
 }
-UNLIMITED = ("onnxruntime", "openvino-f32", "fastembed", "chunkmill candle")
+UNLIMITED = ("onnxruntime", "openvino-f32", "fastembed", "model2vec", "chunkmill candle")
 FLAGS = re.compile(r"fma|f16c|avx2|avx_vnni\w*|avx512\w*|amx_\w+|avx10\w*|asimd\w*|bf16|i8mm|sve\w*")
 
 
@@ -80,6 +117,7 @@ class Worker:
     """An engine in a process of its own, and what was measured of it."""
 
     name: str
+    peer: bool
     process: subprocess.Popen[str]
     log: Path
     limited: bool
@@ -88,10 +126,6 @@ class Worker:
     cpu_seconds: list[float | None] = field(default_factory=list)
     peak_mb: float | None = None
     cosine: tuple[float, float] | None = None
-
-    @property
-    def peer(self) -> bool:
-        return self.name in PEERS
 
     def answer(self) -> dict[str, Any]:
         assert self.process.stdout
@@ -149,6 +183,17 @@ def model_folder(given: Path | None) -> Path:
     return found[-1].parent
 
 
+def made_up_model(command: list[str], model: Path, folder: Path) -> Path:
+    """A model with weights from a seed, made on first use with the tokenizer of the default model."""
+    if not (folder / "modules.json").exists():  # which is written last
+        say(f"making {folder}")
+        try:
+            prepare(*command, "--model", model, "--out", folder)
+        except Lost as reason:
+            sys.exit(f"no model: {reason}")
+    return folder
+
+
 def prepare(*arguments: object) -> None:
     """Runs `prepare.py` in the virtual environment."""
     log = WORK / f"prepare-{arguments[0]}.log"
@@ -169,7 +214,7 @@ def build_ours() -> Path:
     return build(["bench", "--bench", "embedding-worker", "--no-run"], "embedding-worker")
 
 
-def start(name: str, command: list[str], isa: str | None, threads: int) -> Worker:
+def start(name: str, peer: bool, command: list[str], isa: str | None, threads: int) -> Worker:
     log = WORK / f"{name.replace(' ', '-')}.log"
     own = {"OMP_NUM_THREADS": threads, "RAYON_NUM_THREADS": threads, "CANDLE_NUM_THREADS": 1}
     env = environment(isa) | {key: str(value) for key, value in own.items()}
@@ -177,7 +222,7 @@ def start(name: str, command: list[str], isa: str | None, threads: int) -> Worke
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env
         )
-    worker = Worker(name, process, log, limited=not name.startswith(UNLIMITED))
+    worker = Worker(name, peer, process, log, limited=not name.startswith(UNLIMITED))
     worker.ready = worker.answer()
     return worker
 
@@ -270,13 +315,13 @@ def table(workers: list[Worker], rows: list[dict[str, Any]], isa: str | None) ->
     return sorted(figures, key=lambda row: (not row["peer"], -row["chunks_per_s"]["median"]))
 
 
-def markdown(figures: list[dict[str, Any]], isa: str | None) -> str:
+def markdown(figures: list[dict[str, Any]], isa: str | None, compared: str) -> str:
     def number(value: float) -> str:
         return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
     lines = [
         "| engine | chunks/s, median (min–max) | real tokens/s | ratio to best peer | peak RSS MB "
-        "| cosine to f32, min / mean | setting |",
+        f"| cosine to {compared}, min / mean | setting |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in figures:
@@ -314,7 +359,11 @@ def main() -> None:
     default = ROOT / "datasets" / "larder" / "corpus"
     parser.add_argument("--corpus", type=Path, default=default, help="folder of Markdown or text files")
     parser.add_argument("--model", type=Path, help="the default model's folder")
-    parser.add_argument("--texts", type=int, default=400, help="chunks to embed in a run")
+    made_up = parser.add_mutually_exclusive_group()
+    made_up.add_argument("--shape", choices=SHAPES, help="a network of this shape instead")
+    made_up.add_argument("--static", action="store_true", help="a table of vectors instead")
+    parser.add_argument("--tokens", type=int, help="texts of about so many each, instead of chunks as they come")
+    parser.add_argument("--texts", type=int, help="how many to embed in a run (400; with --static 20000)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", nargs="*", default=[], metavar="ENGINE", help="names or their beginnings")
@@ -323,19 +372,27 @@ def main() -> None:
     a = parser.parse_args()
     a.corpus = a.corpus.resolve()
 
-    WORK.mkdir(parents=True, exist_ok=True)
+    kind = STATIC if a.static else NETWORK
+    # What is measured, by which its files are told from others'.
+    subject = "static" if a.static else a.shape or "default"
+    place = WORK / (f"{subject}-{a.tokens}" if a.tokens else subject)
+    place.mkdir(parents=True, exist_ok=True)
+
     model = model_folder(a.model)
     held = install()
-    wanted = [n for n in [*PEERS, *OURS] if not a.only or n == REFERENCE or n.startswith(tuple(a.only))]
+    if subject != "default":
+        model = made_up_model(["static"] if a.static else ["shape", a.shape], model, WORK / "shapes" / subject)
+    wanted = [n for n in [*kind.peers, *kind.ours] if not a.only or n == kind.reference or n.startswith(tuple(a.only))]
     left_out: dict[str, str] = {}
     for name in wanted:
-        if missing := [package for package in PEERS.get(name, []) if package not in held]:
+        if missing := [package for package in kind.peers.get(name, []) if package not in held]:
             left_out[name] = f"{', '.join(missing)} cannot be installed"
 
-    texts = WORK / "texts.jsonl"
-    graphs = WORK / "graphs"
+    texts = place / "texts.jsonl"
+    graphs = place / "graphs"
+    length = ["--tokens", a.tokens] if a.tokens else []
     try:
-        prepare("sample", a.corpus, a.texts, "--model", model, "--out", texts)
+        prepare("sample", a.corpus, a.texts or kind.texts, *length, "--model", model, "--out", texts)
     except Lost as reason:
         sys.exit(f"no texts: {reason}")
     rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()]
@@ -355,14 +412,14 @@ def main() -> None:
 
     commands: dict[str, list[str]] = {}
     for name in wanted:
-        if name in PEERS and name not in left_out:
+        if name in kind.peers and name not in left_out:
             commands[name] = [str(PYTHON), str(HERE / "worker.py"), name, "--model", str(model)]
             commands[name] += ["--texts", str(texts), "--graphs", str(graphs), "--threads", str(a.threads)]
-    if ours := [name for name in wanted if name in OURS]:
+    if ours := [name for name in wanted if name in kind.ours]:
         try:
             program = build_ours()
             for name in ours:
-                commands[name] = [str(program), *OURS[name], "--texts", str(texts), "--model", str(model)]
+                commands[name] = [str(program), *kind.ours[name], "--texts", str(texts), "--model", str(model)]
         except Lost as reason:
             left_out |= dict.fromkeys(ours, str(reason))
 
@@ -370,12 +427,12 @@ def main() -> None:
     try:
         for name, command in commands.items():
             try:
-                workers.append(start(name, command, a.isa, a.threads))
+                workers.append(start(name, name in kind.peers, command, a.isa, a.threads))
             except Lost as reason:
                 left_out[name] = str(reason)
         facts = machine()
         measure(workers, a.rounds, left_out)
-        reference = next((vectors(w, len(rows)) for w in workers if w.name == REFERENCE), None)
+        reference = next((vectors(w, len(rows)) for w in workers if w.name == kind.reference), None)
         for worker in workers:
             worker.peak_mb = peak_mb(worker.process)
             if reference:
@@ -392,6 +449,7 @@ def main() -> None:
     figures = table(workers, rows, a.isa)
     tokens = sum(row["tokens"] for row in rows)
     sampled = {
+        "model": subject,
         "corpus": a.corpus.name,
         "texts": len(rows),
         "tokens": tokens,
@@ -401,10 +459,11 @@ def main() -> None:
         f"{facts['cpu']}, {facts['cores']} cores, {a.threads} threads, {facts['date']}"
         + (f", limited to {a.isa}" if a.isa else "")
         + f", load before the runs {facts.get('load', 0):.1f}.\n"
-        f"{len(rows)} texts, {tokens / len(rows):.0f} tokens each on average, "
+        + (f"{subject}, made up; " if subject != "default" else "")
+        + f"{len(rows)} texts, {tokens / len(rows):.0f} tokens each on average, "
         f"{sampled['share_truncated']:.0%} truncated; {a.rounds} rounds, in turn.\n"
     )
-    print(markdown(figures, a.isa))
+    print(markdown(figures, a.isa, kind.compared))
     print("\n" + ratios(workers))
     if left_out:
         for why in dict.fromkeys(left_out.values()):

@@ -6,7 +6,7 @@ loads the model once and prints one line of JSON with what it is; then answers e
 standard input with another: `{"run": N}` embeds all texts, tokenising included, and says how long
 it took; `{"vectors": PATH}` writes the vectors of the last run as little-endian f32, row-major.
 
-Every engine gets the best setting found for it (`DEFAULTS`); `--set` tries another.
+Every engine gets the best setting found for it (`NETWORKS`, `STATIC`); `--set` tries another.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-MAX_TOKENS = 256
-DIM = 384
+from prepare import limits, read, tokenizer_of
 
 # batch: texts computed together. workers: how many batches at once, each on threads/workers threads.
 # Engines whose threads must wait for each other do better as two that need not, in small batches.
-DEFAULTS: dict[str, dict[str, Any]] = {
+NETWORKS: dict[str, dict[str, Any]] = {
     "torch-f32": {"batch": 32},
     "torch-bf16": {"batch": 32},
     "torch-autocast": {"batch": 32},
@@ -38,6 +37,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "openvino-bf16": {"batch": 8, "workers": 2},
     "openvino-int8": {"batch": 8, "workers": 2},
     "fastembed": {"batch": 8},
+}
+# A batch is full with so many times its texts' number of tokens: of longer texts it takes fewer.
+FULL = 256
+
+STATIC: dict[str, dict[str, Any]] = {
+    "model2vec": {"batch": 1024},
+    "model2vec-threads": {"batch": 1024},
+    "sentence-transformers-static": {"batch": 1024},
 }
 
 
@@ -50,7 +57,7 @@ class Engine(Protocol):
 
 
 class Torch:
-    """sentence-transformers, which sorts by length itself."""
+    """sentence-transformers, which sorts by length itself. A static model's too: there no precision is chosen."""
 
     def __init__(self, precision: str, model: Path, threads: int, options: dict[str, Any]) -> None:
         import torch
@@ -60,7 +67,6 @@ class Torch:
         self.batch = options["batch"]
         self.context = torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast")
         self.model = SentenceTransformer(str(model), device="cpu")
-        self.model.max_seq_length = MAX_TOKENS
         if precision == "bf16":
             self.model.bfloat16()
         self.capability = torch.backends.cpu.get_cpu_capability()
@@ -81,12 +87,10 @@ class Batches:
     """Tokenising, sorting by length and padding, for the engines that come without it."""
 
     def __init__(self, model: Path, batch: int) -> None:
-        from tokenizers import Tokenizer
-
-        self.tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-        self.tokenizer.enable_truncation(MAX_TOKENS)
-        self.tokenizer.no_padding()
+        self.tokenizer = tokenizer_of(model)
+        self.tokenizer.enable_truncation(limits(model)[0])
         self.batch = batch
+        self.dimensions: int = read(model / "config.json")["hidden_size"]
 
     def cut(self, texts: list[str]) -> list[tuple[list[int], dict[str, np.ndarray]]]:
         """The places of the texts of each batch, and its inputs; longest first."""
@@ -127,7 +131,7 @@ class OnnxRuntime:
     def embed(self, texts: list[str]) -> np.ndarray:
         batches = self.batches.cut(texts)
         results = self.pool.map(lambda batch: self.session.run(None, batch[1])[0], batches)
-        vectors = np.empty((len(texts), DIM), np.float32)
+        vectors = np.empty((len(texts), self.batches.dimensions), np.float32)
         for (places, _), result in zip(batches, results):
             vectors[places] = result
         return vectors
@@ -163,7 +167,7 @@ class OpenVino:
         return {"openvino": version("openvino"), "computes in": actual}
 
     def embed(self, texts: list[str]) -> np.ndarray:
-        vectors = np.empty((len(texts), DIM), np.float32)
+        vectors = np.empty((len(texts), self.batches.dimensions), np.float32)
 
         def store(request: Any, places: list[int]) -> None:
             vectors[places] = request.get_output_tensor(0).data
@@ -178,16 +182,17 @@ class OpenVino:
 class FastEmbed:
     """fastembed with our graph in place of the one it would download. It does not sort: we do."""
 
-    def __init__(self, graphs: Path, threads: int, options: dict[str, Any]) -> None:
+    def __init__(self, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> None:
         from fastembed import TextEmbedding
         from fastembed.common.model_description import ModelSource, PoolingType
 
+        self.dimensions: int = read(model / "config.json")["hidden_size"]
         TextEmbedding.add_custom_model(
             model="local",
             pooling=PoolingType.DISABLED,
             normalization=False,
             sources=ModelSource(hf="local/none"),
-            dim=DIM,
+            dim=self.dimensions,
             model_file="onnxruntime-f32.onnx",
         )
         self.model = TextEmbedding("local", specific_model_path=str(graphs), threads=threads)
@@ -198,27 +203,50 @@ class FastEmbed:
 
     def embed(self, texts: list[str]) -> np.ndarray:
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        vectors = np.empty((len(texts), DIM), np.float32)
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
         ordered = [texts[place] for place in order]
         for place, vector in zip(order, self.model.embed(ordered, batch_size=self.batch)):
             vectors[place] = vector
         return vectors
 
 
+class Model2Vec:
+    """model2vec, on one thread but for its tokenizer, or with a thread for each batch."""
+
+    def __init__(self, threaded: bool, model: Path, options: dict[str, Any]) -> None:
+        from model2vec import StaticModel
+
+        self.threaded = threaded
+        self.batch = options["batch"]
+        self.model = StaticModel.from_pretrained(model)
+
+    def versions(self) -> dict[str, str]:
+        return {"model2vec": version("model2vec")}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        return self.model.encode(
+            texts, batch_size=self.batch, use_multiprocessing=self.threaded, multiprocessing_threshold=0
+        )
+
+
 def load(name: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> Engine:
+    if name == "sentence-transformers-static":
+        return Torch("f32", model, threads, options)
     family, _, precision = name.partition("-")
+    if family == "model2vec":
+        return Model2Vec(precision == "threads", model, options)
     if family == "torch":
         return Torch(precision, model, threads, options)
     if family == "onnxruntime":
         return OnnxRuntime(precision, model, graphs, threads, options)
     if family == "openvino":
         return OpenVino(precision, model, graphs, threads, options)
-    return FastEmbed(graphs, threads, options)
+    return FastEmbed(model, graphs, threads, options)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=DEFAULTS)
+    parser.add_argument("engine", choices=NETWORKS | STATIC)
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--graphs", type=Path, required=True)
@@ -233,12 +261,16 @@ def main() -> None:
     def answer(value: dict[str, Any]) -> None:
         print(json.dumps(value), file=out, flush=True)
 
-    options = dict(DEFAULTS[arguments.engine])
+    with arguments.texts.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    texts = [row["text"] for row in rows]
+    options = dict((NETWORKS | STATIC)[arguments.engine])
+    if arguments.engine in NETWORKS:
+        longest = max(row["tokens"] for row in rows)
+        options["batch"] = max(1, options["batch"] * FULL // max(FULL, longest))
     for pair in arguments.set:
         key, _, value = pair.partition("=")
         options[key] = int(value) if value.isdigit() else value
-    with arguments.texts.open(encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
     engine = load(
         arguments.engine, arguments.model, arguments.graphs, arguments.threads, options
     )
