@@ -33,7 +33,8 @@ SUFFIXES = {".md", ".mdx", ".markdown", ".txt", ".rst"}
 SEED = 7
 STATIC_SHAPE = (30_522, 256)  # potion-base-8M's, which has the default model's tokenizer but for a few words
 CALIBRATION_TEXTS = 100
-CALIBRATION_TOKENS = 32_768  # as nncf keeps what every layer gives for them
+CALIBRATION_TOKENS = 32_768  # of all of them, as nncf keeps what every layer gives
+CALIBRATION_LENGTH = 1024  # of each: attention to 4,000 takes nncf 12 GB
 
 
 def read(file: Path) -> Any:
@@ -218,6 +219,72 @@ def sample(corpus: Path, n: int, tokens: int | None, model: Path, out: Path) -> 
             print(json.dumps(row), file=lines)
 
 
+def reranker(model: Path, out: Path) -> None:
+    """A folder of the default model's network with the layers behind it that judge pairs."""
+    import torch
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    torch.manual_seed(SEED)
+    config = AutoConfig.from_pretrained(model, num_labels=1)
+    judge = AutoModelForSequenceClassification.from_config(config)
+    base = AutoModelForSequenceClassification.from_pretrained(model, config=config)
+    judge.bert.load_state_dict(base.bert.state_dict(), strict=False)
+    # Scores that differ by text.
+    torch.nn.init.normal_(judge.classifier.weight, std=0.5)
+    judge.save_pretrained(out)
+    tokenizer_of(model).save(str(out / "tokenizer.json"))
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("cls", "sep", "pad", "unk", "mask")}
+    named = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}
+    named["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
+    write(out / "tokenizer_config.json", named | special)
+    # Not a list of sentence-transformers: by it the driver knows that the folder is complete.
+    (out / "complete").touch()
+
+
+def pair_graphs(model: Path, out: Path) -> None:
+    """The same as graphs for ONNX Runtime."""
+    import onnx
+    import torch
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.transformers import optimizer
+    from transformers import AutoModelForSequenceClassification
+
+    class Score(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.judge = AutoModelForSequenceClassification.from_pretrained(model, attn_implementation="eager")
+
+        def forward(self, ids: torch.Tensor, mask: torch.Tensor, kinds: torch.Tensor) -> torch.Tensor:
+            return torch.sigmoid(self.judge(input_ids=ids, attention_mask=mask, token_type_ids=kinds).logits)
+
+    out.mkdir(parents=True, exist_ok=True)
+    config = read(model / "config.json")
+    plain = out / "pairs.onnx"
+    example = torch.ones(2, 8, dtype=torch.int64)
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+    axes = dict.fromkeys(names, {0: "batch", 1: "tokens"}) | {"scores": {0: "batch"}}
+    torch.onnx.export(
+        Score().eval(),
+        (example, example, torch.zeros_like(example)),
+        str(plain),
+        input_names=names,
+        output_names=["scores"],
+        dynamic_axes=axes,
+        opset_version=17,
+        dynamo=False,
+    )
+    heads, hidden = config["num_attention_heads"], config["hidden_size"]
+    fused = optimizer.optimize_model(str(plain), "bert", num_heads=heads, hidden_size=hidden, opt_level=1)
+    fused.save_model_to_file(str(out / "onnxruntime-pairs-f32.onnx"))
+    quantize_dynamic(
+        out / "onnxruntime-pairs-f32.onnx",
+        out / "onnxruntime-pairs-int8.onnx",
+        per_channel=True,
+        weight_type=QuantType.QInt8,
+        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+    )
+
+
 def graphs(model: Path, out: Path) -> None:
     """ONNX from torch; from that ONNX Runtime's fused graph and its int8 form; what fastembed reads."""
     import onnx
@@ -284,7 +351,7 @@ def int8(model: Path, out: Path, texts: Path) -> None:
     import openvino
 
     tokenizer = tokenizer_of(model)
-    tokenizer.enable_truncation(limits(model)[0])
+    tokenizer.enable_truncation(min(limits(model)[0], CALIBRATION_LENGTH))
 
     def inputs(text: str) -> dict[str, np.ndarray]:
         ids = np.array([tokenizer.encode(text).ids], np.int64)
@@ -313,11 +380,12 @@ def main() -> None:
     command = commands.add_parser("shape", parents=[both])
     command.add_argument("name", choices=SHAPES)
     commands.add_parser("static", parents=[both])
+    commands.add_parser("reranker", parents=[both])
     command = commands.add_parser("sample", parents=[both])
     command.add_argument("corpus", type=Path)
     command.add_argument("n", type=int)
     command.add_argument("--tokens", type=int)
-    for name in ("graphs", "int8"):
+    for name in ("graphs", "int8", "pair-graphs"):
         command = commands.add_parser(name, parents=[both])
         command.add_argument("--texts", type=Path, required=True)
     a = parser.parse_args()
@@ -327,6 +395,10 @@ def main() -> None:
         static(a.model, a.out)
     elif a.command == "sample":
         sample(a.corpus, a.n, a.tokens, a.model, a.out)
+    elif a.command == "reranker":
+        reranker(a.model, a.out)
+    elif a.command == "pair-graphs":
+        pair_graphs(a.model, a.out)
     elif a.command == "graphs":
         graphs(a.model, a.out)
     else:

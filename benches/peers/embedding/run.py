@@ -31,7 +31,7 @@ import subprocess
 import sys
 import time
 import venv
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from common import ROOT, Lost, build, last_words, say  # noqa: E402
-from shapes import SHAPES  # noqa: E402
+from shapes import QUESTION, SHAPES  # noqa: E402
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").resolve()
 WORK = TARGET / "peers"
@@ -61,6 +61,8 @@ class Kind:
     compared: str
     # How many to embed in a run if nothing else is said.
     texts: int
+    # What `prepare.py` has to make before: the command, a file by which one sees that it did, and for whom.
+    graphs: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
 NETWORK = Kind(
@@ -84,7 +86,13 @@ NETWORK = Kind(
     reference="torch-f32",
     compared="f32",
     texts=400,
+    graphs=(
+        ("graphs", "onnxruntime-int8.onnx", ("onnxruntime", "openvino", "fastembed")),
+        ("int8", "openvino-int8.xml", ("openvino-int8",)),
+    ),
 )
+# fastembed is ONNX Runtime again, with a list of models that has none of these; long texts need its memory.
+SHAPE = replace(NETWORK, peers={name: needs for name, needs in NETWORK.peers.items() if name != "fastembed"})
 STATIC = Kind(
     peers={
         "model2vec": ["model2vec"],
@@ -95,6 +103,22 @@ STATIC = Kind(
     reference="model2vec",
     compared="model2vec",
     texts=20_000,
+)
+
+RERANK = Kind(
+    peers={
+        "sentence-transformers-pairs": ["torch", "sentence-transformers"],
+        "onnxruntime-pairs-f32": ["onnxruntime", "torch", "onnx"],
+        "onnxruntime-pairs-int8": ["onnxruntime", "torch", "onnx"],
+    },
+    ours={
+        f"chunkmill pairs {precision}": ["--engine", "cpu", "--precision", precision, "--question", QUESTION]
+        for precision in ("f32", "bf16", "int8")
+    },
+    reference="sentence-transformers-pairs",
+    compared="CrossEncoder (1 less the difference)",
+    texts=400,
+    graphs=(("pair-graphs", "onnxruntime-pairs-int8.onnx", ("onnxruntime-pairs",)),),
 )
 
 # `--isa avx2`: every library's own switch. ONNX Runtime's kernels, numpy's and candle's have none, nor have those that
@@ -185,7 +209,7 @@ def model_folder(given: Path | None) -> Path:
 
 def made_up_model(command: list[str], model: Path, folder: Path) -> Path:
     """A model with weights from a seed, made on first use with the tokenizer of the default model."""
-    if not (folder / "modules.json").exists():  # which is written last
+    if not any((folder / name).exists() for name in ("modules.json", "complete")):  # which are written last
         say(f"making {folder}")
         try:
             prepare(*command, "--model", model, "--out", folder)
@@ -247,6 +271,10 @@ def vectors(worker: Worker, n: int) -> list[array.array[float]]:
 
 
 def cosine(a: array.array[float], b: array.array[float]) -> float:
+    """Of two vectors; of two numbers, 1 less their difference."""
+    if len(a) == 1:
+        return 1 - abs(a[0] - b[0])
+
     def dot(x: array.array[float], y: array.array[float]) -> float:
         return sum(map(operator.mul, x, y))
 
@@ -362,6 +390,7 @@ def main() -> None:
     made_up = parser.add_mutually_exclusive_group()
     made_up.add_argument("--shape", choices=SHAPES, help="a network of this shape instead")
     made_up.add_argument("--static", action="store_true", help="a table of vectors instead")
+    made_up.add_argument("--rerank", action="store_true", help="pairs of a question and each text instead")
     parser.add_argument("--tokens", type=int, help="texts of about so many each, instead of chunks as they come")
     parser.add_argument("--texts", type=int, help="how many to embed in a run (400; with --static 20000)")
     parser.add_argument("--rounds", type=int, default=5)
@@ -372,16 +401,17 @@ def main() -> None:
     a = parser.parse_args()
     a.corpus = a.corpus.resolve()
 
-    kind = STATIC if a.static else NETWORK
+    kind = STATIC if a.static else RERANK if a.rerank else SHAPE if a.shape else NETWORK
     # What is measured, by which its files are told from others'.
-    subject = "static" if a.static else a.shape or "default"
+    subject = "static" if a.static else "reranker" if a.rerank else a.shape or "default"
     place = WORK / (f"{subject}-{a.tokens}" if a.tokens else subject)
     place.mkdir(parents=True, exist_ok=True)
 
     model = model_folder(a.model)
     held = install()
     if subject != "default":
-        model = made_up_model(["static"] if a.static else ["shape", a.shape], model, WORK / "shapes" / subject)
+        made = ["shape", a.shape] if a.shape else [subject]
+        model = made_up_model(made, model, WORK / "shapes" / subject)
     wanted = [n for n in [*kind.peers, *kind.ours] if not a.only or n == kind.reference or n.startswith(tuple(a.only))]
     left_out: dict[str, str] = {}
     for name in wanted:
@@ -398,10 +428,7 @@ def main() -> None:
     rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()]
     if not rows:
         sys.exit(f"no texts in {a.corpus}")
-    for command, made, for_engines in [
-        ("graphs", "onnxruntime-int8.onnx", ("onnxruntime", "openvino", "fastembed")),
-        ("int8", "openvino-int8.xml", ("openvino-int8",)),
-    ]:
+    for command, made, for_engines in kind.graphs:
         concerned = [n for n in wanted if n.startswith(for_engines) and n not in left_out]
         if concerned and not (graphs / made).exists():
             say(f"making {made}")

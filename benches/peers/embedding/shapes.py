@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# What each text is paired with where pairs are measured.
+QUESTION = "How long is it kept, and who may change that?"
+
 HIDDEN = 384
 MAX_TOKENS = 8192
 
@@ -49,7 +52,7 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
         "mean",
     ),
     # ibm-granite/granite-embedding-small-english-r2: 47M parameters by its card, 47,662,464 as written here. Layers,
-    # sizes and the rotation are its paper's (arXiv 2508.21085); the number of heads was not checked.
+    # sizes and heads are in the README of IBM's granite-embedding-models; windows and rotations as others quote them.
     "granite-small-r2": (
         MODERN_BERT
         | {

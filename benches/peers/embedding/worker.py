@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from prepare import limits, read, tokenizer_of
+from shapes import QUESTION
 
 # batch: texts computed together. workers: how many batches at once, each on threads/workers threads.
 # Engines whose threads must wait for each other do better as two that need not, in small batches.
@@ -40,11 +41,19 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 # A batch is full with so many times its texts' number of tokens: of longer texts it takes fewer.
 FULL = 256
+# Attention to texts of more tokens takes gigabytes, which an engine must not keep while others have their turn.
+LONG = 1024
 
 STATIC: dict[str, dict[str, Any]] = {
     "model2vec": {"batch": 1024},
     "model2vec-threads": {"batch": 1024},
     "sentence-transformers-static": {"batch": 1024},
+}
+
+PAIRS: dict[str, dict[str, Any]] = {
+    "sentence-transformers-pairs": {"batch": 32},
+    "onnxruntime-pairs-f32": {"batch": 4, "workers": 2},
+    "onnxruntime-pairs-int8": {"batch": 4, "workers": 2},
 }
 
 
@@ -55,8 +64,11 @@ class Engine(Protocol):
 
     def embed(self, texts: list[str]) -> np.ndarray: ...
 
+    def rest(self) -> None:
+        """Gives back memory that it would keep for its next turn."""
 
-class Torch:
+
+class Torch(Engine):
     """sentence-transformers, which sorts by length itself. A static model's too: there no precision is chosen."""
 
     def __init__(self, precision: str, model: Path, threads: int, options: dict[str, Any]) -> None:
@@ -108,7 +120,7 @@ class Batches:
         return batches
 
 
-class OnnxRuntime:
+class OnnxRuntime(Engine):
     """ONNX Runtime with the graph that its own optimiser fused."""
 
     def __init__(
@@ -136,8 +148,16 @@ class OnnxRuntime:
             vectors[places] = result
         return vectors
 
+    def rest(self) -> None:
+        import onnxruntime
 
-class OpenVino:
+        shrinking = onnxruntime.RunOptions()
+        shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        [(_, inputs)] = self.batches.cut(["a text"])
+        self.session.run(None, inputs, shrinking)
+
+
+class OpenVino(Engine):
     """OpenVINO: `workers` streams, each with its share of the threads."""
 
     def __init__(
@@ -179,7 +199,7 @@ class OpenVino:
         return vectors
 
 
-class FastEmbed:
+class FastEmbed(Engine):
     """fastembed with our graph in place of the one it would download. It does not sort: we do."""
 
     def __init__(self, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> None:
@@ -210,7 +230,7 @@ class FastEmbed:
         return vectors
 
 
-class Model2Vec:
+class Model2Vec(Engine):
     """model2vec, on one thread but for its tokenizer, or with a thread for each batch."""
 
     def __init__(self, threaded: bool, model: Path, options: dict[str, Any]) -> None:
@@ -229,9 +249,78 @@ class Model2Vec:
         )
 
 
+class PairsTorch:
+    """sentence-transformers' CrossEncoder, which sorts by length itself."""
+
+    def __init__(self, model: Path, threads: int, options: dict[str, Any]) -> None:
+        import torch
+        from sentence_transformers import CrossEncoder
+
+        torch.set_num_threads(threads)
+        self.batch = options["batch"]
+        self.model = CrossEncoder(str(model), device="cpu")
+
+    def versions(self) -> dict[str, str]:
+        return {name: version(name) for name in ["sentence-transformers", "torch"]}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        pairs = [(QUESTION, text) for text in texts]
+        return self.model.predict(pairs, batch_size=self.batch, show_progress_bar=False)
+
+
+class PairsOnnx:
+    """ONNX Runtime over pairs, the longest first."""
+
+    def __init__(
+        self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
+    ) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = max(1, threads // options["workers"])
+        settings.inter_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(
+            str(graphs / f"onnxruntime-pairs-{precision}.onnx"), settings, providers=["CPUExecutionProvider"]
+        )
+        self.tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+        self.tokenizer.enable_truncation(512)
+        self.tokenizer.no_padding()
+        self.batch = options["batch"]
+        self.pool = ThreadPoolExecutor(options["workers"])
+
+    def versions(self) -> dict[str, str]:
+        return {"onnxruntime": version("onnxruntime")}
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        encodings = self.tokenizer.encode_batch_fast([(QUESTION, text) for text in texts])
+        order = sorted(range(len(texts)), key=lambda i: -len(encodings[i].ids))
+        batches = [order[start : start + self.batch] for start in range(0, len(order), self.batch)]
+
+        def score(places: list[int]) -> np.ndarray:
+            shape = (len(places), len(encodings[places[0]].ids))
+            inputs = {name: np.zeros(shape, np.int64) for name in ("input_ids", "attention_mask", "token_type_ids")}
+            for row, place in enumerate(places):
+                encoding = encodings[place]
+                length = len(encoding.ids)
+                inputs["input_ids"][row, :length] = encoding.ids
+                inputs["attention_mask"][row, :length] = 1
+                inputs["token_type_ids"][row, :length] = encoding.type_ids
+            return self.session.run(None, inputs)[0][:, 0]
+
+        scores = np.empty(len(texts), np.float32)
+        for places, result in zip(batches, self.pool.map(score, batches)):
+            scores[places] = result
+        return scores
+
+
 def load(name: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> Engine:
     if name == "sentence-transformers-static":
         return Torch("f32", model, threads, options)
+    if name == "sentence-transformers-pairs":
+        return PairsTorch(model, threads, options)
+    if name.startswith("onnxruntime-pairs-"):
+        return PairsOnnx(name.rpartition("-")[2], model, graphs, threads, options)
     family, _, precision = name.partition("-")
     if family == "model2vec":
         return Model2Vec(precision == "threads", model, options)
@@ -246,7 +335,7 @@ def load(name: str, model: Path, graphs: Path, threads: int, options: dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=NETWORKS | STATIC)
+    parser.add_argument("engine", choices=NETWORKS | STATIC | PAIRS)
     parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--graphs", type=Path, required=True)
@@ -264,9 +353,9 @@ def main() -> None:
     with arguments.texts.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     texts = [row["text"] for row in rows]
-    options = dict((NETWORKS | STATIC)[arguments.engine])
+    options = dict((NETWORKS | STATIC | PAIRS)[arguments.engine])
+    longest = max(row["tokens"] for row in rows)
     if arguments.engine in NETWORKS:
-        longest = max(row["tokens"] for row in rows)
         options["batch"] = max(1, options["batch"] * FULL // max(FULL, longest))
     for pair in arguments.set:
         key, _, value = pair.partition("=")
@@ -284,6 +373,8 @@ def main() -> None:
             vectors = engine.embed(texts)
             seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
             answer({"run": request["run"], "seconds": seconds, "cpu_seconds": cpu, "texts": len(texts)})
+            if longest > LONG:
+                engine.rest()
         elif "vectors" in request:
             np.ascontiguousarray(vectors, "<f4").tofile(request["vectors"])
             answer({"vectors": request["vectors"]})

@@ -79,6 +79,9 @@ class _Embedding(TypedDict, total=False):
     model: str | os.PathLike[str] | None
     """Model folder, or hub id with an optional revision [default: sentence-transformers/all-MiniLM-L6-v2; to search,
     the dataset's own]."""
+    query_model: str | os.PathLike[str] | None
+    """Another model for queries, one that was trained to be used with the first [default: the model; to search, the
+    dataset's own]."""
     device: str | os.PathLike[str] | None
     """Where the model runs: cpu, cuda:N, metal [default: cpu]."""
     embedder: Literal["auto", "cpu", "candle", "fake"] | None
@@ -154,6 +157,11 @@ class _Search(TypedDict, total=False):
     """How much in the title of the document [default: 0.5]."""
     path_weight: float | None
     """How much in its path [default: 2]."""
+    rerank: str | os.PathLike[str] | None
+    """A network that reads the best chunks with the question and puts them in order (a cross-encoder) [default:
+    none]."""
+    rerank_depth: int | None
+    """How many chunks it reads; no others are found [default: 50]."""
     packing: Literal["evidence", "rank"] | None
     """In which order a context is filled: by expected evidence per token (`evidence`; as `rank` where scores are no
     sum of `linear`), or by rank [default: evidence]."""
