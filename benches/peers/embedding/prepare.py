@@ -243,10 +243,7 @@ def reranker(model: Path, out: Path) -> None:
 
 def pair_graphs(model: Path, out: Path) -> None:
     """The same as graphs for ONNX Runtime."""
-    import onnx
     import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.transformers import optimizer
     from transformers import AutoModelForSequenceClassification
 
     class Score(torch.nn.Module):
@@ -258,7 +255,6 @@ def pair_graphs(model: Path, out: Path) -> None:
             return torch.sigmoid(self.judge(input_ids=ids, attention_mask=mask, token_type_ids=kinds).logits)
 
     out.mkdir(parents=True, exist_ok=True)
-    config = read(model / "config.json")
     plain = out / "pairs.onnx"
     example = torch.ones(2, 8, dtype=torch.int64)
     names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -273,27 +269,36 @@ def pair_graphs(model: Path, out: Path) -> None:
         opset_version=17,
         dynamo=False,
     )
+    for_onnxruntime(plain, read(model / "config.json"), "onnxruntime-pairs")
+
+
+def for_onnxruntime(plain: Path, config: dict[str, Any], name: str) -> None:
+    """ONNX Runtime's fused graph of a plain one, and its int8 form, beside it."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.transformers import optimizer
+
+    # Of ModernBERT it fuses GELU and the norms, but not the attention, which turns by position and may be local.
     heads, hidden = config["num_attention_heads"], config["hidden_size"]
     fused = optimizer.optimize_model(str(plain), "bert", num_heads=heads, hidden_size=hidden, opt_level=1)
-    fused.save_model_to_file(str(out / "onnxruntime-pairs-f32.onnx"))
+    print(fused.get_fused_operator_statistics(), file=sys.stderr)
+    floats = plain.with_name(f"{name}-f32.onnx")
+    fused.save_model_to_file(str(floats))
     quantize_dynamic(
-        out / "onnxruntime-pairs-f32.onnx",
-        out / "onnxruntime-pairs-int8.onnx",
+        floats,
+        plain.with_name(f"{name}-int8.onnx"),
         per_channel=True,
         weight_type=QuantType.QInt8,
+        # Of what the fused operators give, which the quantiser cannot infer.
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
 
 
 def graphs(model: Path, out: Path) -> None:
     """ONNX from torch; from that ONNX Runtime's fused graph and its int8 form; what fastembed reads."""
-    import onnx
     import torch
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.transformers import optimizer
     from transformers import AutoModel
 
-    config = read(model / "config.json")
     first = read(model / "1_Pooling" / "config.json")["pooling_mode_cls_token"]
 
     class Pooled(torch.nn.Module):
@@ -329,19 +334,7 @@ def graphs(model: Path, out: Path) -> None:
         opset_version=17,
         dynamo=False,
     )
-    # Of ModernBERT it fuses GELU and the norms, but not the attention, which turns by position and may be local.
-    heads, hidden = config["num_attention_heads"], config["hidden_size"]
-    fused = optimizer.optimize_model(str(plain), "bert", num_heads=heads, hidden_size=hidden, opt_level=1)
-    print(fused.get_fused_operator_statistics(), file=sys.stderr)
-    fused.save_model_to_file(str(out / "onnxruntime-f32.onnx"))
-    quantize_dynamic(
-        out / "onnxruntime-f32.onnx",
-        out / "onnxruntime-int8.onnx",
-        per_channel=True,
-        weight_type=QuantType.QInt8,
-        # Of what the fused operators give, which the quantiser cannot infer.
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
-    )
+    for_onnxruntime(plain, read(model / "config.json"), "onnxruntime")
 
 
 def int8(model: Path, out: Path, texts: Path) -> None:

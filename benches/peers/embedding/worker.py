@@ -120,20 +120,23 @@ class Batches:
         return batches
 
 
+def session(graph: Path, threads: int, options: dict[str, Any]) -> Any:
+    """ONNX Runtime over a graph, one of `workers` that run at once."""
+    import onnxruntime
+
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = max(1, threads // options["workers"])
+    settings.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(graph), settings, providers=["CPUExecutionProvider"])
+
+
 class OnnxRuntime(Engine):
     """ONNX Runtime with the graph that its own optimiser fused."""
 
     def __init__(
         self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
     ) -> None:
-        import onnxruntime
-
-        settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads = max(1, threads // options["workers"])
-        settings.inter_op_num_threads = 1
-        self.session = onnxruntime.InferenceSession(
-            str(graphs / f"onnxruntime-{precision}.onnx"), settings, providers=["CPUExecutionProvider"]
-        )
+        self.session = session(graphs / f"onnxruntime-{precision}.onnx", threads, options)
         self.batches = Batches(model, options["batch"])
         self.pool = ThreadPoolExecutor(options["workers"])
 
@@ -274,15 +277,9 @@ class PairsOnnx:
     def __init__(
         self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
     ) -> None:
-        import onnxruntime
         from tokenizers import Tokenizer
 
-        settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads = max(1, threads // options["workers"])
-        settings.inter_op_num_threads = 1
-        self.session = onnxruntime.InferenceSession(
-            str(graphs / f"onnxruntime-pairs-{precision}.onnx"), settings, providers=["CPUExecutionProvider"]
-        )
+        self.session = session(graphs / f"onnxruntime-pairs-{precision}.onnx", threads, options)
         self.tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
         self.tokenizer.enable_truncation(512)
         self.tokenizer.no_padding()
