@@ -353,24 +353,27 @@ impl<'a> Batcher<'a> {
         }
     }
 
-    /// Runs of texts, each at most the budget (or one text), and of one length unless the embedder
-    /// takes them mixed.
+    /// Runs of texts for the embedder.
     fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
-        let mixed = self.embedder.batching().mixed;
-        let mut tokens = 0;
-        let together = |before: &T, next: &T| {
-            if tokens == 0 {
-                tokens = len(before);
-            }
-            tokens += len(next);
-            let fits = tokens <= self.batch_tokens && (mixed || len(before) == len(next));
-            if !fits {
-                tokens = 0;
-            }
-            fits
-        };
-        sorted.chunk_by(together).collect()
+        cut(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
     }
+}
+
+/// Runs of texts, each at most so many tokens (or one text), and of one length unless they may be mixed.
+pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    let mut tokens = 0;
+    let together = |before: &T, next: &T| {
+        if tokens == 0 {
+            tokens = len(before);
+        }
+        tokens += len(next);
+        let fits = tokens <= most && (mixed || len(before) == len(next));
+        if !fits {
+            tokens = 0;
+        }
+        fits
+    };
+    sorted.chunk_by(together).collect()
 }
 
 /// A text as it is read in a role.

@@ -169,6 +169,11 @@ impl Folder {
         Ok(index.weight_map.into_values().collect())
     }
 
+    /// What a file says that may be absent.
+    pub(super) fn optional<T: Default + for<'de> Deserialize<'de>>(&mut self, name: &str) -> Result<T> {
+        self.read_optional(name)?.map_or_else(|| Ok(T::default()), |bytes| self.json(name, &bytes))
+    }
+
     pub(super) fn json<T: for<'de> Deserialize<'de>>(&self, name: &str, bytes: &[u8]) -> Result<T> {
         serde_json::from_slice(bytes).map_err(|e| self.error(format!("{name}: {e}"), "the file is damaged or too new"))
     }

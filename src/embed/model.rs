@@ -113,7 +113,7 @@ impl Settings {
         let Some(network) = modules.first().cloned() else {
             return Err(folder.error("modules.json is empty", "pull the model again"));
         };
-        let prompts: PromptConfig = Self::optional(folder, "config_sentence_transformers.json")?;
+        let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
         let is_static = network.kind() == "StaticEmbedding";
         let name = network.file("config.json");
         let (model_type, config, rules, matryoshka) = if is_static {
@@ -125,10 +125,9 @@ impl Settings {
             let rules = Self::of_network(folder, &network, &described, &prompts)?;
             (described.model_type, config, rules, described.matryoshka_dimensions)
         };
-        let name = network.file("tokenizer.json");
-        let bytes = folder.read(&name)?;
+        let bytes = folder.read(&network.file("tokenizer.json"))?;
         let tokenizer = ModelTokenizer::new(&bytes, rules)
-            .map_err(|problem| folder.error(format!("{name}: {problem}"), "the file is damaged or too new"))?;
+            .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
         let matryoshka = matryoshka.unwrap_or_default();
         Ok(Self { model_type, config, network, head, tokenizer, matryoshka })
     }
@@ -149,7 +148,7 @@ impl Settings {
     /// What the files of a network say of its tokenizer.
     fn of_network(folder: &mut Folder, network: &Module, config: &Config, prompts: &PromptConfig) -> Result<Rules> {
         let Config { model_type, max_position_embeddings, n_positions, pad_token_id, .. } = config;
-        let sentence: SentenceConfig = Self::optional(folder, &network.file("sentence_bert_config.json"))?;
+        let sentence: SentenceConfig = folder.optional(&network.file("sentence_bert_config.json"))?;
         let unused = first_position(model_type, *pad_token_id);
         let positions = max_position_embeddings.map(|count| count.saturating_sub(unused));
         let limits = [sentence.max_seq_length, positions, *n_positions];
@@ -163,7 +162,7 @@ impl Settings {
     /// What the files of a table of vectors say of its tokenizer. By sentence-transformers it reads all of a text; by
     /// model2vec so many tokens, and of those only what the vocabulary knows.
     fn of_table(folder: &mut Folder, name: &str, prompts: &PromptConfig) -> Result<Rules> {
-        let config: serde_json::Map<String, Value> = Self::optional(folder, name)?;
+        let config: serde_json::Map<String, Value> = folder.optional(name)?;
         let known_only = config.get("model_type").is_some_and(|kind| kind == MODEL2VEC);
         let max_tokens = match config.get("max_length").filter(|_| known_only) {
             None if known_only => MODEL2VEC_TOKENS,
@@ -173,11 +172,6 @@ impl Settings {
             })?,
         };
         Ok(Rules { special: false, known_only, ..prompts.rules(max_tokens) })
-    }
-
-    /// What a file says, if it is there.
-    fn optional<T: Default + for<'de> Deserialize<'de>>(folder: &mut Folder, name: &str) -> Result<T> {
-        folder.read_optional(name)?.map_or_else(|| Ok(T::default()), |bytes| folder.json(name, &bytes))
     }
 
     /// What is recorded of the folder's model, run in this way: everything that decides the vectors.

@@ -67,10 +67,7 @@ impl Settings {
         let network = Module::new("Transformer", "");
         let bytes = folder.read("config.json")?;
         let config: Config = folder.json("config.json", &bytes)?;
-        let limits: TokenizerConfig = match folder.read_optional("tokenizer_config.json")? {
-            Some(bytes) => folder.json("tokenizer_config.json", &bytes)?,
-            None => TokenizerConfig::default(),
-        };
+        let limits: TokenizerConfig = folder.optional("tokenizer_config.json")?;
         let unused = first_position(&config.model_type, config.pad_token_id);
         let positions = config.max_position_embeddings.map(|count| count.saturating_sub(unused));
         let written = limits.model_max_length.and_then(|limit| usize::try_from(limit.as_u64()?).ok());

@@ -74,6 +74,8 @@ struct Running {
     hidden: usize,
     precision: Precision,
     isa: Isa,
+    /// One for each thread that has worked so far, except those at work.
+    idle: Mutex<Vec<Workspace>>,
 }
 
 impl Running {
@@ -91,7 +93,31 @@ impl Running {
         let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
         weights.all_read().map_err(damaged)?;
         tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
-        Ok((Self { encoder, hidden, precision, isa }, tensors))
+        Ok((Self { encoder, hidden, precision, isa, idle: Mutex::default() }, tensors))
+    }
+
+    /// What is made of the hidden states of a batch: those of each text in turn. `seconds` says where in each a second text
+    /// begins; where it says nothing, there is none.
+    fn states<T>(
+        &self,
+        batch: &[&[u32]],
+        seconds: &[usize],
+        make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
+    ) -> Result<T> {
+        if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
+            return Err(failed("running the model")(&problem));
+        }
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspace = idle().pop().unwrap_or_default();
+        let mut rest = self.encoder.forward(batch, seconds, &mut workspace);
+        let mut texts = batch.iter().map(|ids| {
+            let (tokens, after) = rest.split_at(ids.len() * self.encoder.stride());
+            rest = after;
+            tokens
+        });
+        let result = make(&mut texts);
+        idle().push(workspace);
+        Ok(result)
     }
 }
 
@@ -101,8 +127,6 @@ pub(super) struct Cpu {
     tokenizer: ModelTokenizer,
     head: Head,
     running: Running,
-    /// One for each thread that has worked so far, except those at work.
-    idle: Mutex<Vec<Workspace>>,
 }
 
 impl Cpu {
@@ -116,31 +140,7 @@ impl Cpu {
         let (running, _) = Running::load(&mut folder, &settings.network, plan, &settings.tokenizer)?;
         let info = settings.info(&folder, dim, Engine::Cpu, running.precision, running.isa.name().to_owned());
         let Settings { tokenizer, head, .. } = settings;
-        Ok(Self { info, tokenizer, head, running, idle: Mutex::default() })
-    }
-}
-
-impl Cpu {
-    /// What is made of the hidden states of a batch: those of each text in turn.
-    fn states<T>(
-        &self,
-        batch: &[&[u32]],
-        make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
-    ) -> Result<T> {
-        if let Some(problem) = batch.iter().find_map(|ids| self.running.encoder.refuses(ids)) {
-            return Err(failed("running the model")(&problem));
-        }
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut workspace = idle().pop().unwrap_or_default();
-        let mut rest = self.running.encoder.forward(batch, &[], &mut workspace);
-        let mut texts = batch.iter().map(|ids| {
-            let (tokens, after) = rest.split_at(ids.len() * self.running.encoder.stride());
-            rest = after;
-            tokens
-        });
-        let result = make(&mut texts);
-        idle().push(workspace);
-        Ok(result)
+        Ok(Self { info, tokenizer, head, running })
     }
 }
 
@@ -155,7 +155,7 @@ impl Embedder for Cpu {
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
         let stride = self.running.encoder.stride();
-        self.states(batch, |texts| self.head.vectors(texts, stride, self.running.hidden))?
+        self.running.states(batch, &[], |texts| self.head.vectors(texts, stride, self.running.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -183,7 +183,7 @@ impl TokenEmbedder for Cpu {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
         let stride = self.running.encoder.stride();
-        self.states(&batch, |texts| {
+        self.running.states(&batch, &[], |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
                 late::sum(tokens, stride, self.running.hidden, &window.ranges, &mut sums);
