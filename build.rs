@@ -1,7 +1,38 @@
-//! Tells the program for which target it is built: only cargo knows, and only while it builds. What is set
-//! here is also in the environment of tests, so it must not have the name of a setting.
+//! Tells the program what only cargo knows, and only while it builds: for which target it is built, and the files of the
+//! corpus that `chunkmill demo` carries. What is set here is also in the environment of tests, so it must not have the
+//! name of a setting.
 
-fn main() {
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// The corpus, with its labels.
+const LARDER: &str = "datasets/larder";
+
+fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rustc-env=TARGET_TRIPLE={}", std::env::var("TARGET").unwrap_or_default());
+    println!("cargo:rerun-if-changed={LARDER}");
+    let variable = |name| env::var(name).unwrap_or_default();
+    println!("cargo:rustc-env=TARGET_TRIPLE={}", variable("TARGET"));
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join(LARDER);
+    let mut files = Vec::new();
+    list(&root, &mut files)?;
+    files.sort();
+    let mut text = String::from("&[\n");
+    for file in files {
+        let name: Vec<_> =
+            file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();
+        let _ = writeln!(text, "({:?}, include_bytes!({file:?})),", name.join("/"));
+    }
+    text.push(']');
+    fs::write(Path::new(&variable("OUT_DIR")).join("larder.rs"), text)
+}
+
+/// Every file below a folder.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { list(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
 }

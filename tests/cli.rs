@@ -1,6 +1,7 @@
 //! The program: output, exit codes, and what a user sees.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
 use chunkmill::embed::{EmbeddingType, Representation};
@@ -109,6 +110,25 @@ fn explain_shows_every_boundary_with_size_reason_and_path() {
     let (code, _, err) = run(home.path(), &["explain", "missing.md"]);
     assert_eq!(code, 2);
     assert!(err.contains("missing.md"), "{err}");
+}
+
+#[test]
+fn a_demo_needs_no_corpus_and_shows_what_it_types() {
+    let home = folder(&[]);
+    let output = program(home.path()).arg("demo").env("CHUNKMILL_EMBEDDER", "fake").output().unwrap();
+    let (code, out, err) = finish(output);
+    assert_eq!(code, 0, "{err}");
+    let typed: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("$ chunkmill ")).collect();
+    assert_eq!(typed.len(), 3, "{out}");
+    assert_eq!(typed[0], "index chunkmill-demo/larder/corpus -o chunkmill-demo/dataset");
+    assert!(typed[1..].iter().all(|line| line.starts_with("search chunkmill-demo/dataset \"")), "{out}");
+    assert!(out.contains("50 of 50 documents indexed") && out.contains(" 2. "), "{out}");
+    assert_eq!(
+        run(home.path(), &["verify", "chunkmill-demo/dataset", "--corpus", "chunkmill-demo/larder/corpus"]).0,
+        0
+    );
+    let carried = tree(&home.path().join("chunkmill-demo/larder"));
+    assert_eq!(carried, tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder")), "to the byte");
 }
 
 #[test]

@@ -26,7 +26,14 @@ fn model(modules: &[(&str, Value)]) -> TempDir {
         write(folder.path(), &format!("{path}/config.json"), config.to_string().as_bytes());
     }
     write(folder.path(), "modules.json", json!(list).to_string().as_bytes());
+    compared_by(folder.path(), "dot");
     folder
+}
+
+/// Has a model say what its vectors are compared by.
+fn compared_by(folder: &Path, similarity: &str) {
+    let config = json!({"similarity_fn_name": similarity});
+    write(folder, "config_sentence_transformers.json", config.to_string().as_bytes());
 }
 
 fn weights(folder: &Path, name: &str, tensors: &[(&str, &[usize], Vec<f32>)]) {
@@ -156,6 +163,34 @@ fn dense_layers_and_norms_change_the_vector_in_their_order() {
     let expected = expected.map(|((x, w), b)| (x - center) / (variance + 1e-5).sqrt() * w + b);
     near(&vector(normed.path()), &expected.collect::<Vec<_>>(), 1e-4);
     assert!(!open(normed.path(), Engine::Cpu).unwrap().info().normalize);
+}
+
+#[test]
+fn vectors_that_are_compared_by_cosine_have_length_1() {
+    let folder = model(&[pooling(&["mean"])]);
+    let path = folder.path();
+    let raw = vector(path);
+    let norm = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+    assert!((norm - 1.0).abs() > 0.1, "{norm}");
+    let scaled: Vec<f32> = raw.iter().map(|x| x / norm).collect();
+    let of = |engine| open(path, engine).unwrap().info().clone();
+    let dot = of(Engine::Candle);
+    assert!(!dot.normalize);
+    compared_by(path, "cosine");
+    near(&vector(path), &scaled, 1e-6);
+    assert!(of(Engine::Candle).normalize);
+    assert_ne!(of(Engine::Candle).fingerprint, dot.fingerprint);
+    std::fs::remove_file(path.join("config_sentence_transformers.json")).unwrap();
+    near(&vector(path), &scaled, 1e-6);
+    compared_by(path, "manhattan");
+    let refused = open(path, Engine::Auto).err().unwrap();
+    assert!(
+        refused.contains("asks for the similarity `manhattan`") && refused.contains("`cosine` or `dot`"),
+        "{refused}"
+    );
+    let normalized = model(&[pooling(&["mean"]), ("Normalize", json!({}))]);
+    compared_by(normalized.path(), "euclidean");
+    near(&vector(normalized.path()), &scaled, 1e-6);
 }
 
 #[test]

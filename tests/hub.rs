@@ -13,6 +13,7 @@ use chunkmill::hub::sha256;
 use tempfile::TempDir;
 
 use crate::common::{finish, program, tiny_model, tree};
+use crate::tiny::Tiny;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -137,6 +138,22 @@ fn a_model_is_pulled_once_and_then_used_without_the_network() {
     let (code, _, err) = setup.run(&["model", "check", "team/tiny"], true);
     assert_eq!(code, 0, "{err}");
     assert_eq!(setup.hub.requests.load(Ordering::Relaxed), before, "HF_HUB_OFFLINE asks nobody");
+}
+
+#[test]
+fn a_reranker_is_pulled_by_its_own_flag() {
+    let model = TempDir::new().unwrap();
+    Tiny::new("modernbert", 48, 3).write_cross_encoder(model.path());
+    let setup = Setup { hub: hub(model.path()), _model: model, home: TempDir::new().unwrap() };
+    let (code, out, err) = setup.run(&["model", "pull", "--reranker", "team/tiny"], false);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("modernbert network that judges pairs, 40 tokens"), "{out}");
+    assert!(["config.json", "tokenizer.json", "model.safetensors"].iter().all(|name| out.contains(name)), "{out}");
+    let before = setup.hub.requests.load(Ordering::Relaxed);
+    assert_eq!(setup.run(&["model", "pull", "--reranker", "team/tiny"], true).0, 0, "it is in the cache");
+    assert_eq!(setup.hub.requests.load(Ordering::Relaxed), before);
+    let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
+    assert!(code == 5 && err.contains("modules.json"), "it makes no vectors: {code}: {err}");
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn runs_on_cpu() -> Vec<Tiny> {
     all
 }
 
+/// What candle computes alone.
+fn runs_on_candle() -> Vec<Tiny> {
+    vec![Tiny::new("qwen3", 128, 4), Tiny::new("gemma3_text", 96, 6)]
+}
+
 fn written(tiny: Tiny) -> TempDir {
     let folder = TempDir::new().unwrap();
     tiny.write(folder.path());
@@ -102,7 +107,8 @@ fn in_floats(isa: Isa) -> Backend {
 #[test]
 fn every_family_runs_and_padding_changes_nothing() {
     let ours = runs_on_cpu().into_iter().map(|tiny| (tiny, Engine::Cpu));
-    for (tiny, engine) in both_compute().into_iter().map(|tiny| (tiny, Engine::Candle)).chain(ours) {
+    let candle = both_compute().into_iter().chain(runs_on_candle()).map(|tiny| (tiny, Engine::Candle));
+    for (tiny, engine) in candle.chain(ours) {
         let folder = written(tiny);
         let embedder = open(folder.path(), engine);
         assert_eq!((embedder.info().dim, embedder.info().max_tokens), (tiny.hidden, 40), "{tiny:?}");
@@ -159,7 +165,11 @@ fn distilbert_is_bert_without_token_types() {
 fn vectors_are_those_of_the_families_authors() {
     for (tiny, golden) in golden() {
         let ours = in_floats(Isa::best());
-        let engines = if tiny.family == "mpnet" { vec![ours] } else { vec![Engine::Candle.into(), ours] };
+        let engines = match tiny.family {
+            "mpnet" => vec![ours],
+            _ if tiny.is_decoder() => vec![Engine::Candle.into()],
+            _ => vec![Engine::Candle.into(), ours],
+        };
         for backend in engines {
             let ours = &vectors(tiny, backend)[3];
             for (index, (x, y)) in ours.iter().zip(golden).enumerate() {
@@ -187,6 +197,25 @@ fn golden() -> [(Tiny, [f32; 6]); 11] {
     ]
 }
 
+/// Words of a text that is longer than the queries that candle's decoders look at together.
+const LONG: usize = 1200;
+
+/// The same of a text of [`LONG`] words.
+#[test]
+fn decoders_read_long_texts_as_their_authors_do() {
+    let golden: [(Tiny, [f32; 6]); 2] =
+        [(Tiny::new("qwen3", 128, 4), [0.0; 6]), (Tiny::new("gemma3_text", 96, 6), [0.0; 6])];
+    for (tiny, golden) in golden {
+        let folder = written(Tiny { max_tokens: 1300, ..tiny });
+        let embedder = open(folder.path(), Engine::Candle);
+        let ids = embedder.encode(&long(LONG), Role::Document).unwrap().ids;
+        let vector = embedder.embed(&[&ids]).unwrap();
+        for (index, (x, y)) in vector.iter().zip(golden).enumerate() {
+            assert!((x - y).abs() < 2e-6, "{tiny:?}: value {index} is {x}, not {y}");
+        }
+    }
+}
+
 /// For `tests/golden/families.py`.
 #[test]
 #[ignore = "writes files for a person"]
@@ -196,7 +225,7 @@ fn writes_the_models_of_the_golden_vectors() {
     for tiny in golden().map(|(tiny, _)| tiny) {
         tiny.write(&root.join(format!("{}-{}-{}", tiny.family, tiny.hidden, tiny.max_tokens)));
     }
-    std::fs::write(root.join("texts.json"), json!([TEXTS[3]]).to_string()).unwrap();
+    std::fs::write(root.join("texts.json"), json!([TEXTS[3], long(LONG)]).to_string()).unwrap();
 }
 
 #[test]
@@ -240,10 +269,14 @@ fn names_of_tensors_may_have_a_prefix() {
         ("nomic_bert", "bert."),
         ("jina", "bert."),
         ("mpnet", "mpnet."),
+        ("qwen3", "model."),
+        ("gemma3_text", "model."),
     ] {
-        let tiny = Tiny::new(family, 48, 3);
+        let tiny = Tiny { prefix: "", ..Tiny::new(family, 48, 3) };
+        let tiny = Tiny { heads: if tiny.is_decoder() { 4 } else { 3 }, ..tiny };
         let engines = [Engine::Cpu, Engine::Candle];
-        for engine in engines.into_iter().take(if family == "mpnet" { 1 } else { 2 }) {
+        let alone = if tiny.is_decoder() { Some(Engine::Candle) } else { (family == "mpnet").then_some(Engine::Cpu) };
+        for engine in engines.into_iter().filter(|engine| alone.is_none_or(|alone| *engine == alone)) {
             assert!(vectors(tiny, engine) == vectors(Tiny { prefix, ..tiny }, engine), "{family} through {engine}");
         }
     }
@@ -350,10 +383,46 @@ fn newer_files_of_modernbert_say_the_same_in_other_words() {
 }
 
 #[test]
+fn decoders_say_the_same_in_other_words() {
+    let cases: [(Tiny, Edit); 3] = [
+        (Tiny::new("qwen3", 64, 4), |config| {
+            config.as_object_mut().unwrap().remove("rope_theta").unwrap();
+            config["rope_parameters"] = json!({"rope_type": "default", "rope_theta": 1000.0});
+            config["layer_types"] = json!(["full_attention", "full_attention", "full_attention"]);
+        }),
+        (Tiny::new("gemma3_text", 64, 4), |config| {
+            let fields = config.as_object_mut().unwrap();
+            for gone in ["rope_theta", "rope_local_base_freq"] {
+                fields.remove(gone).unwrap();
+            }
+            config["rope_parameters"] = json!({
+                "full_attention": {"rope_type": "default", "rope_theta": 16000.0},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0},
+            });
+        }),
+        (Tiny::new("gemma3_text", 64, 4), |config| {
+            config.as_object_mut().unwrap().remove("layer_types").unwrap();
+            config["_sliding_window_pattern"] = json!(2);
+        }),
+    ];
+    for (tiny, newer) in cases {
+        let folder = written(tiny);
+        let before = alone(open(folder.path(), Engine::Candle).as_ref());
+        reconfigure(folder.path(), newer);
+        assert!(alone(open(folder.path(), Engine::Candle).as_ref()) == before, "{tiny:?}");
+    }
+}
+
+#[test]
 fn what_our_encoder_does_not_compute_goes_through_candle_and_is_named() {
     let wide = written(Tiny::new("bert", 544, 2));
     assert!(refusal(wide.path(), Engine::Cpu).contains("its heads are 272 wide"));
     assert_eq!(open(wide.path(), Engine::Auto).info().engine, Engine::Candle);
+    for tiny in runs_on_candle() {
+        let folder = written(tiny);
+        assert!(refusal(folder.path(), Engine::Cpu).contains(tiny.family), "{tiny:?}");
+        assert_eq!(open(folder.path(), Engine::Auto).info().engine, Engine::Candle, "{tiny:?}");
+    }
     let widest = written(Tiny { layers: 1, ..Tiny::new("bert", 512, 2) });
     let (ours, candle) = (
         alone(open(widest.path(), in_floats(Isa::best())).as_ref()),
@@ -435,7 +504,15 @@ fn fewer_bits_change_little_in_every_family() {
 
 #[test]
 fn a_configuration_that_nothing_computes_is_refused() {
-    let cases: [(&str, Edit, &str); 16] = [
+    let cases: [(&str, Edit, &str); 24] = [
+        ("qwen3", |c| c["attention_bias"] = json!(true), "`attention_bias` is true"),
+        ("qwen3", |c| c["use_sliding_window"] = json!(true), "`use_sliding_window` is true"),
+        ("qwen3", |c| c["num_key_value_heads"] = json!(4), "6 heads of queries cannot share 4 of keys"),
+        ("qwen3", |c| c["head_dim"] = json!(31), "heads of 31 cannot be rotated"),
+        ("qwen3", |c| c["num_hidden_layers"] = json!(u32::MAX), "layers are not from 1 to"),
+        ("gemma3_text", |c| c["attn_logit_softcapping"] = json!(50.0), "`attn_logit_softcapping` is 50"),
+        ("gemma3_text", |c| c["layer_types"] = json!(["full_attention"]), "do not name 3 layers"),
+        ("gemma3_text", |c| c["rms_norm_eps"] = Value::Null, "`rms_norm_eps` is missing"),
         ("bert", |c| c["model_type"] = json!("electra"), "`electra` are not supported"),
         ("bert", |c| c["is_decoder"] = json!(true), "`is_decoder` is true"),
         ("bert", |c| c["add_cross_attention"] = json!(true), "`add_cross_attention` is true"),
@@ -462,7 +539,8 @@ fn a_configuration_that_nothing_computes_is_refused() {
         ("jina", |c| c["feed_forward_type"] = json!("reglu"), "`feed_forward_type` is \"reglu\""),
     ];
     for (family, change, reason) in cases {
-        let folder = written(Tiny::new(family, 48, 3));
+        let tiny = Tiny::new(family, 48, 3);
+        let folder = written(Tiny { heads: if tiny.is_decoder() { 6 } else { 3 }, ..tiny });
         reconfigure(folder.path(), change);
         for engine in [Engine::Candle, Engine::Auto] {
             let refused = refusal(folder.path(), engine);
@@ -475,7 +553,7 @@ fn a_configuration_that_nothing_computes_is_refused() {
 #[test]
 fn tensors_that_do_not_fit_the_configuration_are_refused() {
     let both = [Engine::Cpu, Engine::Candle].as_slice();
-    let ours = &both[..1];
+    let (ours, candle) = both.split_at(1);
     type Change = fn(&mut HashMap<String, Tensor>, &str, Tensor);
     let zeros = |shape: &[usize]| Tensor::zeros(shape, candle_core::DType::F32, &Device::Cpu).unwrap();
     let mut missing = 0;
@@ -487,15 +565,18 @@ fn tensors_that_do_not_fit_the_configuration_are_refused() {
         ("nomic_bert", both),
         ("jina", both),
         ("mpnet", ours),
+        ("qwen3", candle),
+        ("gemma3_text", candle),
     ] {
-        let folder = written(Tiny { layers: 2, ..Tiny::new(family, 48, 3) });
+        let tiny = Tiny { layers: 2, ..Tiny::new(family, 48, if engines == candle { 4 } else { 3 }) };
+        let folder = written(tiny);
         let all = candle_core::safetensors::load(folder.path().join("model.safetensors"), &Device::Cpu).unwrap();
         for name in all.keys().filter(|name| !name.starts_with("pooler")) {
             for (change, reason) in [
                 ((|tensors, name, _| drop(tensors.remove(name))) as Change, "there is no tensor `"),
                 (|tensors, name, other| drop(tensors.insert(name.to_owned(), other)), "but config.json says"),
             ] {
-                let folder = written(Tiny { layers: 2, ..Tiny::new(family, 48, 3) });
+                let folder = written(tiny);
                 retensor(folder.path(), |tensors| change(tensors, name, zeros(&[7])));
                 for &engine in engines {
                     let refused = refusal(folder.path(), engine);
@@ -513,10 +594,15 @@ fn tensors_that_do_not_fit_the_configuration_are_refused() {
         ("modernbert", "layers.0.attn.Wqkv.bias"),
         ("nomic_bert", "encoder.layers.0.attn.Wqkv.bias"),
         ("jina", "encoder.layer.0.attention.self.layer_norm_q.weight"),
+        ("qwen3", "layers.0.self_attn.q_proj.bias"),
+        ("gemma3_text", "layers.3.mlp.up_proj.weight"),
     ] {
-        let folder = written(Tiny::new(family, 48, 3));
+        let tiny = Tiny::new(family, 48, 3);
+        let tiny = Tiny { heads: if tiny.is_decoder() { 4 } else { 3 }, ..tiny };
+        let folder = written(tiny);
         retensor(folder.path(), |tensors| drop(tensors.insert(name.to_owned(), zeros(&[48]))));
-        for &engine in if family == "mpnet" { ours } else { both } {
+        let engines = if family == "mpnet" { ours } else { both };
+        for &engine in if tiny.is_decoder() { candle } else { engines } {
             let refused = refusal(folder.path(), engine);
             let says = refused.contains(name) && refused.contains("a network of another kind");
             assert!(says, "{family} through {engine}: {refused}");

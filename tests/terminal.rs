@@ -134,6 +134,8 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&with(&["explain", &evil], &["--compare"]), WORDS);
     stage.run(&with(&["explain", &evil, "--compare=docs,ragdocs"], &["--json"]), NEITHER);
     stage.run(&with(&["explain", &evil], &[&format!("--compare={HOSTILE}")]), WORDS);
+    // It finds no model, but has named its folder by then.
+    assert_eq!(stage.run(&["demo", &format!("demo {HOSTILE}")], WORDS).0, 5);
     stage.run(&["schema"], NEITHER);
     stage.run(&["schema", "--json"], NEITHER);
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

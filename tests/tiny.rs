@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use candle_core::{Device, Tensor};
+use safetensors::Dtype;
+use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use crate::common::write;
@@ -20,6 +21,9 @@ pub const TINY_DIM: usize = 160;
 
 /// Buckets of distances.
 const BUCKETS: usize = 32;
+
+/// Width of a decoder's heads.
+const HEAD: usize = 32;
 
 /// Rows of position tables, those included that RoBERTa leaves unused.
 pub const POSITIONS: usize = 64;
@@ -51,7 +55,12 @@ impl Tiny {
     }
 
     fn learns_positions(&self) -> bool {
-        !matches!(self.family, "modernbert" | "nomic_bert" | "jina")
+        !matches!(self.family, "modernbert" | "nomic_bert" | "jina") && !self.is_decoder()
+    }
+
+    /// Whether candle alone computes it: a decoder, with heads of a width of their own.
+    pub fn is_decoder(&self) -> bool {
+        matches!(self.family, "qwen3" | "gemma3_text")
     }
 
     /// Rows of its table of positions: more than it reads, but for what is tried with longer texts.
@@ -83,6 +92,24 @@ impl Tiny {
                 "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false, "causal": false,
                 "activation_function": "swiglu", "prenorm": false, "parallel_block": false, "use_rms_norm": false,
             }),
+            "qwen3" => json!({
+                "model_type": "qwen3", "vocab_size": vocabulary, "hidden_size": hidden, "head_dim": HEAD,
+                "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": heads / 2,
+                "intermediate_size": inner, "hidden_act": "silu", "max_position_embeddings": self.positions(),
+                "rms_norm_eps": 1e-6, "rope_theta": 1000.0, "rope_scaling": null, "attention_bias": false,
+                "use_sliding_window": false, "sliding_window": null, "tie_word_embeddings": true,
+            }),
+            "gemma3_text" => json!({
+                "model_type": "gemma3_text", "vocab_size": vocabulary, "hidden_size": hidden, "head_dim": HEAD,
+                "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": heads / 2,
+                "intermediate_size": inner, "hidden_activation": "gelu_pytorch_tanh",
+                "max_position_embeddings": self.positions(), "rms_norm_eps": 1e-6, "query_pre_attn_scalar": 48,
+                "rope_theta": 16000.0, "rope_local_base_freq": 1000.0, "rope_scaling": null, "attention_bias": false,
+                "attn_logit_softcapping": null, "sliding_window": 12, "use_bidirectional_attention": true,
+                "layer_types": (0..*layers).map(|layer| if layer % 2 == 1 { "full_attention" } else { "sliding_attention" })
+                    .collect::<Vec<_>>(),
+                "pad_token_id": 0,
+            }),
             family => {
                 let kinds = if self.counts_from_padding() { 1 } else { 2 };
                 let mut config = json!({
@@ -107,18 +134,22 @@ impl Tiny {
         }
     }
 
-    /// Names, shapes and values.
-    fn tensors(&self) -> Vec<(String, Vec<usize>, Vec<f32>)> {
+    fn tensors(&self) -> Tensors {
         let dim = self.hidden;
         let mut tensors = Vec::new();
         let mut add = |name: &str, purpose: &str, shape: &[usize]| {
             let count = shape.iter().product();
-            let base = if purpose.ends_with("norm.weight") { 1.0 } else { 0.0 };
+            // Gemma's norms add 1 to their weights.
+            let base = if purpose.ends_with("norm.weight") && self.family != "gemma3_text" { 1.0 } else { 0.0 };
             tensors.push((format!("{}{name}", self.prefix), shape.to_vec(), values(purpose, count, base)));
         };
-        let words = if self.family == "modernbert" { "tok_embeddings" } else { "word_embeddings" };
-        add(&format!("embeddings.{words}.weight"), "words", &[VOCABULARY.len(), dim]);
-        if !matches!(self.family, "distilbert" | "modernbert" | "mpnet") {
+        let words = match self.family {
+            "modernbert" => "embeddings.tok_embeddings",
+            "qwen3" | "gemma3_text" => "embed_tokens",
+            _ => "embeddings.word_embeddings",
+        };
+        add(&format!("{words}.weight"), "words", &[VOCABULARY.len(), dim]);
+        if !matches!(self.family, "distilbert" | "modernbert" | "mpnet") && !self.is_decoder() {
             let rows = if self.counts_from_padding() { 1 } else { 2 };
             add("embeddings.token_type_embeddings.weight", "types", &[rows, dim]);
         }
@@ -133,8 +164,10 @@ impl Tiny {
             "nomic_bert" => "emb_ln",
             _ => "embeddings.LayerNorm",
         };
-        add(&format!("{norm}.weight"), "first.norm.weight", &[dim]);
-        if self.family != "modernbert" {
+        if !self.is_decoder() {
+            add(&format!("{norm}.weight"), "first.norm.weight", &[dim]);
+        }
+        if self.family != "modernbert" && !self.is_decoder() {
             add(&format!("{norm}.bias"), "first.norm.bias", &[dim]);
         }
         for layer in 0..self.layers {
@@ -149,6 +182,9 @@ impl Tiny {
         }
         if self.family == "modernbert" {
             add("final_norm.weight", "last.norm.weight", &[dim]);
+        }
+        if self.is_decoder() {
+            add("norm.weight", "last.norm.weight", &[dim]);
         }
         for (name, shape, values) in &mut tensors {
             if name.ends_with("token_type_embeddings.weight") && !self.types {
@@ -170,7 +206,7 @@ impl Tiny {
     fn layer_prefix(&self) -> &'static str {
         match self.family {
             "distilbert" => "transformer.layer",
-            "modernbert" => "layers",
+            "modernbert" | "qwen3" | "gemma3_text" => "layers",
             "nomic_bert" => "encoder.layers",
             _ => "encoder.layer",
         }
@@ -204,6 +240,15 @@ impl Tiny {
                 ("mlp.fc12", inner, dim),
                 ("mlp.fc2", dim, inner),
             ],
+            "qwen3" | "gemma3_text" => vec![
+                ("self_attn.q_proj", self.heads * HEAD, dim),
+                ("self_attn.k_proj", self.heads / 2 * HEAD, dim),
+                ("self_attn.v_proj", self.heads / 2 * HEAD, dim),
+                ("self_attn.o_proj", dim, self.heads * HEAD),
+                ("mlp.gate_proj", inner, dim),
+                ("mlp.up_proj", inner, dim),
+                ("mlp.down_proj", dim, inner),
+            ],
             "jina" => bert(attention, ("mlp.gated_layers", 2 * inner), "mlp.wo"),
             "mpnet" => {
                 let names = ["attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o"];
@@ -217,10 +262,19 @@ impl Tiny {
             "nomic_bert" => &["norm1", "norm2"],
             "jina" => &["attention.output.LayerNorm", "mlp.layernorm"],
             "mpnet" => &["attention.LayerNorm", "output.LayerNorm"],
+            "qwen3" => &["input_layernorm", "post_attention_layernorm"],
+            "gemma3_text" => &[
+                "input_layernorm",
+                "post_attention_layernorm",
+                "pre_feedforward_layernorm",
+                "post_feedforward_layernorm",
+            ],
             _ => &["attention.output.LayerNorm", "output.LayerNorm"],
         };
         let unbiased = |name: &str| {
-            matches!(self.family, "modernbert" | "nomic_bert") || (self.family == "jina" && name == "mlp.gated_layers")
+            matches!(self.family, "modernbert" | "nomic_bert")
+                || self.is_decoder()
+                || (self.family == "jina" && name == "mlp.gated_layers")
         };
         let mut parts = Vec::new();
         for (name, rows, columns) in linear {
@@ -231,9 +285,12 @@ impl Tiny {
         }
         for name in norms {
             parts.push((format!("{name}.weight"), vec![dim]));
-            if self.family != "modernbert" {
+            if self.family != "modernbert" && !self.is_decoder() {
                 parts.push((format!("{name}.bias"), vec![dim]));
             }
+        }
+        if self.is_decoder() {
+            parts.extend(["q_norm", "k_norm"].map(|name| (format!("self_attn.{name}.weight"), vec![HEAD])));
         }
         parts
     }
@@ -291,11 +348,7 @@ impl Tiny {
         for (name, value) in files {
             write(folder, name, value.to_string().as_bytes());
         }
-        let tensors = self.tensors().into_iter();
-        let tensors: HashMap<String, Tensor> = tensors
-            .map(|(name, shape, values)| (name, Tensor::from_vec(values, shape, &Device::Cpu).unwrap()))
-            .collect();
-        candle_core::safetensors::save(&tensors, folder.join("model.safetensors")).unwrap();
+        save(&self.tensors(), folder);
     }
 }
 
@@ -338,8 +391,6 @@ impl Tiny {
         } else {
             layers.push(("head.norm.weight".to_owned(), vec![dim]));
         }
-        let path = folder.join("model.safetensors");
-        let mut tensors = candle_core::safetensors::load(&path, &Device::Cpu).unwrap();
         let base = match self.family {
             "bert" | "jina" => "bert.",
             "distilbert" => "distilbert.",
@@ -347,15 +398,33 @@ impl Tiny {
             "mpnet" => "mpnet.",
             _ => "roberta.",
         };
-        tensors = tensors.into_iter().map(|(name, tensor)| (format!("{base}{name}"), tensor)).collect();
+        let mut tensors = self.tensors();
+        for (name, ..) in &mut tensors {
+            name.insert_str(0, base);
+        }
         for (name, shape) in layers {
             let count = shape.iter().product();
             let start = if name == "head.norm.weight" { 1.0 } else { 0.0 };
-            let made = Tensor::from_vec(values(&name, count, start), shape, &Device::Cpu).unwrap();
-            tensors.insert(if name.starts_with("pooler") { format!("{base}{name}") } else { name }, made);
+            let made = values(&name, count, start);
+            // The family's own file may have it already, for nobody.
+            let name = if name.starts_with("pooler") { format!("{base}{name}") } else { name };
+            tensors.retain(|(other, ..)| *other != name);
+            tensors.push((name, shape, made));
         }
-        candle_core::safetensors::save(&tensors, path).unwrap();
+        save(&tensors, folder);
     }
+}
+
+/// Names, shapes and values.
+type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
+
+fn save(tensors: &Tensors, folder: &Path) {
+    let bytes = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let written: Vec<_> = tensors.iter().map(|(name, shape, values)| (name, shape, bytes(values))).collect();
+    let views = written
+        .iter()
+        .map(|(name, shape, bytes)| (name.as_str(), TensorView::new(Dtype::F32, shape.to_vec(), bytes).unwrap()));
+    safetensors::serialize_to_file(views, None, &folder.join("model.safetensors")).unwrap();
 }
 
 /// What a layer's tensor is for, in words that all families share where they share the thing.

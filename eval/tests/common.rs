@@ -14,11 +14,16 @@ use tempfile::TempDir;
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
-        let file = folder.path().join(name);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, text).unwrap();
+        write(folder.path(), name, text.as_bytes());
     }
     folder
+}
+
+/// Writes a file below a folder.
+pub fn write(folder: &Path, name: &str, bytes: &[u8]) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
 }
 
 /// Runs the program and gives exit code, standard output, standard error.

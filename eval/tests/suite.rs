@@ -43,3 +43,6 @@ mod sweep;
 mod synth;
 mod table;
 mod terminal;
+#[path = "../../tests/tiny.rs"]
+#[allow(dead_code, reason = "what the library's tests make of it is more")]
+mod tiny;

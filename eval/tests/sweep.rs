@@ -18,6 +18,7 @@ use chunkmill_eval::report::Report;
 use tempfile::TempDir;
 
 use crate::common::{arg, eval};
+use crate::tiny::Tiny;
 
 const SWEEP: &str = r#"
 [defaults.embedding]
@@ -99,6 +100,52 @@ fn a_sweep_measures_every_cell() {
         assert!(worst.value < 1.0 && !worst.evidence.is_empty() && !worst.retrieved.is_empty());
     }
     assert!(fs::read_dir(out.join(".chunkmill-work")).is_err(), "nothing is left of what was made");
+}
+
+#[test]
+fn the_sweep_that_the_demo_proposes_runs() {
+    let folder = TempDir::new().unwrap();
+    let proposed = fs::read_to_string(larder().join("sweep.toml")).unwrap();
+    let text = format!("[defaults.embedding]\nembedder = 'fake'\ncache = 'off'\n{proposed}");
+    let out = folder.path().join("run");
+    let (code, _, said) = sweep(&larder(), &file(&folder, &text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(Report::read(&out).unwrap().cells.len(), 9);
+    assert!(out.join("report.html").exists());
+}
+
+#[test]
+fn a_reranker_is_an_axis_and_costs_its_time() {
+    let folder = TempDir::new().unwrap();
+    let model = folder.path().join("model");
+    Tiny { layers: 1, ..Tiny::new("bert", 48, 3) }.write_cross_encoder(&model);
+    let text = format!(
+        "[defaults.embedding]\nembedder = 'fake'\ncache = 'off'\n[[grid]]\npreset = 'windows'\nmode = 'keyword'\n\
+         rerank = ['none', '{}']\nrerank_depth = [3, 10]\nk = [10]\n",
+        model.display()
+    );
+    let out = folder.path().join("run");
+    let (code, _, said) = sweep(&larder(), &file(&folder, &text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let cells = Report::read(&out).unwrap().cells;
+    assert_eq!(
+        cells.len(),
+        3,
+        "without one there is no depth: {:?}",
+        cells.iter().map(|cell| &cell.id).collect::<Vec<_>>()
+    );
+    let of = |cell: &chunkmill_eval::report::Cell, metric: &str| cell.values[metric].clone();
+    let by_depth = |depth| {
+        let cell = cells.iter().find(|cell| cell.toml.contains(&format!("rerank_depth = {depth}")));
+        cell.unwrap_or_else(|| panic!("no cell of depth {depth}"))
+    };
+    let without = cells.iter().find(|cell| !cell.toml.contains("rerank")).unwrap();
+    let (three, ten) = (by_depth(3), by_depth(10));
+    // It only changes the order of what it reads, and of three it can bring none from the fourth place.
+    assert_eq!(of(ten, "doc_recall_at_100").len(), 203);
+    assert_ne!(of(three, "mrr_at_10"), of(without, "mrr_at_10"));
+    assert_ne!(of(three, "mrr_at_10"), of(ten, "mrr_at_10"));
+    assert!(ten.cost.search_ms.p50 > without.cost.search_ms.p50, "its time is a search's time");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod chunk;
 mod compare;
 mod completions;
 mod context;
+mod demo;
 mod explain;
 mod failure;
 mod filter;
@@ -63,6 +64,8 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Try it: index a small corpus that the program carries, and ask it two questions
+    Demo(demo::Args),
     /// Chunk and embed a corpus, and write it as a dataset
     Index(index::Args),
     /// Say what `index` would do; with --shards, share it out to several processes
@@ -114,6 +117,7 @@ pub fn main() -> u8 {
         (false, _) => LevelFilter::DEBUG,
     });
     let result = match cli.command {
+        Command::Demo(args) => demo::run(&args),
         Command::Index(args) => index::run(args, cli.quiet),
         Command::Plan(args) => shards::plan(args),
         Command::Run(args) => shards::run(args, cli.quiet),

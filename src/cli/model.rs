@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::print;
+use crate::embed::folder::Folder;
 use crate::embed::hub::{self, ModelRef};
 use crate::embed::known::{KNOWN, Quality};
+use crate::embed::rerank::Checked;
 use crate::embed::{self, Backend, Device, Role};
 use crate::error::exit;
 
@@ -23,8 +25,11 @@ enum Command {
         /// Hub id with an optional revision
         #[arg(default_value_t)]
         model: ModelRef,
+        /// The model is a reranker
+        #[arg(long)]
+        reranker: bool,
         /// Install the default model from a folder instead, if its files have the pinned hashes
-        #[arg(long, value_name = "FOLDER", conflicts_with = "model")]
+        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["model", "reranker"])]
         from: Option<PathBuf>,
     },
     /// List models that people use, with what is published of them; any other of these kinds runs too
@@ -46,18 +51,19 @@ enum Command {
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
-        Command::Pull { model, from } => {
+        Command::Pull { model, reranker: true, .. } => {
+            let Checked { folder, network, max_tokens } = embed::rerank::fetch(&model)?;
+            print_files(&folder, &format!("{network} network that judges pairs, {max_tokens} tokens"))?;
+        }
+        Command::Pull { model, from, reranker: false } => {
             let mut folder = match from {
                 Some(from) => hub::install_default(&from)?,
                 None => hub::locate(&model)?,
             };
             let settings = embed::model::Settings::read(&mut folder)?;
             settings.check_weights(&mut folder)?;
-            print(format!("{} is in {}", folder.id, folder.path.display()))?;
-            for (name, hash) in folder.hashes() {
-                print(format!("  {hash}  {name}"))?;
-            }
-            print(format!("  {} network, {} tokens", settings.model_type, settings.tokenizer.max_tokens()))?;
+            let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());
+            print_files(&folder, &format!("{kind} network, {max_tokens} tokens"))?;
         }
         Command::List { markdown } => print(list(markdown))?,
         Command::Check { model, device } => {
@@ -85,6 +91,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// Where a model is, the hashes of its files, and what it is.
+fn print_files(folder: &Folder, what: &str) -> anyhow::Result<()> {
+    print(format!("{} is in {}", folder.id, folder.path.display()))?;
+    for (name, hash) in folder.hashes() {
+        print(format!("  {hash}  {name}"))?;
+    }
+    print(format!("  {what}"))
 }
 
 /// The models that people use, as a table.

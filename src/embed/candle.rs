@@ -5,6 +5,7 @@
 //!
 //! [`batch`]: super::batch
 
+mod decoder;
 mod network;
 
 use std::collections::HashMap;

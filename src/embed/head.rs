@@ -294,6 +294,13 @@ impl Head {
         Ok(width)
     }
 
+    /// Has it make vectors of length 1.
+    pub(super) fn normalize(&mut self) {
+        if !self.normalizes() {
+            self.steps.push(Step::Normalize);
+        }
+    }
+
     /// Whether its vectors have length 1.
     pub(super) fn normalizes(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Normalize))

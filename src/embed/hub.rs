@@ -77,7 +77,7 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
 ///
 /// # Errors
 /// Those of [`locate`].
-pub(super) fn locate_network(model: &ModelRef) -> Result<Folder> {
+pub(crate) fn locate_network(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch_network)
 }
 

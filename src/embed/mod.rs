@@ -36,7 +36,7 @@ pub mod model;
 mod modules;
 mod pair;
 mod representation;
-mod rerank;
+pub(crate) mod rerank;
 mod table;
 mod tensors;
 mod tokenizer;

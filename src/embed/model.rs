@@ -76,7 +76,11 @@ struct PromptConfig {
     #[serde(default)]
     prompts: BTreeMap<String, String>,
     default_prompt_name: Option<String>,
+    similarity_fn_name: Option<String>,
 }
+
+/// What vectors are compared by, if nothing is said.
+const COSINE: &str = "cosine";
 
 impl PromptConfig {
     /// The prompt of the first of these names that has one, else the default one.
@@ -109,11 +113,22 @@ impl Settings {
 
     /// The same of these modules.
     pub(super) fn of(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
-        let head = Head::read(folder, modules)?;
+        let mut head = Head::read(folder, modules)?;
         let Some(network) = modules.first().cloned() else {
             return Err(folder.error("modules.json is empty", "pull the model again"));
         };
         let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
+        match prompts.similarity_fn_name.as_deref().unwrap_or(COSINE) {
+            // Search and most stores compare by the dot product, which is the cosine of vectors of length 1.
+            COSINE => head.normalize(),
+            "dot" => {}
+            // Euclidean distance orders vectors of length 1 alike, Manhattan distance nearly.
+            _ if head.normalizes() => {}
+            other => {
+                let problem = format!("config_sentence_transformers.json asks for the similarity `{other}`");
+                return Err(folder.error(problem, "use a model that is compared by `cosine` or `dot`"));
+            }
+        }
         let is_static = network.kind() == "StaticEmbedding";
         let name = network.file("config.json");
         let (model_type, config, rules, matryoshka) = if is_static {

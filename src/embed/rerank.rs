@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::folder::Folder;
 use super::head::Activation;
+use super::hub::{ModelRef, locate_network};
 use super::model::first_position;
 use super::modules::Module;
 use super::tokenizer::{ModelTokenizer, Rules};
@@ -27,6 +28,7 @@ pub trait Reranker: Send + Sync {
 
 /// What a folder's configuration says of a reranker, weights aside.
 pub(super) struct Settings {
+    model_type: String,
     /// `config.json` as it is.
     pub(super) config: Vec<u8>,
     /// The network.
@@ -34,6 +36,28 @@ pub(super) struct Settings {
     pub(super) tokenizer: ModelTokenizer,
     /// What makes a score of the network's number.
     pub(super) activation: Activation,
+}
+
+/// What a reranker's files say, every one read and checked.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// The files, and their hashes.
+    pub(crate) folder: Folder,
+    /// Kind of network, as `config.json` names it.
+    pub(crate) network: String,
+    /// Most tokens of a question and a passage together.
+    pub(crate) max_tokens: usize,
+}
+
+/// Fetches a reranker and reads all of its files.
+///
+/// # Errors
+/// [`Error::Model`](crate::error::Error::Model) if it cannot be found, or a file is missing or damaged.
+pub(crate) fn fetch(model: &ModelRef) -> Result<Checked> {
+    let mut folder = locate_network(model)?;
+    let settings = Settings::read(&mut folder)?;
+    folder.weights(&settings.network)?;
+    Ok(Checked { folder, network: settings.model_type, max_tokens: settings.tokenizer.max_tokens() })
 }
 
 #[derive(Deserialize)]
@@ -86,6 +110,6 @@ impl Settings {
         let json = folder.read("tokenizer.json")?;
         let tokenizer = ModelTokenizer::new(&json, Rules::plain(max_tokens))
             .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
-        Ok(Self { config: bytes, network, tokenizer, activation })
+        Ok(Self { model_type: config.model_type, config: bytes, network, tokenizer, activation })
     }
 }

@@ -108,7 +108,8 @@ pub(super) fn prefix<'n>(names: impl Iterator<Item = &'n str>, first: &[&str]) -
 
 /// Whether a tensor decides the hidden states: neither a head for some task nor a table that is computed.
 pub(super) fn in_network(name: &str) -> bool {
-    let parts = ["embeddings.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm."];
+    let parts =
+        ["embeddings.", "embed_tokens.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm.", "norm."];
     let computed = [".position_ids", ".token_type_ids", ".inv_freq"];
     parts.iter().any(|part| name.starts_with(part)) && !computed.iter().any(|end| name.ends_with(end))
 }

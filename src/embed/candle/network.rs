@@ -15,16 +15,17 @@ use candle_transformers::models::{bert, jina_bert, modernbert, nomic_bert, xlm_r
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::decoder::{self, Decoder};
 use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
 use crate::embed::tensors::{in_network, prefix};
 
 /// What candle answers.
-type Answer<T> = candle_core::Result<T>;
+pub(super) type Answer<T> = candle_core::Result<T>;
 
 /// What is supported, for messages.
 pub(super) const SUPPORTED: &str =
-    "bert (Jina's too), camembert, distilbert, modernbert, nomic_bert, roberta, xlm-roberta";
+    "bert (Jina's too), camembert, distilbert, gemma3_text, modernbert, nomic_bert, qwen3, roberta, xlm-roberta";
 
 /// Most tokens for which tables of rotations are made.
 const MOST_TOKENS: usize = 1 << 20;
@@ -39,6 +40,7 @@ pub(super) enum Family {
     Modern(modernbert::Config),
     Nomic(nomic_bert::Config),
     Jina(jina_bert::Config),
+    Decoder(decoder::Config),
 }
 
 /// A network ready to run.
@@ -48,6 +50,7 @@ pub(super) enum Network {
     Modern(modernbert::ModernBert),
     Nomic(nomic_bert::NomicBertModel),
     Jina(Jina),
+    Decoder(Decoder),
 }
 
 impl Family {
@@ -65,6 +68,8 @@ impl Family {
             "roberta" | "xlm-roberta" | "camembert" => Self::Roberta(fields.roberta(model_type)?),
             "modernbert" => Self::Modern(fields.modern(max_tokens)?),
             "nomic_bert" => Self::Nomic(fields.nomic(max_tokens)?),
+            "qwen3" => Self::Decoder(decoder::Config::qwen3(&fields, max_tokens)?),
+            "gemma3_text" => Self::Decoder(decoder::Config::gemma3(&fields, max_tokens)?),
             _ => return Ok(None),
         };
         let (hidden, heads, rotated) = match &family {
@@ -73,6 +78,8 @@ impl Family {
             Self::Modern(config) => (config.hidden_size, config.num_attention_heads, true),
             Self::Nomic(config) => (config.n_embd, config.n_head, true),
             Self::Jina(config) => (config.hidden_size, config.num_attention_heads, false),
+            // Its heads have a width of their own.
+            Self::Decoder(config) => (config.hidden, 1, true),
         };
         if hidden == 0 || heads == 0 || hidden % heads != 0 {
             return Err(format!("a width of {hidden} cannot be divided into {heads} heads"));
@@ -91,6 +98,7 @@ impl Family {
             Self::Modern(config) => config.hidden_size,
             Self::Nomic(config) => config.n_embd,
             Self::Jina(config) => config.hidden_size,
+            Self::Decoder(config) => config.hidden,
         }
     }
 
@@ -125,6 +133,7 @@ impl Family {
             }
             Self::Nomic(config) => Network::Nomic(nomic_bert::NomicBertModel::load(variables, &config)?),
             Self::Jina(config) => Network::Jina(Jina::new(variables, config)?),
+            Self::Decoder(config) => Network::Decoder(Decoder::new(config, &variables)?),
         };
         let read = read.lock().unwrap_or_else(PoisonError::into_inner);
         match expected.difference(&read).next() {
@@ -137,7 +146,7 @@ impl Family {
 impl Network {
     /// Whether texts of different lengths can be computed together.
     pub(super) fn masks(&self) -> bool {
-        !matches!(self, Self::Jina(_))
+        !matches!(self, Self::Jina(_) | Self::Decoder(_))
     }
 
     /// The last hidden states of texts of one length, or, with a mask of ones and zeros, of those padded to it.
@@ -149,6 +158,7 @@ impl Network {
             Self::Modern(network) => network.forward(ids, &all()?),
             Self::Nomic(network) => network.forward(ids, None, mask),
             Self::Jina(network) => network.reaching(ids.dim(1)?)?.forward(ids),
+            Self::Decoder(network) => network.forward(ids),
         }
     }
 }
@@ -331,7 +341,7 @@ impl Fields {
 /// Tensors without the prefix that names have in files of larger models, `bert.` for example, and with today's
 /// names of a norm's parameters.
 fn bare(tensors: HashMap<String, Tensor>) -> HashMap<String, Tensor> {
-    let first = ["embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight"];
+    let first = ["embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight", "embed_tokens.weight"];
     let prefix = prefix(tensors.keys().map(String::as_str), &first).to_owned();
     let named = tensors.into_iter().filter_map(|(name, tensor)| {
         let name = name.strip_prefix(&prefix)?;

@@ -23,7 +23,7 @@ pub(crate) struct CrossEncoder {
 
 impl CrossEncoder {
     pub(crate) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
-        let Settings { config, network, tokenizer, activation } = settings;
+        let Settings { config, network, tokenizer, activation, .. } = settings;
         let (running, tensors) = Running::load(&mut folder, &network, plan, &tokenizer)?;
         let classifier = Classifier::read(&config, &tensors, running.hidden)
             .map_err(|problem| folder.error(problem, "name a cross-encoder with one label"))?;

@@ -1,0 +1,69 @@
+//! `chunkmill demo`: a first minute with the program, without a corpus of one's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use super::print;
+use crate::error::{Error, exit};
+
+/// A small corpus with labelled questions, which the program carries: paths and bytes.
+const LARDER: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/larder.rs"));
+
+/// What a user of that corpus might ask: in its words, and in others.
+const QUESTIONS: [&str; 2] =
+    ["how long are backups kept by default?", "my nightly job says the vault is full but df shows plenty of space"];
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Where to put the corpus and the dataset
+    #[arg(value_name = "FOLDER", default_value = "chunkmill-demo")]
+    folder: PathBuf,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let (labels, dataset) = (args.folder.join("larder"), args.folder.join("dataset"));
+    for (name, bytes) in LARDER {
+        let path = labels.join(name);
+        let parent = path.parent().unwrap_or(&labels);
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        fs::write(&path, bytes).map_err(Error::io("write", &path))?;
+    }
+    let corpus = labels.join("corpus");
+    let [corpus, dataset, labels, folder] = [&corpus, &dataset, &labels, &args.folder].map(|path| text(path));
+    print(format!("{corpus} is the handbook of a made-up backup program, with {} files.", LARDER.len()))?;
+    let questions = QUESTIONS.map(|question| vec!["search", &dataset, question, "-k", "2"]);
+    for command in [vec!["index", &corpus, "-o", &dataset]].into_iter().chain(questions) {
+        print(format!("\n$ chunkmill {}", quoted(&command)))?;
+        let code = this_program(&command)?;
+        if code != exit::DONE {
+            return Ok(code);
+        }
+    }
+    print(format!(
+        "Next:\n  your own documents       chunkmill index DOCS -o out\n  settings that suit them  \
+         chunkmill-eval sweep --labels {labels} --sweep {labels}/sweep.toml -o {folder}/run\n                           \
+         then open {folder}/run/report.html"
+    ))?;
+    Ok(exit::DONE)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A command as one would type it.
+fn quoted(command: &[&str]) -> String {
+    let word = |word: &&str| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() };
+    command.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs this program with other arguments, as a user would, and gives its exit code.
+fn this_program(command: &[&str]) -> anyhow::Result<u8> {
+    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let status =
+        Command::new(&program).args(command).status().with_context(|| format!("cannot run {}", program.display()))?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::FAILED))
+}
