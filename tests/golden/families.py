@@ -35,7 +35,7 @@ def main(root: Path) -> None:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        for text in json.loads((root / "texts.json").read_text()):
+        for text in json.loads((folder / "texts.json").read_text()):
             encoding = tokenizer.encode(text)
             ids = torch.tensor([encoding.ids])
             with torch.no_grad():

@@ -3,14 +3,13 @@
 //! Candle's own modules of these families generate texts: they keep what they computed of earlier tokens, need all scores of
 //! a text at once, and know no Gemma that looks ahead. This is one network of which both are settings.
 
-use candle_core::{Device, Module, Tensor};
+use candle_core::{Device, Module, Result as Answer, Tensor};
 use candle_nn::ops::softmax_last_dim;
 use candle_nn::rotary_emb::rope;
 use candle_nn::{Activation, Embedding, Linear, RmsNorm, VarBuilder, embedding, linear_no_bias};
 use candle_transformers::utils::repeat_kv;
 use serde_json::json;
 
-use super::network::Answer;
 use crate::embed::fields::Fields;
 
 /// Queries whose scores are computed together: scores need memory for so many times a text's tokens, not for its square.

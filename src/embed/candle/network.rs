@@ -21,7 +21,7 @@ use crate::embed::model::first_position;
 use crate::embed::tensors::{in_network, prefix};
 
 /// What candle answers.
-pub(super) type Answer<T> = candle_core::Result<T>;
+type Answer<T> = candle_core::Result<T>;
 
 /// What is supported, for messages.
 pub(super) const SUPPORTED: &str =
