@@ -102,20 +102,20 @@ impl From<Options> for File {
 settings! {
     /// The `[corpus]` table.
     pub struct CorpusOptions in "corpus" under "Corpus" {
-        /// Take only files that match one of these globs.
+        /// Index only files that match one of these globs.
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
-        /// Leave out files that match one of these globs.
+        /// Skip files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Unsaid, Documents;
-        /// Whether hidden files and folders count.
+        /// Whether to index hidden files and folders.
         pub hidden: bool = "BOOL", Is("true"), Documents;
-        /// Put files over this size into quarantine.
+        /// Quarantine files larger than this.
         pub max_file_size: u64 = "BYTES", Is("268435456"), Documents;
-        /// Put documents with these risks into quarantine.
+        /// Which security risks quarantine a document.
         pub security: SecurityProfile = "PROFILE", Is("moderate"), Documents;
-        /// Index them all the same, flagged `document_blocked`.
+        /// Index blocked documents anyway, with the flag `document_blocked`.
         pub allow_blocked: bool = "BOOL", Is("false"), Documents;
-        /// Put documents that would take more memory into quarantine.
-        pub document_memory: u64 = "BYTES", Words("16 bytes for each of theirs, and 50000000"), Documents;
+        /// Quarantine documents that would need more memory than this.
+        pub document_memory: u64 = "BYTES", Words("16 bytes per byte of the document, plus 50000000"), Documents;
     }
 }
 
@@ -124,27 +124,27 @@ settings! {
     pub struct EmbeddingOptions in "embedding" under "Embedding" {
         /// Model folder, or hub id with an optional revision.
         pub model: String = "FOLDER|HUB_ID[@REVISION]", Words("sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own"), Vectors unless "files, if it is the same model under another name";
-        /// Another model for queries, one that was trained to be used with the first.
+        /// A second model, for queries only. It must have been trained to match the first.
         pub query_model: String = "FOLDER|HUB_ID[@REVISION]", Words("the model; to search, the dataset's own"), Nothing unless "the dataset says which it is";
         /// Where the model runs: cpu, cuda:N, metal.
         pub device: Device = "DEVICE", Is("cpu"), Vectors;
-        /// What runs it: our own encoder (`cpu`) where it can, `candle`, or `fake` for a dry run without a model.
+        /// What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, or `fake` (a dry run without a model).
         pub embedder: Engine = "NAME", Is("auto"), Vectors;
-        /// What it is computed in.
+        /// Numeric precision of the model.
         pub precision: PrecisionSetting = "PRECISION", Words("auto; to search, the dataset's own"), Vectors;
-        /// How many of a vector's first values are kept, of those numbers that the model declares.
+        /// Keep only the first N values of each vector. The model must declare that N.
         pub dimensions: NonZeroUsize = "N", Words("all; to search, the dataset's own"), Vectors;
-        /// Whether `dimensions` may be a number that the model does not declare.
+        /// Accept a number of dimensions that the model does not declare.
         pub force_dimensions: bool = "BOOL", Is("false"), Nothing;
-        /// Which instructions of the CPU are used, for comparisons.
+        /// Instruction set to use, for comparisons.
         pub cpu_isa: Isa = "ISA", Words("the best it has"), Vectors unless "their last bits depend on the instructions";
-        /// Most tokens in a batch of the model.
+        /// Largest number of tokens in one batch.
         pub batch_tokens: NonZeroUsize = "N", Words("384 for `cpu`, 2048 for `candle`"), Nothing;
-        /// Fail if a chunk is longer than the model reads.
+        /// Fail if the model would truncate a chunk.
         pub deny_truncation: bool = "BOOL", Is("false"), Nothing unless "the run fails if a chunk is cut";
-        /// Where vectors are kept for other runs: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
+        /// Where to cache vectors between runs: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub embedding_cache in files "cache": CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
-        /// Most that it may take on disk; what was not used for long goes first.
+        /// Largest size of that cache on disk. The least recently used entries go first.
         pub embedding_cache_size in files "cache_size": u64 = "BYTES", Is("4294967296"), Nothing;
     }
 }
@@ -154,9 +154,9 @@ settings! {
     pub struct OutputOptions in "output" under "Output" {
         /// Files per table.
         pub files: NonZeroUsize = "N", Is("8"), Files;
-        /// How vectors are stored.
+        /// Type in which vectors are stored.
         pub embedding_type: EmbeddingType = "TYPE", Is("f32"), Files unless "from `f16`, which has lost digits: vectors, from the cache where it has them";
-        /// How f32 values are encoded: byte stream split (`bss`), or plain.
+        /// Parquet encoding of f32 values: byte stream split (`bss`) or `plain`.
         pub float_encoding: FloatEncoding = "ENCODING", Is("bss"), Files;
     }
 }
@@ -166,51 +166,49 @@ settings! {
     pub struct SearchOptions in "search" under "Search" {
         /// How to search.
         pub mode: Mode = "MODE", Is("hybrid"), Nothing;
-        /// How `hybrid` and `graph` make one score of several: a sum of scores (`linear`), or of reciprocal ranks (`rrf`).
+        /// How `hybrid` and `graph` combine scores: a weighted sum of scores (`linear`) or of reciprocal ranks (`rrf`).
         pub fusion: Fusion = "NAME", Is("linear"), Nothing;
-        /// Share of the vector in `linear`; the rest is the keywords'.
+        /// Share of the vector score in `linear`. Keywords get the rest.
         pub vector_share: Share = "A", Is("0.6"), Nothing;
-        /// Weight of a document's keyword score in those of its chunks.
+        /// Weight of the whole document's keyword score in the scores of its chunks.
         pub document_weight: Weight = "W", Is("1"), Nothing;
-        /// Weight of the vectors of the chunks before and after, in `linear`.
+        /// Weight of the vectors of the previous and the next chunk, in `linear`.
         pub neighbour_weight: Weight = "W", Is("0.2"), Nothing;
-        /// Language of documents and questions, by which words are reduced to stems: auto (each document in its own), a code
-        /// like `en`, or none.
+        /// Language for stemming: auto (detected for each document), a code such as `en`, or none.
         pub language: LanguageSetting = "CODE", Is("auto"), Nothing;
-        /// Constant of `rrf`.
+        /// The constant k of `rrf`.
         pub rrf_k: Weight = "K", Is("60"), Nothing;
-        /// Weight of the vector list in it.
+        /// Weight of the vector list in `rrf`.
         pub vector_weight: Weight = "W", Is("1"), Nothing;
-        /// Weight of the keyword list.
+        /// Weight of the keyword list in `rrf`.
         pub keyword_weight: Weight = "W", Is("1"), Nothing;
-        /// Weight of the modification time: the newer, the better.
+        /// Weight of the modification time. Newer documents rank higher.
         pub recency_weight: Weight = "W", Is("0"), Nothing;
-        /// Weight of what is linked with the best hits, in `graph`.
+        /// Weight of chunks linked to the best hits, in `graph`.
         pub graph_weight: Weight = "W", Is("0.5"), Nothing;
-        /// How far down the vector and keyword lists are read in `rrf`.
+        /// How many entries of the vector and keyword lists `rrf` reads.
         pub depth: NonZeroUsize = "N", Is("100"), Nothing;
-        /// How many of the best hits are asked for their neighbours.
+        /// How many of the best hits `graph` follows links from.
         pub graph_seeds: NonZeroUsize = "N", Is("10"), Nothing;
-        /// How much a keyword counts in the content.
+        /// Weight of a keyword found in the content.
         pub content_weight: Weight = "W", Is("1"), Nothing;
-        /// How much in the headings above and inside.
+        /// Weight of a keyword found in the headings above or inside a chunk.
         pub headings_weight: Weight = "W", Is("0.25"), Nothing;
-        /// How much in the tags.
+        /// Weight of a keyword found in the tags.
         pub tags_weight: Weight = "W", Is("1"), Nothing;
-        /// How much in the aliases.
+        /// Weight of a keyword found in the aliases.
         pub aliases_weight: Weight = "W", Is("1"), Nothing;
-        /// How much in the title of the document.
+        /// Weight of a keyword found in the document's title.
         pub title_weight: Weight = "W", Is("0.5"), Nothing;
-        /// How much in its path.
+        /// Weight of a keyword found in the document's path.
         pub path_weight: Weight = "W", Is("2"), Nothing;
-        /// A network that reads the best chunks with the question and puts them in order (a cross-encoder).
+        /// Reranker (cross-encoder) that reorders the best chunks.
         pub rerank: String = "FOLDER|HUB_ID[@REVISION]", Words("none"), Nothing;
-        /// How many chunks it reads; no others are found.
+        /// How many chunks the reranker reads. Other chunks are not returned.
         pub rerank_depth: NonZeroUsize = "N", Is("50"), Nothing;
-        /// In which order a context is filled: by expected evidence per token (`evidence`; as `rank` where scores are no sum of
-        /// `linear`), or by rank.
+        /// Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`.
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
-        /// Where keyword indexes are kept: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
+        /// Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }
 }
@@ -218,14 +216,14 @@ settings! {
 settings! {
     /// The `[answer]` table. A key is no setting: it is read from the environment alone.
     pub struct AnswerOptions in "answer" under "Answering" {
-        /// Base URL of an OpenAI-compatible service, which gets the question and the passages; its key is in the variable
-        /// `CHUNKMILL_ANSWER_API_KEY`.
+        /// Base URL of an OpenAI-compatible service. It receives the question and the passages. Its key comes from the
+        /// variable `CHUNKMILL_ANSWER_API_KEY`.
         pub endpoint: Endpoint = "URL", Words("none"), Nothing;
-        /// Name of the model there.
+        /// Name of the language model at that service.
         pub answer_model in files "model": String = "NAME", Words("none"), Nothing;
-        /// Most tokens of the answer.
+        /// Largest number of tokens in an answer.
         pub answer_max_tokens in files "max_tokens": NonZeroUsize = "N", Is("1024"), Nothing;
-        /// How long to wait for it.
+        /// How long to wait for an answer.
         pub answer_timeout in files "timeout": NonZeroUsize = "SECONDS", Is("120"), Nothing;
     }
 }
@@ -235,7 +233,7 @@ settings! {
     pub struct RunOptions in "" under "Running" {
         /// Worker threads.
         pub threads: NonZeroUsize = "N", Words("one per core"), Nothing;
-        /// Take no more memory: fewer documents at once; one that needs more than half of it is put into quarantine.
+        /// Memory limit. Fewer documents are processed at once; a document that needs more than half of it is quarantined.
         pub memory: u64 = "BYTES", Words("no limit"), Nothing unless "documents, where it leaves one too little room";
     }
 }

@@ -25,7 +25,7 @@ use crate::worker;
 #[command(name = "chunkmill-eval", version, about, arg_required_else_help = true)]
 #[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 5 the job failed.")]
 pub struct Cli {
-    /// With --version: say of what the program is made
+    /// With --version: print how the program was built
     #[arg(short, long, requires = "version")]
     verbose: bool,
     #[command(subcommand)]
@@ -34,35 +34,35 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a set of labels from another project's
+    /// Import labels from another benchmark
     #[command(subcommand)]
     Import(import::Format),
-    /// From documents to advice: which settings to use, how sure that is, and what it costs
+    /// Recommend settings for your documents: how sure the result is, and what it costs
     Recommend(recommend::Args),
-    /// Measure every setting of a grid against labels
+    /// Measure every combination of a grid of settings against labels
     Sweep(sweep::Args),
-    /// Score a run again and show what came of it: an HTML page, JSON, Markdown, CSV, XML for CI, TREC
+    /// Score a run again and write its report: HTML, JSON, Markdown, CSV, JUnit XML, TREC
     Report(report::Args),
     /// Print the JSON Schema of report.json
     Schema,
     /// One measured step of a sweep, in a process of its own
     #[command(hide = true)]
     Work,
-    /// Find evidence for questions that people asked, with proposals to accept
+    /// Label real questions: chunkmill proposes passages, you accept them
     Label(label::Args),
-    /// Make up questions from documents that have none
+    /// Make synthetic questions from documents
     Synth(synth::Args),
-    /// Check that every label still fits its document; exit code 1 if one has drifted
+    /// Check that every label still matches its document; exit code 1 if one has drifted
     Verify(verify::Args),
-    /// Compare a run with a baseline; exit code 1 if it is worse by more than allowed and than chance explains
+    /// Compare a run with a baseline; exit code 1 if it is significantly worse
     Gate(gate::Args),
-    /// Two runs side by side
+    /// Compare two runs
     Diff(pair::PairArgs),
-    /// Write of a run what later ones are compared with
+    /// Save the values of a run as a baseline for later runs
     Baseline(baseline::Args),
-    /// Runs of one sweep file over several sets of labels, side by side: tables and plots
+    /// Compare runs of one sweep over several sets of labels: tables and plots
     Table(table::Args),
-    /// Say whether two sets of labels rank the settings of a sweep alike
+    /// Check whether two sets of labels rank settings alike
     Agree(pair::PairArgs),
     /// Print a completion script for a shell
     Completions(CompletionArgs),

@@ -17,52 +17,52 @@ use crate::value::{named, value};
 settings! {
     /// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
     pub struct Settings in "chunking" under "Chunking" {
-        /// Named settings.
+        /// A named group of chunk settings.
         pub preset: Preset = "NAME", Is("structure"), Chunks unless "nothing, if it stands for the same spec";
-        /// Where documents may be cut.
+        /// Rule that decides where documents may be cut.
         pub strategy: Strategy = "NAME", PRESETS, Chunks;
-        /// What sizes count.
+        /// Unit in which sizes are given.
         pub unit: Unit = "UNIT", PRESETS, Chunks;
-        /// The same in the words of another design: bytes (estimate), chars, tiktoken (tokens). A unit goes over it.
+        /// Another name for the unit: bytes (estimate), chars, or tiktoken (tokens). `unit` takes precedence.
         pub token_estimator: TokenEstimator = "NAME", Unsaid, Chunks unless "nothing, if it names the unit in use";
-        /// Which tokens are counted, as a unit and in `n_tokens`.
+        /// Token encoding for the unit `tokens` and for the column `n_tokens`.
         pub encoding: Encoding = "NAME", Is("cl100k_base"), Chunks;
-        /// Smallest size aimed at; with `lines`, the largest document that is not cut.
+        /// Smallest size to aim for. With `lines`: documents up to this size stay whole.
         pub min: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it; so with all that follow";
-        /// Size aimed at.
+        /// Size to aim for.
         pub target: usize = "N", PRESETS, Chunks;
         /// Largest size of a chunk.
         pub max: usize = "N", PRESETS, Chunks;
-        /// How much of a chunk is repeated at the start of the next.
+        /// How much of each chunk to repeat at the start of the next one.
         pub overlap: usize = "N", PRESETS, Chunks;
-        /// Put the headings above a chunk before its text (`header`).
+        /// Prepend the parent headings to the text of a chunk (`header`).
         pub parent_headers: bool = "BOOL", PRESETS, Chunks;
-        /// What the model sees before the content: none, the heading path (`headings`), the document's name (`document`), or both
-        /// (`full`).
+        /// What the model sees before the content: nothing (`none`), the heading path (`headings`), the document's name
+        /// (`document`), or both (`full`).
         pub context: Context = "WHAT", PRESETS, Chunks unless "the same chunks; the model sees other texts";
-        /// An older way to say `headings` or `none`. A context goes over it.
+        /// An older way to set the context to `headings` or `none`. `context` takes precedence.
         pub heading_context: bool = "BOOL", Unsaid, Chunks unless "the same chunks; the model sees other texts";
-        /// What the model reads to make a chunk's vector: its text (`chunk`), or its document, once for all its chunks (`late`; for
-        /// models that pool by mean).
+        /// What the model reads to embed a chunk: the chunk alone (`chunk`), or the whole document once (`late`, for models
+        /// with mean pooling).
         pub pooling: Pooling = "WHAT", Is("chunk"), Vectors;
-        /// Let no chunk hold parts of several sections (`semantic`, `code_aware`, `fixed`).
+        /// Never mix several sections in one chunk (`semantic`, `code_aware`, `fixed`).
         pub respect_boundaries: bool = "BOOL", PRESETS, Chunks;
         /// Keep code blocks (`semantic`, `code_aware`, `fixed`).
         pub include_code: bool = "BOOL", PRESETS, Chunks;
         /// Keep tables (`semantic`, `code_aware`, `fixed`).
         pub include_tables: bool = "BOOL", PRESETS, Chunks;
-        /// Cut what is over the maximum between rows, lines, sentences or words; tables keep their header and code its fence
-        /// (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
+        /// Split blocks that exceed the maximum, between rows, lines, sentences or words. Tables keep their header row and
+        /// code keeps its fence (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
         pub cut_oversized: bool = "BOOL", PRESETS, Chunks;
-        /// Overlap by whole sentences, at most half a chunk (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
+        /// Overlap by whole sentences, up to half a chunk (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
         pub sentence_overlap: bool = "BOOL", PRESETS, Chunks;
-        /// Show the model a text with its white space tidied.
+        /// Collapse white space in the text that the model sees.
         pub normalize_whitespace: bool = "BOOL", PRESETS, Chunks unless "the same chunks; so with all that follow";
-        /// Show the model a text in Unicode's composed form, NFC.
+        /// Convert the text that the model sees to Unicode NFC.
         pub normalize_unicode: bool = "BOOL", PRESETS, Chunks;
-        /// Show the model URLs without query and credentials.
+        /// Remove queries and credentials from URLs in the text that the model sees.
         pub redact_urls: bool = "BOOL", PRESETS, Chunks;
-        /// URL of the corpus root: relative links become absolute in what the model sees.
+        /// URL of the corpus root. Relative links become absolute in the text that the model sees.
         pub base_url: BaseUrl = "URL", Unsaid, Chunks;
     }
 }

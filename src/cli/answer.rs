@@ -13,7 +13,7 @@ pub(super) struct Args {
     context: ContextArgs,
     #[command(flatten)]
     answer: AnswerFlags,
-    /// Print one JSON object: the answer, the passages it cites, tokens
+    /// Print one JSON object: the answer, the passages it cites, token counts
     #[arg(long)]
     json: bool,
 }

@@ -11,7 +11,7 @@ use crate::corpus::Root;
 /// Which documents.
 #[derive(Args)]
 pub(super) struct CorpusArgs {
-    /// Folders and files to take documents from, or URLs like `s3://BUCKET/PREFIX`; NAME=PATH names the collection
+    /// Folders and files to index, or URLs such as `s3://BUCKET/PREFIX`; NAME=PATH also names the collection
     #[arg(required = true, value_name = "PATH")]
     pub(super) corpus: Vec<String>,
     #[command(flatten)]
@@ -27,7 +27,7 @@ impl CorpusArgs {
 /// Which settings file.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
-    /// Settings file to read in place of the project's [default: chunkmill.toml here or above]
+    /// Settings file to use [default: chunkmill.toml in this folder or a parent]
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     config: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use crate::error::exit;
 pub(super) struct Args {
     #[command(flatten)]
     context: ContextArgs,
-    /// Print one JSON object: the text, its tokens, and its passages with their places
+    /// Print one JSON object: the text, its token count, and its passages with their ranges
     #[arg(long)]
     json: bool,
 }

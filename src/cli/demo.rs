@@ -18,7 +18,7 @@ const QUESTIONS: [&str; 2] =
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where to put the corpus and the dataset
+    /// Folder for the corpus and the dataset
     #[arg(value_name = "FOLDER", default_value = "chunkmill-demo")]
     folder: PathBuf,
 }

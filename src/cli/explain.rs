@@ -23,8 +23,8 @@ pub(super) struct Args {
     chunking: ChunkFlags,
     #[command(flatten)]
     model: ModelFlags,
-    /// Show side by side where these specs cut, each a preset or strategy and then key=value …;
-    /// without any, where every preset does
+    /// Compare where several specs cut. Each is a preset or a strategy, then key=value pairs; name none to compare all
+    /// presets
     #[arg(
         long,
         value_name = "SPEC,…",
@@ -36,7 +36,7 @@ pub(super) struct Args {
     compare: Option<String>,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Print one JSON object per chunk or, with --compare, per spec
+    /// Print one JSON object per chunk, or per spec with --compare
     #[arg(long)]
     json: bool,
 }

@@ -21,10 +21,10 @@ use crate::index::{Recipe, TableFilter};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Embed the chunks too: adds the column `embedding`
+    /// Embed the chunks too, which adds the column `embedding`
     #[arg(long, help_heading = "Embedding")]
     embed: bool,
-    /// How vectors are stored: f32, f16, list [default: f32]
+    /// Type of the vectors: f32, f16, list [default: f32]
     #[arg(long, value_name = "TYPE", help_heading = "Embedding")]
     embedding_type: Option<EmbeddingType>,
     #[command(flatten)]

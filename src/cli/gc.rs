@@ -12,15 +12,15 @@ use crate::store::{Leftover, Sweep, Swept, gc};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
-    /// Only say what would be removed
+    /// Only list what would be removed
     #[arg(long)]
     dry_run: bool,
-    /// Remove also what stopped runs and shards have finished, which the next `index` or `commit` would take over
+    /// Also remove finished parts of interrupted runs and shards, which the next `index` or `commit` would reuse
     #[arg(long)]
     staging: bool,
-    /// Remove only what has been there for so many hours [default: 24 in an object store, else 0]
+    /// Remove only what is older than this many hours [default: 24 in an object store, otherwise 0]
     #[arg(long, value_name = "HOURS")]
     older_than: Option<u64>,
     /// Print one JSON object

@@ -8,7 +8,7 @@ use crate::index;
 pub(super) struct Args {
     #[command(flatten)]
     job: JobArgs,
-    /// Make all of the dataset again (vectors in the cache count all the same)
+    /// Rebuild the whole dataset (cached vectors are still used)
     #[arg(long, help_heading = "Running")]
     fresh: bool,
     /// Print the result as one JSON object

@@ -24,7 +24,7 @@ use crate::store::{Counts, Manifest};
 pub(super) struct JobArgs {
     #[command(flatten)]
     pub(super) corpus: CorpusArgs,
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     pub(super) out: Location,
     #[command(flatten)]
@@ -56,10 +56,10 @@ impl JobArgs {
 /// How it is shown.
 #[derive(clap::Args)]
 pub(super) struct ProgressArgs {
-    /// How progress is shown: auto, plain, json, never [default: auto]
+    /// How to show progress: auto, plain, json, never [default: auto]
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     progress: Option<Mode>,
-    /// Seconds between two lines of plain or json progress; 0 shows every step [default: 5]
+    /// Seconds between lines of plain or json progress; 0 prints every step [default: 5]
     #[arg(long, value_name = "SECONDS", help_heading = "Running")]
     progress_interval: Option<Interval>,
 }

@@ -8,12 +8,12 @@ use crate::storage::Location;
 
 #[derive(clap::Args)]
 pub(super) struct PromoteArgs {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Id of the document
     #[arg(value_name = "DOC")]
     document: String,
-    /// Its level from now on
+    /// New promotion level
     level: String,
     /// Print the result as one JSON object
     #[arg(long)]
@@ -22,12 +22,12 @@ pub(super) struct PromoteArgs {
 
 #[derive(clap::Args)]
 pub(super) struct DeleteArgs {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
-    /// Id of a document; may be given more than once
+    /// Id of a document; repeat for several
     #[arg(long, value_name = "ID", required_unless_present = "collection")]
     doc: Vec<String>,
-    /// Name of a collection, all of whose documents go; may be given more than once
+    /// Delete every document of this collection; repeat for several
     #[arg(long, value_name = "NAME")]
     collection: Vec<String>,
     /// Print the result as one JSON object

@@ -9,7 +9,7 @@ use crate::value::choices;
 /// Which page.
 #[derive(clap::Args)]
 pub struct ManArgs {
-    /// The command, with its own commands behind it; the program itself if none is named
+    /// The command and its subcommands [default: the program itself]
     command: Vec<String>,
 }
 

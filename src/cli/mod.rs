@@ -47,15 +47,16 @@ pub use output::{print, print_json, print_json_pretty, tell, visible};
 /// Split a corpus into chunks, embed them, and write Parquet.
 #[derive(Parser)]
 #[command(name = "chunkmill", version, about, arg_required_else_help = true)]
-#[command(after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags go over variables, \
-                        these over the file that --config names, or else chunkmill.toml here or above.\n\n\
+#[command(after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags override variables. \
+                        Variables override the settings file: the one that --config names, else chunkmill.toml \
+                        in this folder or a parent.\n\n\
                         Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
                         were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
 pub struct Cli {
-    /// Say more on standard error; twice for still more. With --version: of what the program is made
+    /// Print more on standard error; twice for still more. With --version: print how the program was built
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Say only errors on standard error
+    /// Print only errors on standard error
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     #[command(subcommand)]
@@ -64,41 +65,41 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Try it: index a small corpus that the program carries, and ask it two questions
+    /// Try chunkmill: index a small built-in corpus and search it
     Demo(demo::Args),
-    /// Chunk and embed a corpus, and write it as a dataset
+    /// Chunk and embed a corpus, and write a dataset
     Index(index::Args),
-    /// Say what `index` would do; with --shards, share it out to several processes
+    /// Print what `index` would do; with --shards, split the work between processes
     Plan(shards::PlanArgs),
-    /// Make one shard of a plan
+    /// Build one shard of a plan
     Run(shards::RunArgs),
-    /// Publish what the shards of a plan made, as one dataset
+    /// Publish the shards of a plan as one dataset
     Commit(shards::CommitArgs),
-    /// Give a document, and all its chunks, a promotion level
+    /// Set the promotion level of a document and its chunks
     Promote(lifecycle::PromoteArgs),
-    /// Take documents out of a dataset
+    /// Delete documents from a dataset
     Delete(lifecycle::DeleteArgs),
-    /// Chunk a corpus without a model; one JSON object per chunk on standard output
+    /// Chunk a corpus without a model; prints one JSON object per chunk
     Chunk(chunk::Args),
-    /// Chunk the documents of a table: an Arrow IPC stream on standard input, another on standard output
+    /// Chunk the documents of a table: Arrow IPC stream in, Arrow IPC stream out
     Filter(filter::Args),
-    /// Show where and why a file is cut
+    /// Show where a file is cut, and why
     Explain(explain::Args),
-    /// Find the chunks, or documents, that answer a question
+    /// Find the chunks or documents that answer a question
     Search(search::Args),
-    /// Pack passages that answer a question into a token budget, with their places
+    /// Pack the best passages for a question into a token budget, with citations
     Context(context::Args),
-    /// Answer a question in words from such passages, with citations, by a language model that was configured
+    /// Answer a question from those passages, with citations, through a configured language model
     Answer(answer::Args),
-    /// Count what is in a dataset
+    /// Print counts and sizes of a dataset
     Stats(stats::Args),
-    /// Check that a dataset is what it says it is; exit code 1 if not
+    /// Check every promise of a dataset; exit code 1 if one is broken
     Verify(verify::Args),
-    /// Remove what runs that were stopped have left in a dataset
+    /// Remove leftovers of interrupted runs from a dataset
     Gc(gc::Args),
     /// Print the columns of a dataset's tables
     Schema(schema::Args),
-    /// Fetch a model, check one, or list those that people use
+    /// Fetch, check or list models
     Model(model::Args),
     /// Print a completion script for a shell
     Completions(CompletionArgs),

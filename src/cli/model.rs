@@ -22,28 +22,28 @@ pub(super) struct Args {
 enum Command {
     /// Fetch a model into the Hugging Face cache and check its hashes
     Pull {
-        /// Hub id with an optional revision
+        /// Hub id, optionally with @REVISION
         #[arg(default_value_t)]
         model: ModelRef,
-        /// The model is a reranker
+        /// Fetch a reranker instead of an embedding model
         #[arg(long)]
         reranker: bool,
         /// Install the default model from a folder instead, if its files have the pinned hashes
         #[arg(long, value_name = "FOLDER", conflicts_with_all = ["model", "reranker"])]
         from: Option<PathBuf>,
     },
-    /// List models that people use, with what is published of them; any other of these kinds runs too
+    /// List popular models with their published figures; other models of these families run too
     List {
         /// Print a table in Markdown
         #[arg(long)]
         markdown: bool,
     },
-    /// Load a model, embed a sentence, and print what a dataset would record of it
+    /// Load a model, embed a sentence, and print what a dataset would record about it
     Check {
-        /// Folder, or hub id with an optional revision
+        /// Folder, or hub id optionally with @REVISION
         #[arg(default_value_t)]
         model: ModelRef,
-        /// Where to run it: cpu, cuda:N, metal
+        /// Device to run on: cpu, cuda:N, metal
         #[arg(long, value_name = "DEVICE", default_value_t)]
         device: Device,
     },

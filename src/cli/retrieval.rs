@@ -13,11 +13,11 @@ use crate::store::Dataset;
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
-    /// What to look for, in words; nothing in it has a special meaning
+    /// The question, in plain words; there is no query syntax
     query: String,
-    /// Leave out hits with a lower score: dot product, BM25 or fused score, by the mode; the reranker's with --rerank
+    /// Drop hits with a lower score. Depending on the mode it is a dot product, a BM25 score or a fused score; with --rerank, the reranker's
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     min_score: Option<f64>,
     #[command(flatten)]
@@ -37,10 +37,10 @@ pub(super) struct RetrievalArgs {
 pub(super) struct ContextArgs {
     #[command(flatten)]
     retrieval: RetrievalArgs,
-    /// Most tokens, in the dataset's encoding, of the passages with their labels
+    /// Largest number of tokens of all passages and their labels, in the dataset's encoding
     #[arg(long, value_name = "N", default_value = "2000")]
     pub(super) budget: NonZeroUsize,
-    /// How many of the best chunks are considered
+    /// How many of the best chunks to consider
     #[arg(short, value_name = "N", default_value_t = CANDIDATES)]
     k: usize,
 }
@@ -62,21 +62,21 @@ impl ContextArgs {
 
 /// Which chunks may be found.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Filters, applied before the best are chosen")]
+#[command(next_help_heading = "Filters (applied before ranking)")]
 struct FilterArgs {
-    /// Only this collection; repeated: one of them
+    /// Only this collection; repeat to allow several
     #[arg(long, value_name = "NAME")]
     collection: Vec<String>,
-    /// Only documents with this promotion level; repeated: one of them
+    /// Only documents with this promotion level; repeat to allow several
     #[arg(long, value_name = "LEVEL")]
     promotion_level: Vec<String>,
-    /// Only this document, below this folder, or paths that match this glob; repeated: one of them
+    /// Only this document, this folder, or paths that match this glob; repeat to allow several
     #[arg(long, value_name = "PATH|GLOB")]
     path: Vec<String>,
-    /// Only under this heading: `Guide > Install`, as far down as wanted; repeated: one of them
+    /// Only below this heading path, such as `Guide > Install`; repeat to allow several
     #[arg(long, value_name = "HEADINGS")]
     heading: Vec<String>,
-    /// Only documents with this tag; repeated: with all of them
+    /// Only documents with this tag; repeat to require all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 }

@@ -10,7 +10,7 @@ use crate::store::{FORMAT_VERSION, Table, describe};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// How vectors are stored: f32, f16, list
+    /// Type of the vectors: f32, f16, list
     #[arg(long, value_name = "TYPE", default_value_t)]
     embedding_type: EmbeddingType,
     /// Length of a vector

@@ -9,11 +9,11 @@ use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
 pub(super) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,
-    /// How many chunks, or documents, to show
+    /// How many results to print
     #[arg(short, value_name = "N", default_value_t = 5)]
     k: usize,
-    /// What to show: chunks, spans (chunks that touch or follow each other are one), documents (each with its chunks
-    /// that were found), or both (chunks with the rows of their documents)
+    /// What to print: chunks, spans (adjacent chunks merged), documents (each with its matching chunks), or both (chunks
+    /// with their documents)
     #[arg(long, value_name = "WHAT", default_value_t = Show::Chunks)]
     show: Show,
     /// Print one JSON object per chunk or document

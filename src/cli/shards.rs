@@ -18,23 +18,23 @@ use crate::storage::Location;
 pub(super) struct PlanArgs {
     #[command(flatten)]
     job: JobArgs,
-    /// Print the plan itself, as JSON, with the work shared out to N shards
+    /// Print a plan with N shards, as JSON
     #[arg(long, value_name = "N", help_heading = "Running")]
     shards: Option<NonZeroUsize>,
-    /// Print the plan itself, as JSON
+    /// Print the plan as JSON
     #[arg(long, help_heading = "Running")]
     json: bool,
 }
 
 #[derive(clap::Args)]
 pub(super) struct RunArgs {
-    /// What `chunkmill plan --shards` printed: a path or a URL
+    /// Path or URL of a plan that `chunkmill plan --shards` printed
     #[arg(long, value_name = "FILE")]
     plan: Location,
-    /// Which shard, from 1, of how many
+    /// Which shard to build, as I/N with I from 1
     #[arg(long, value_name = "I/N")]
     shard: Shard,
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     out: Location,
     #[command(flatten)]
@@ -47,10 +47,10 @@ pub(super) struct RunArgs {
 
 #[derive(clap::Args)]
 pub(super) struct CommitArgs {
-    /// What `chunkmill plan --shards` printed: a path or a URL
+    /// Path or URL of a plan that `chunkmill plan --shards` printed
     #[arg(long, value_name = "FILE")]
     plan: Location,
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     #[arg(short, long = "output", value_name = "OUT")]
     out: Location,
     /// Print the result as one JSON object

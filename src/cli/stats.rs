@@ -11,7 +11,7 @@ use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Print one JSON object
     #[arg(long)]

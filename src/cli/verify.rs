@@ -20,9 +20,9 @@ const SHOWN: u64 = 10;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Where the dataset is: a folder, or a URL like `s3://BUCKET/PREFIX`
+    /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
-    /// Compare documents and chunks with their files: the folders and files that were indexed, as `index` takes them
+    /// Also compare the dataset with the source files; give the same paths as to `index`
     #[arg(long, value_name = "PATH", num_args = 1..)]
     corpus: Vec<String>,
     #[command(flatten)]

@@ -12,10 +12,10 @@ use crate::report::Report;
 pub(super) struct Args {
     /// Folder of a run, or its report.json
     run: PathBuf,
-    /// The file to write
+    /// File to write
     #[arg(short, long = "output", value_name = "FILE")]
     out: PathBuf,
-    /// Metric whose values are kept; may be repeated [default: those that a gate checks by default]
+    /// Metric to keep; repeat for several [default: the metrics that `gate` checks]
     #[arg(long, value_name = "NAME")]
     metric: Vec<String>,
 }

@@ -18,7 +18,7 @@ use crate::report::Report;
 pub(super) struct Args {
     /// Folder of the run, or its report.json
     run: PathBuf,
-    /// What to compare with: a file that `baseline` wrote, or another run's folder or report.json
+    /// What to compare with: a file that `baseline` wrote, or the folder or report.json of another run
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     #[arg(
@@ -30,13 +30,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "METRIC=DROP", value_parser = drop_of, help = "By how much the mean of a metric may be \
         worse; may be repeated [default: 0.01 for the primary metric, ndcg_at_10, doc_ndcg_at_10]")]
     max_drop: Vec<(String, f64)>,
-    /// How many times as long questions and indexing may take [default: inf, not checked]
+    /// Largest allowed ratio of query and indexing times [default: inf, not checked]
     #[arg(long, value_name = "RATIO")]
     max_slower: Option<f64>,
-    /// How many times as large a dataset may be [default: 1.1]
+    /// Largest allowed ratio of dataset sizes [default: 1.1]
     #[arg(long, value_name = "RATIO")]
     max_larger: Option<f64>,
-    /// Also write the run and what failed as XML for CI
+    /// Also write the result as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print one JSON object

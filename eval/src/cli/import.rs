@@ -18,13 +18,13 @@ pub(super) enum Format {
     Beir {
         #[arg(help = "Folder of the data set, or hf://datasets/OWNER/NAME[@REVISION][/FOLDER]")]
         folder: PathBuf,
-        /// Which judgements: qrels/SPLIT.tsv; where there is no folder qrels, qrels.tsv is taken
+        /// Split of the judgements: qrels/SPLIT.tsv, or qrels.tsv if there is no folder qrels
         #[arg(long, default_value = "test")]
         split: String,
         #[command(flatten)]
         output: Output,
     },
-    /// TREC: judgements of the documents in a folder
+    /// TREC: relevance judgements for the documents of a folder
     Trec {
         /// Judgements: question, iteration, document, grade
         #[arg(long, value_name = "FILE")]
@@ -32,23 +32,23 @@ pub(super) enum Format {
         /// Questions: id, tab, text
         #[arg(long, value_name = "FILE")]
         queries: PathBuf,
-        /// Folder of documents, named by their path, with or without extension
+        /// Folder of documents; judgements name them by path, with or without the extension
         #[arg(long, value_name = "DIR")]
         corpus: PathBuf,
         #[command(flatten)]
         output: Output,
     },
-    #[command(about = "SQuAD 1.1 or 2.0, and what has its form, as CUAD and COVID-QA: JSON, or tables of a hub")]
+    #[command(about = "SQuAD 1.1 or 2.0 and sets in its format, such as CUAD and COVID-QA: JSON, or tables on a hub")]
     Squad {
         #[command(flatten)]
         tables: Tables,
-        /// Every answer is evidence of its own, as in CUAD; otherwise they are alternatives of several people
+        /// Treat every answer as separate evidence, as CUAD means it; otherwise answers are alternatives
         #[arg(long)]
         all_answers: bool,
         #[command(flatten)]
         output: Output,
     },
-    /// QASPER: papers with the paragraphs that several people gave as evidence
+    /// QASPER: papers, with the paragraphs that annotators marked as evidence
     Qasper {
         #[command(flatten)]
         tables: Tables,
@@ -66,7 +66,7 @@ pub(super) enum Format {
     Conteb {
         #[arg(help = "Folder with documents and queries, or hf://datasets/OWNER/NAME[@REVISION]")]
         folder: PathBuf,
-        /// Which files; test unless said otherwise, or validation, or train
+        /// Which split: test, validation or train [default: test]
         #[arg(long)]
         split: Option<String>,
         #[command(flatten)]
@@ -78,7 +78,7 @@ pub(super) enum Format {
             help = "Folder with qas/NAME.jsonl and docs/NAME/DOCUMENT.txt, or hf://datasets/OWNER/NAME[@REVISION][/FOLDER]"
         )]
         folder: PathBuf,
-        /// Which set
+        /// Name of the set
         #[arg(long, default_value = "HiCBench")]
         name: String,
         #[command(flatten)]
@@ -88,7 +88,7 @@ pub(super) enum Format {
     LegalbenchRag {
         #[arg(help = "Folder with benchmarks/NAME.json and corpus/, or hf://datasets/OWNER/NAME[@REVISION][/FOLDER]")]
         folder: PathBuf,
-        /// Which benchmark, as often as you like; all unless said otherwise
+        /// Name of a benchmark; repeat for several [default: all]
         #[arg(long, value_name = "NAME")]
         benchmark: Vec<String>,
         #[command(flatten)]
@@ -98,16 +98,16 @@ pub(super) enum Format {
     Miracl {
         #[arg(help = "Folder with miracl-v1.0-LANG/, or hf://datasets/OWNER/NAME[@REVISION]")]
         folder: PathBuf,
-        /// Folder with miracl-corpus-v1.0-LANG/, whose files are unpacked; the same unless said otherwise
+        /// Folder with miracl-corpus-v1.0-LANG/, unpacked [default: the same folder]
         #[arg(long, value_name = "DIR")]
         corpus: Option<PathBuf>,
-        /// Which language, as often as you like
+        /// Language; repeat for several
         #[arg(long, value_name = "LANG", required = true)]
         language: Vec<String>,
-        /// Which topics and judgements
+        /// Split of the topics and judgements
         #[arg(long, default_value = "dev")]
         split: String,
-        /// Make documents of whole articles, where what was judged is a place; otherwise a passage is a document
+        /// Make each article a document and each judged passage a range in it; otherwise each passage is a document
         #[arg(long)]
         articles: bool,
         #[command(flatten)]
@@ -115,10 +115,10 @@ pub(super) enum Format {
     },
     /// Chroma's chunking evaluation: a CSV of questions, a folder of corpora
     Chroma {
-        /// Folder with a text per corpus
+        /// Folder with one text file per corpus
         #[arg(long, value_name = "DIR")]
         corpora: PathBuf,
-        /// Table with a question, its references and its corpus per row
+        /// CSV file with one question per row, its references and its corpus
         #[arg(long, value_name = "CSV")]
         questions: PathBuf,
         #[command(flatten)]
@@ -130,14 +130,14 @@ pub(super) enum Format {
 pub(super) struct Tables {
     #[arg(help = "File, folder of files, or hf://datasets/OWNER/NAME[@REVISION][/FOLDER]")]
     path: PathBuf,
-    /// Which files of a folder; test unless said otherwise, or validation, or train
+    /// Which split of a folder: test, validation or train [default: test]
     #[arg(long)]
     split: Option<String>,
 }
 
 #[derive(Args)]
 pub(super) struct Output {
-    /// Folder to write: new, empty, or a set, which is then replaced
+    /// Folder to write. It must be new or empty, or hold a set of labels, which is replaced
     #[arg(short, long, value_name = "SET")]
     output: PathBuf,
 }

@@ -15,12 +15,12 @@ use crate::labels::CORPUS;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folders or files of documents; NAME=PATH puts one below NAME/ in the set. Not needed for a set that has its own
+    /// Folders or files of documents; NAME=PATH puts them below NAME/. Not needed if the set has its documents
     documents: Vec<Root>,
-    /// Questions: one on each line, or a JSON object on each, with `query`
+    /// File of questions: one per line, or one JSON object with `query` per line
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// Folder of the set: new, empty, or one that is to have more labels
+    /// Folder of the set: new, empty, or a set to extend
     #[arg(short = 'o', long = "output", value_name = "SET")]
     set: PathBuf,
     #[command(flatten)]

@@ -8,9 +8,9 @@ use crate::report::Report;
 pub(super) struct PairArgs {
     /// Folder of a run, or its report.json
     pub(super) a: PathBuf,
-    /// Folder of the other
+    /// Folder of the other run
     pub(super) b: PathBuf,
-    /// Metric to compare; may be repeated [default: the primary metric of A]
+    /// Metric to compare; repeat for several [default: the primary metric of A]
     #[arg(long, value_name = "NAME")]
     metric: Vec<String>,
     /// Print JSON

@@ -31,14 +31,14 @@ const SYNTHETIC: usize = 200;
 pub(super) struct Args {
     /// Folder of documents, or a set of labels: a folder with corpus/ and queries.jsonl
     documents: PathBuf,
-    /// Questions that people asked, with evidence (as in queries.jsonl) or without (one on each line): then you are asked
-    /// which passages answer them
+    /// Real questions, with evidence (like queries.jsonl) or without (one per line). Without evidence, chunkmill proposes
+    /// passages and asks you which ones answer them
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
-    /// No dataset is begun after so many minutes; the first one always is
+    /// Start no dataset after this many minutes; the first one is always built
     #[arg(long, value_name = "N", default_value_t = 10)]
     minutes: u64,
-    /// Folder for the advice: chunkmill.toml, report.html, the labels, the run. One that is there goes on where it was
+    /// Folder for the result: chunkmill.toml, report.html, the labels and the run. An interrupted run resumes
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     out: PathBuf,
     /// Print one JSON object

@@ -20,10 +20,10 @@ pub(super) struct Args {
     run: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
-    /// Folder for report.html, report.json, report.md, report.csv, junit.xml and trec/; that of the run if not given
+    /// Folder for report.html, report.json, report.md, report.csv, junit.xml and trec/ [default: the folder of the run]
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Folder of the labels, if it is no longer where the sweep found it
+    /// Folder of the labels, if it has moved since the sweep
     #[arg(long, value_name = "SET")]
     labels: Option<PathBuf>,
 }
@@ -31,11 +31,11 @@ pub(super) struct Args {
 /// How a report is shown.
 #[derive(clap::Args)]
 pub(super) struct OutputArgs {
-    /// Also say what changed since this run: its folder, or its report.json
+    /// Also show changes since this earlier run: its folder, or its report.json
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Whether TREC runs and qrels are written, some two megabytes for each way to search each dataset [default: true
-    /// up to 64 of them]
+    /// Whether to write TREC runs and qrels, about 2 MB for each way to search each dataset [default: true for up to 64
+    /// of them]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     trec: Option<bool>,
     /// Print one JSON object

@@ -24,20 +24,20 @@ pub(super) struct Args {
     /// Folder with corpus/ and queries.jsonl
     #[arg(long, value_name = "SET")]
     labels: PathBuf,
-    /// What to try: a TOML file with lists of settings
+    /// TOML file with lists of settings to try
     #[arg(long, value_name = "FILE")]
     sweep: PathBuf,
-    /// Folder of the run; one that is there goes on where it was
+    /// Folder of the run; an interrupted run resumes
     #[arg(short, long = "output", value_name = "RUN", required_unless_present_any = ["list", "verify"])]
     out: Option<PathBuf>,
-    /// Only say what would be tried, and what is left out
+    /// Only list what would be tried and what would be skipped
     #[arg(long, conflicts_with = "verify")]
     list: bool,
-    /// Only check labels and model, and chunk the corpus by every setting: chunks, and how much of the evidence
-    /// they can hold
+    /// Only check the labels and the model, and chunk the corpus with every setting: number of chunks, and how much of
+    /// the evidence they can hold
     #[arg(long)]
     verify: bool,
-    /// Keep the datasets, in the run's folder
+    /// Keep the datasets in the folder of the run
     #[arg(long)]
     keep_datasets: bool,
     #[command(flatten)]

@@ -11,25 +11,25 @@ use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folders or files of documents; NAME=PATH puts one below NAME/ in the set
+    /// Folders or files of documents; NAME=PATH puts them below NAME/ in the set
     #[arg(required = true)]
     corpus: Vec<Root>,
-    /// Folder to write: new, empty, or a set of synthetic questions, which is then replaced
+    /// Folder to write. It must be new or empty, or hold synthetic questions, which are replaced
     #[arg(short, long, value_name = "SET")]
     output: PathBuf,
-    /// Most questions
+    /// Largest number of questions
     #[arg(long, value_name = "N", default_value = "200")]
     queries: NonZeroUsize,
-    /// Decides which questions are chosen
+    /// Seed of the random choice of questions
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// How questions are made, with commas between
+    /// Kinds of questions to make, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "heading,sentence,title")]
     kinds: Vec<Kind>,
-    /// Only files that match this glob; repeated: one of them [default: markdown and plain text]
+    /// Only files that match this glob; repeat to allow several [default: markdown and plain text]
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// No files that match this glob
+    /// Skip files that match this glob
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 }

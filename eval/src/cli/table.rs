@@ -12,13 +12,13 @@ use crate::report::Report;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// A run over each set of labels: its folder, or its report.json
+    /// One run per set of labels: its folder, or its report.json
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// A run over synthetic questions of the same documents, for each of the others in their order
+    /// The run with synthetic questions for each of those runs, in the same order
     #[arg(long, value_name = "RUN")]
     synthetic: Vec<PathBuf>,
-    /// Id of the setting whose parts are looked at
+    /// Id of the setting to take apart
     #[arg(long, value_name = "ID", default_value = "structure, hybrid, k=5")]
     of: String,
     /// Folder for table.md and the plots
