@@ -20,7 +20,13 @@ const BLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of lines that are written at once.
 const WRITE_BYTES: usize = 128 << 10;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill chunk docs > chunks.jsonl\n\
+\x20 chunkmill chunk README.md --unit tokens --max 256 --overlap 32";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,

@@ -4,7 +4,12 @@ use super::retrieval::ContextArgs;
 use super::{print, print_json};
 use crate::error::exit;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Example:\n\
+\x20 chunkmill context out \"how long are backups kept?\" --budget 1500";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     context: ContextArgs,

@@ -15,7 +15,14 @@ use crate::document::Document;
 use crate::error::{Error, exit};
 use crate::tokens::{Ruler, Unit};
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill explain README.md --preset ragdocs\n\
+\x20 chunkmill explain README.md --compare\n\
+\x20 chunkmill explain README.md --compare=\"structure max=128,windows max=256\"";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The file to explain
     file: std::path::PathBuf,

@@ -19,7 +19,12 @@ use crate::embed::EmbeddingType;
 use crate::error::{Error, exit};
 use crate::index::{Recipe, TableFilter};
 
+/// Shown below the help.
+const EXAMPLES: &str = "Example:\n\
+\x20 python make_table.py | chunkmill filter --preset windows --embed > chunks.arrow";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Embed the chunks too, which adds the column `embedding`
     #[arg(long, help_heading = "Embedding")]

@@ -78,6 +78,24 @@ flags! {
     pub(super) struct RunFlags of RunOptions;
 }
 
+/// What `-h` lists, since most people ask for no more; `--help` lists all.
+const COMMON: [&str; 14] = [
+    "include",
+    "exclude",
+    "preset",
+    "unit",
+    "min",
+    "max",
+    "overlap",
+    "model",
+    "device",
+    "precision",
+    "mode",
+    "rerank",
+    "threads",
+    "endpoint",
+];
+
 fn augment<T: Table>(command: Command, takes: fn(&Setting) -> bool) -> Command {
     T::SETTINGS
         .iter()
@@ -93,6 +111,7 @@ fn flag<T: Table>(setting: &'static Setting) -> Arg {
         .value_name(setting.value)
         .help(setting.help())
         .help_heading(T::HEADING)
+        .hide_short_help(!COMMON.contains(&setting.name))
         .value_parser(check);
     match setting.form {
         Form::List => flag.action(ArgAction::Append),

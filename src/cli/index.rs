@@ -4,7 +4,16 @@ use super::job::{JobArgs, ProgressArgs, Ready, print_report};
 use super::warn_of_settings;
 use crate::index;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill index docs -o out\n\
+\x20 chunkmill index guide=docs/guide api=docs/api -o out    one collection each\n\
+\x20 chunkmill index docs -o out --preset ragdocs --max 800\n\
+\x20 chunkmill index docs -o out --model BAAI/bge-small-en-v1.5 --precision int8\n\
+\x20 chunkmill index s3://bucket/docs -o s3://bucket/out";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     job: JobArgs,

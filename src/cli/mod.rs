@@ -47,11 +47,13 @@ pub use output::{print, print_json, print_json_pretty, tell, visible};
 /// Split a corpus into chunks, embed them, and write Parquet.
 #[derive(Parser)]
 #[command(name = "chunkmill", version, about, arg_required_else_help = true)]
-#[command(after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags override variables. \
+#[command(
+    after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags override variables. \
                         Variables override the settings file: the one that --config names, else chunkmill.toml \
                         in this folder or a parent.\n\n\
                         Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 done but documents \
-                        were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted.")]
+                        were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted."
+)]
 pub struct Cli {
     /// Print more on standard error; twice for still more. With --version: print how the program was built
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]

@@ -5,7 +5,14 @@ use super::{print, print_json};
 use crate::error::exit;
 use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill search out \"how long are backups kept?\"\n\
+\x20 chunkmill search out \"how long are backups kept?\" -k 10 --path guide --json\n\
+\x20 chunkmill search out \"restore a vault\" --mode keyword --show documents";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,

@@ -18,7 +18,13 @@ use crate::store::{Check, Finding, Verification, verify};
 /// Findings of one kind that people are shown.
 const SHOWN: u64 = 10;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill verify out\n\
+\x20 chunkmill verify out --corpus docs";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
