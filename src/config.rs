@@ -29,7 +29,7 @@ use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query,
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
-use crate::value::{Globs, value};
+use crate::value::{Globs, choices, nearest, value};
 
 /// Name of the project's settings file, looked for in the working folder and above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -238,6 +238,48 @@ settings! {
     }
 }
 
+/// What is wrong with a settings file, in the words of people who write one.
+fn in_words(problem: &str) -> String {
+    let unknown = || {
+        let (name, names) = problem.strip_prefix("unknown field `")?.split_once("`, expected one of ")?;
+        let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
+        let tables = tables();
+        let table = tables.iter().find(|(_, settings)| settings.iter().any(|setting| setting.key == name));
+        Some(match table.filter(|_| nearest(name, names.iter().copied()).is_none()) {
+            Some((table, _)) if table.is_empty() => format!("`{name}` belongs before the first table"),
+            Some((table, _)) => format!("`{name}` belongs in the table [{table}]"),
+            None => format!("there is no setting `{name}` here; one of: {}", choices(name, &names)),
+        })
+    };
+    unknown().unwrap_or_else(|| {
+        let types =
+            [("nonzero usize", "a whole number of 1 or more"), ("usize", "a whole number"), ("u64", "a whole number")];
+        let rust = types.iter().find(|(rust, _)| {
+            problem.ends_with(&format!("expected a {rust}")) || problem.ends_with(&format!("expected {rust}"))
+        });
+        match (rust, problem.rsplit_once(", expected ")) {
+            (Some((_, words)), Some((found, _))) => format!("{found}, expected {words}"),
+            _ => problem.to_owned(),
+        }
+    })
+}
+
+/// The settings of each table, by its name.
+fn tables() -> [(&'static str, &'static [Setting]); 7] {
+    fn of<T: Table>() -> (&'static str, &'static [Setting]) {
+        (T::NAME, T::SETTINGS)
+    }
+    [
+        of::<RunOptions>(),
+        of::<CorpusOptions>(),
+        of::<Settings>(),
+        of::<EmbeddingOptions>(),
+        of::<OutputOptions>(),
+        of::<SearchOptions>(),
+        of::<AnswerOptions>(),
+    ]
+}
+
 /// Where something is kept for other runs. Written `auto`, `off` or as a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -438,7 +480,7 @@ impl Options {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
             Error::Setting {
                 origin: format!("{name}:{line}"),
-                problem: error.message().to_owned(),
+                problem: in_words(error.message()),
                 help: TABLES.to_owned(),
             }
         })

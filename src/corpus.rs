@@ -22,7 +22,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Error, Result, Skip};
-use crate::storage::{Entry, Location};
+use crate::storage::{Entry, Location, meant};
 use special::{special, special_at, special_rules};
 
 /// The collection of a root that was given no name.
@@ -242,7 +242,12 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         let path = root.location.path();
         let wrong =
             |problem: String, help: &str| Error::Corpus { path: path.to_owned(), problem, help: help.to_owned() };
-        let absent = |error: std::io::Error| wrong(error.to_string(), "name an existing folder or file");
+        let absent = |error: std::io::Error| {
+            let is_absent = error.kind() == std::io::ErrorKind::NotFound && !root.location.is_in_object_store();
+            let meant = is_absent.then(|| meant(path)).flatten();
+            let meant = meant.map(|meant| format!("; did you mean `{}`?", meant.display())).unwrap_or_default();
+            wrong(error.to_string(), &format!("name an existing folder or file{meant}"))
+        };
         let canonical = canonical(&root.location).map_err(absent)?;
         if except.contains(&canonical) {
             return Err(wrong("is both corpus and output".to_owned(), "write the dataset to another folder"));

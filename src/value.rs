@@ -51,10 +51,28 @@ macro_rules! value {
 pub(crate) use value;
 
 value! {
-    usize: {"type": "integer", "minimum": 0}
-    u64: {"type": "integer", "minimum": 0}
-    NonZeroUsize: {"type": "integer", "minimum": 1}
     String: {"type": "string"}
+}
+
+/// Says of types of whole numbers from which one on they go.
+macro_rules! whole_numbers {
+    ($($type:ty: $least:literal)*) => {
+        $(impl Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| format!("`{text}` is not a whole number of {} or more", $least))
+            }
+
+            fn schema() -> Json {
+                json!({"type": "integer", "minimum": $least})
+            }
+        })*
+    };
+}
+
+whole_numbers! {
+    usize: 0
+    u64: 0
+    NonZeroUsize: 1
 }
 
 impl Value for bool {

@@ -71,6 +71,85 @@ fn a_mistyped_flag_suggests_the_nearest_and_not_the_longest() {
     }
 }
 
+/// What people get wrong, and what they are told: the exit code, what is wrong, and what to do.
+#[test]
+fn typical_mistakes_are_answered_with_what_to_do() {
+    let home = folder(&[
+        ("docs/a.md", "# A\n\nhello\n"),
+        ("docs/b.md", "# B\n\nworld\n"),
+        ("plan.json", "no json"),
+        ("file", "x\n"),
+        ("typo.toml", "[chunking]\nmaxx = 3\n"),
+        ("type.toml", "[chunking]\nmax = \"ten\"\n"),
+        ("syntax.toml", "[chunk\n"),
+        ("outside.toml", "max = 3\n"),
+        ("elsewhere.toml", "[search]\nthreads = 3\n"),
+    ]);
+    std::fs::create_dir(home.path().join("empty")).unwrap();
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
+    let mistakes: [(&str, u8, &[&str]); 51] = [
+        ("index", 2, &["--output <OUT>", "<PATH>"]),
+        ("index docs", 2, &["--output <OUT>"]),
+        ("index dosc -o new", 5, &["dosc: ", "did you mean `docs`?"]),
+        ("index docs/aa.md -o new", 5, &["did you mean `docs/a.md`?"]),
+        ("index docs -o file", 5, &["file is a file", "new folder with -o"]),
+        ("index docs/a.md docs/a.md -o new --embedder fake", 5, &["same document id `a.md`", "one=DIR two=DIR"]),
+        ("index empty -o new --embedder fake", 5, &["no document was found", "--include"]),
+        ("index docs -o docs --embedder fake", 5, &["docs"]),
+        ("index docs -o new --precision int4", 2, &["`int4` is not a precision", "did you mean `int8`?"]),
+        ("index docs -o new --device gpu", 2, &["cpu, cuda:N, metal"]),
+        ("index docs -o new --dimensions 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("index docs -o new --files none", 2, &["`none` is not a whole number of 1 or more"]),
+        ("index docs -o new --embedding-type f8", 2, &["f32, f16"]),
+        ("chunk docs --min 100 --max 50", 2, &["min 100 is over max 50", "lower min or raise max"]),
+        ("chunk docs --overlap 200 --max 100", 2, &["overlap 200", "lower overlap or raise max"]),
+        ("chunk docs --max 0", 2, &["max is 0"]),
+        ("chunk docs --max=-5", 2, &["`-5` is not a whole number of 0 or more"]),
+        ("chunk docs --max 1k", 2, &["'--max <N>'", "`1k` is not a whole number of 0 or more"]),
+        ("chunk docs --max-size 100", 2, &["'--max-size'", "'--max'"]),
+        ("chunk docs --preset markdown", 2, &["`markdown` is not a preset; one of: "]),
+        ("chunk docs --preset section", 2, &["did you mean `sections`?"]),
+        ("chunk docs --unit word", 2, &["did you mean `words`?"]),
+        ("chunk docs --include [", 2, &["`[` is not a glob", "`**/*.md`"]),
+        ("chunk docs --config nope.toml", 2, &["nope.toml", "[chunking]"]),
+        ("chunk docs --config typo.toml", 2, &["typo.toml:2", "no setting `maxx` here", "did you mean `max`?"]),
+        ("chunk docs --config type.toml", 2, &["type.toml:2", "string \"ten\", expected a whole number"]),
+        ("chunk docs --config syntax.toml", 2, &["syntax.toml:1", "expected `]`"]),
+        ("chunk docs --config outside.toml", 2, &["outside.toml:1", "`max` belongs in the table [chunking]"]),
+        ("chunk docs --config elsewhere.toml", 2, &["elsewhere.toml:2", "`threads` belongs before the first table"]),
+        ("chunk docs --threads 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("chunk docs --base-url example.com", 2, &["`example.com` is not a URL"]),
+        ("chunk docs --parent-headers=maybe", 2, &["write true or false"]),
+        ("serch out q", 2, &["'serch'", "'search'"]),
+        ("search out", 2, &["<QUERY>"]),
+        ("search ut q", 5, &["does not exist", "did you mean `out`?"]),
+        ("search docs q", 5, &["docs/manifest.json: does not exist", "chunkmill index CORPUS -o OUT"]),
+        ("search out q --mode semantic", 2, &["vector, keyword, hybrid, graph"]),
+        ("search out q -k ten", 2, &["`ten` is not a whole number of 0 or more"]),
+        ("search out q --path [", 2, &["guide/**/*.md"]),
+        ("search out q --rerank-depth 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("context out q --budget 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("verify out --corpus empty", 1, &["is no longer in the corpus", "chunkmill index CORPUS -o out"]),
+        ("delete out --doc nope", 5, &["no document nope", "`doc_id`"]),
+        ("promote out a.md", 2, &["<LEVEL>"]),
+        ("run --plan plan.json --shard 1/1 -o new", 2, &["plan.json: is no plan", "chunkmill plan CORPUS"]),
+        ("run --plan plan.json --shard 3/2 -o new", 2, &["plan.json: is no plan"]),
+        ("model check ./nope", 2, &["neither a folder nor a hub id", "owner/name[@revision]"]),
+        ("explain docs", 5, &["is a folder", "name one readable text file"]),
+        ("explain docs/c.md", 5, &["docs/c.md", "did you mean `docs/a.md`?"]),
+        ("completions tcsh", 2, &["bash, elvish, fish, powershell, zsh"]),
+        ("man serch", 2, &["no command `serch`", "did you mean `search`?"]),
+    ];
+    for (line, code, words) in mistakes {
+        let (found, out, err) = run(home.path(), &line.split(' ').collect::<Vec<_>>());
+        let told = format!("{out}{err}");
+        assert_eq!(found, i32::from(code), "{line}: {told}");
+        for word in words {
+            assert!(told.contains(word), "{line} does not say {word}: {told}");
+        }
+    }
+}
+
 #[test]
 fn a_cause_is_said_once_with_what_to_do() {
     let home = folder(&[("doc.md", "x\n")]);
@@ -143,7 +222,7 @@ fn a_settings_file_that_is_named_stands_for_the_projects() {
         ("missing.toml", &[][..], "cannot read missing.toml: "),
         ("", &["--config", "missing.toml"], "cannot read missing.toml: "),
         ("", &["--config", ".."], "cannot read ..: "),
-        ("", &["--config", "../wrong.toml"], "../wrong.toml:3: unknown field `mx`"),
+        ("", &["--config", "../wrong.toml"], "../wrong.toml:3: there is no setting `mx` here"),
     ] {
         let (code, out, err) = explain(variable, args);
         assert_eq!((code, out.as_str()), (2, ""), "{err}");

@@ -117,7 +117,7 @@ fn fingerprints_are_stable() {
 #[test]
 fn a_wrong_settings_file_is_reported_with_file_and_line() {
     for (text, line, problem) in [
-        ("[chunking]\nmax = 10\nmaxx = 3\n", 3, "unknown field `maxx`"),
+        ("[chunking]\nmax = 10\nmaxx = 3\n", 3, "there is no setting `maxx` here"),
         ("[chunking]\nunit = \"inches\"\n", 2, "not a unit"),
         ("threads = \"two\"\n", 1, "invalid type"),
         ("\n\n[chunking\n", 3, ""),

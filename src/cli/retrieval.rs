@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
-use super::use_threads;
+use super::{read, use_threads};
 use crate::config::Options;
 use crate::embed;
 use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Searcher};
@@ -38,10 +38,10 @@ pub(super) struct ContextArgs {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// Largest number of tokens of all passages and their labels, in the dataset's encoding
-    #[arg(long, value_name = "N", default_value = "2000")]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = read::<NonZeroUsize>)]
     pub(super) budget: NonZeroUsize,
     /// How many of the best chunks to consider
-    #[arg(short, value_name = "N", default_value_t = CANDIDATES)]
+    #[arg(short, value_name = "N", default_value_t = CANDIDATES, value_parser = read::<usize>)]
     k: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{print, print_json, print_json_pretty};
+use super::{print, print_json, print_json_pretty, read};
 use crate::config;
 use crate::embed::{EmbeddingType, Representation};
 use crate::error::exit;
@@ -14,7 +14,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TYPE", default_value_t)]
     embedding_type: EmbeddingType,
     /// Length of a vector
-    #[arg(long, value_name = "N", default_value_t = 384)]
+    #[arg(long, value_name = "N", default_value_t = 384, value_parser = read::<usize>)]
     dim: usize,
     /// Print one JSON object
     #[arg(long)]

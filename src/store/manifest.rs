@@ -23,7 +23,7 @@ use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
 use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, QueryModel, Representation};
 use crate::error::{Error, Result};
 use crate::hub::plain;
-use crate::storage::Location;
+use crate::storage::{Location, meant};
 use crate::tokens::Encoding;
 
 /// Version of the manifest and of the files it names.
@@ -320,10 +320,10 @@ impl Manifest {
         let bytes = match root.read(FILE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(wrong(
-                    "does not exist".to_owned(),
-                    "make the dataset first: chunkmill index CORPUS -o OUT",
-                ));
+                let meant = meant(root.path()).filter(|meant| !root.path().exists() && meant.join(FILE).is_file());
+                let meant = meant.map(|meant| format!("; did you mean `{}`?", meant.display())).unwrap_or_default();
+                let help = format!("make the dataset first: chunkmill index CORPUS -o OUT{meant}");
+                return Err(wrong("does not exist".to_owned(), &help));
             }
             Err(error) => return Err(Error::io("read", path)(error)),
         };
