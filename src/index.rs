@@ -98,11 +98,15 @@ pub enum Event {
     Kept {
         /// Documents in it.
         documents: u64,
+        /// Their size.
+        bytes: u64,
         /// Chunks in it.
         chunks: u64,
     },
     /// A document was read, parsed and chunked, or quarantined.
     Prepared {
+        /// Its size when it was found.
+        bytes: u64,
         /// Chunks it gave.
         chunks: usize,
     },
@@ -365,9 +369,10 @@ pub fn run(
         finished[index] = Some(part.clone());
     }
     let mut chunks_kept = 0;
-    for Counts { discovered, chunks, .. } in finished.iter().flatten().map(|part| part.record.counts) {
+    for (work, part) in parts.iter().zip(&finished) {
+        let Some(Counts { discovered, chunks, .. }) = part.as_ref().map(|part| part.record.counts) else { continue };
         chunks_kept += chunks;
-        watch(Event::Kept { documents: discovered, chunks });
+        watch(Event::Kept { documents: discovered, bytes: work.bytes(), chunks });
     }
 
     // The others.

@@ -344,7 +344,7 @@ fn a_document_that_could_not_be_read_for_a_moment_is_indexed_by_the_next_run() {
     // It is whole when the run looks at it and when it ends, and not when it is read.
     let watch = |event| match event {
         chunkmill::index::Event::Kept { .. } => fs::write(&file, b"\xc3\x28").unwrap(),
-        chunkmill::index::Event::Prepared { chunks: 0 } => put(home.path(), "docs/3.md", &page(3, 1)),
+        chunkmill::index::Event::Prepared { chunks: 0, .. } => put(home.path(), "docs/3.md", &page(3, 1)),
         _ => {}
     };
     let report = index::run(&job, &out.as_path().into(), fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();

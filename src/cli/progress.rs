@@ -74,7 +74,7 @@ impl Progress {
     pub(super) fn start(mode: Mode, Interval(interval): Interval) -> Self {
         let mode = if mode == Mode::Auto && !is_watched() { Mode::Plain } else { mode };
         let bar = if mode == Mode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{bar:30} {percent}% {msg} eta {eta}");
+        let style = ProgressStyle::with_template("{bar:30} {percent}% {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         if mode == Mode::Auto {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -102,7 +102,10 @@ impl Progress {
         }
         let message = |now: &Standing| {
             let Standing { documents, prepared, chunks, ready, tokens_per_second, .. } = now;
-            format!("{prepared}/{documents} documents, {ready}/{chunks} chunks, {tokens_per_second:.0} tokens/s")
+            let left = time_left(now.eta_seconds);
+            format!(
+                "{prepared}/{documents} documents, {ready}/{chunks} chunks, {tokens_per_second:.0} tokens/s, {left}"
+            )
         };
         if self.mode == Mode::Auto {
             let now = self.tally.now();
@@ -119,7 +122,7 @@ impl Progress {
         let line = if self.mode == Mode::Json {
             json!(now).to_string()
         } else {
-            format!("{:3.0}% {}, eta {:.0} s", now.done * 100.0, message(&now), now.eta_seconds)
+            format!("{:3.0}% {}", now.done * 100.0, message(&now))
         };
         // In one piece, so that a process that is killed leaves whole lines.
         tell(line + "\n");
@@ -127,5 +130,20 @@ impl Progress {
 
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// How long it will take, in the units in which people think of it. The time is of what there is left to do by the bytes of
+/// the documents, so a few long ones at the end do not surprise.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
+fn time_left(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return "time left unknown".to_owned();
+    }
+    let seconds = seconds.round() as u64;
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0..2) => format!("{seconds} s left"),
+        (0, minutes) => format!("{minutes} min {} s left", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min left"),
     }
 }

@@ -191,11 +191,12 @@ impl Builder<'_> {
                 sender.since = Instant::now();
                 let prepare = |source: Fetched| {
                     self.go_on()?;
+                    let bytes = source.bytes();
                     let made = recipe.cut(source)?.map(|cut| match cut.row_bytes() {
                         0..=MOST_ROW_BYTES => Made::Whole(Box::new(cut.prepare())),
                         _ => Made::Large(Box::new(cut)),
                     });
-                    (self.watch)(Event::Prepared { chunks: made.as_ref().map_or(0, Made::chunks) });
+                    (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, Made::chunks) });
                     Ok(made)
                 };
                 let made = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;

@@ -476,8 +476,11 @@ fn make_shard(
         .into_iter()
         .filter(|(index, part)| plan.wants(*index, &part.record) && plan.parts[*index].shard == Some(shard))
         .collect();
-    for counts in finished.values().map(|part| part.record.counts) {
-        watch(Event::Kept { documents: counts.discovered, chunks: counts.chunks });
+    for (index, part) in &work {
+        let Some(Counts { discovered, chunks, .. }) = finished.get(index).map(|part| part.record.counts) else {
+            continue;
+        };
+        watch(Event::Kept { documents: discovered, bytes: part.bytes(), chunks });
     }
     work.retain(|(index, _)| !finished.contains_key(index));
     let new = work.len();

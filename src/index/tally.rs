@@ -12,7 +12,9 @@ use super::Event;
 pub struct Tally {
     started: Instant,
     documents: AtomicU64,
+    bytes: AtomicU64,
     prepared: AtomicU64,
+    bytes_prepared: AtomicU64,
     chunks: AtomicU64,
     ready: AtomicU64,
     /// Texts of the file being embedded that are done.
@@ -41,7 +43,7 @@ pub struct Standing {
     pub seconds: f64,
     /// Time that the rest will take, if it is like what is done; 0 while nothing is.
     pub eta_seconds: f64,
-    /// Share of the work that is done: what is known of it, scaled to the documents not yet seen.
+    /// Share of the work that is done: what is known of it, scaled to the bytes of the documents not yet seen.
     #[serde(skip)]
     pub done: f64,
 }
@@ -52,7 +54,9 @@ impl Default for Tally {
         Self {
             started: Instant::now(),
             documents: zero(),
+            bytes: zero(),
             prepared: zero(),
+            bytes_prepared: zero(),
             chunks: zero(),
             ready: zero(),
             in_work: zero(),
@@ -67,13 +71,18 @@ impl Tally {
     pub fn on(&self, event: Event) {
         let add = |counter: &AtomicU64, n: usize| counter.fetch_add(n as u64, Ordering::Relaxed);
         match event {
-            Event::Discovered { documents, .. } => self.documents.store(documents, Ordering::Relaxed),
-            Event::Kept { documents, chunks } => {
+            Event::Discovered { documents, bytes } => {
+                self.documents.store(documents, Ordering::Relaxed);
+                self.bytes.store(bytes, Ordering::Relaxed);
+            }
+            Event::Kept { documents, bytes, chunks } => {
+                self.bytes_prepared.fetch_add(bytes, Ordering::Relaxed);
                 self.prepared.fetch_add(documents, Ordering::Relaxed);
                 self.chunks.fetch_add(chunks, Ordering::Relaxed);
                 self.ready.fetch_add(chunks, Ordering::Relaxed);
             }
-            Event::Prepared { chunks } => {
+            Event::Prepared { bytes, chunks } => {
+                self.bytes_prepared.fetch_add(bytes, Ordering::Relaxed);
                 add(&self.prepared, 1);
                 add(&self.chunks, chunks);
             }
@@ -100,7 +109,8 @@ impl Tally {
         let (documents, prepared, chunks) = (load(&self.documents), load(&self.prepared), load(&self.chunks));
         let ready = load(&self.ready) + load(&self.in_work);
         let seconds = self.started.elapsed().as_secs_f64();
-        let done = share(prepared, documents) * share(ready, chunks);
+        // Documents differ in size far more than their bytes differ in what they cost.
+        let done = share(load(&self.bytes_prepared), load(&self.bytes)).min(1.0) * share(ready, chunks);
         Standing {
             documents,
             prepared,
