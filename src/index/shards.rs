@@ -20,7 +20,7 @@ use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::storage::Location;
-use crate::store::{self, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
+use crate::store::{self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
 
 /// Most bytes of documents that are chunked for an estimate.
 const SAMPLE_BYTES: u64 = 2 << 20;
