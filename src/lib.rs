@@ -5,38 +5,37 @@
 //!
 //! # Map
 //!
-//! Data flows down this list, and a module uses only modules above it. `tests/architecture.rs`
-//! proves that the list is complete and that this is true.
+//! Data flows down this list, and a module uses only modules above it. `tests/architecture.rs` checks both claims.
 //!
 //! | module | question it answers |
 //! | --- | --- |
 //! | [`error`] | What can go wrong, and what does the process say then? |
-//! | [`value`] | How is the value of a setting written, and which name was meant? |
-//! | [`settings`] | What is a setting, and what is known of it? |
-//! | `http` | How is a web service asked? |
+//! | [`value`] | How are the values of settings written, and which name did a typo mean? |
+//! | [`settings`] | What is a setting, and what do we know about it? |
+//! | `http` | How do we call web services? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
 //! | [`document`] | What is in a document, and where? → `Document` |
-//! | [`tokens`] | How long is a range of it, in any unit? → `Ruler` |
-//! | [`chunk`] | Where is it cut? → `Chunk` |
-//! | [`links`] | What does a link lead to? → `Catalog` |
+//! | [`tokens`] | How long is a range of a document, in any unit? → `Ruler` |
+//! | [`chunk`] | Where is a document cut? → `Chunk` |
+//! | [`links`] | Where does a link lead? → `Catalog` |
 //! | [`hub`] | Which files does a repository of the Hugging Face hub have, and where are they here? |
-//! | [`embed`] | What vector does a text have? → `Embedder` |
+//! | [`embed`] | What is the vector of a text? → `Embedder` |
 //! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
-//! | [`index`] | How do these work together as one job? |
-//! | `ranking` | In which order do chunks answer a question? → `Ranker` |
-//! | [`search`] | What in a dataset answers a question, and what of it fits a budget? → `Searcher` |
-//! | [`answer`] | What does a language model say to it, from these passages alone? Asked only if configured |
+//! | [`index`] | How do these modules work together as one job? |
+//! | `ranking` | How well does each chunk answer a question? → `Ranker` |
+//! | [`search`] | What in a dataset answers a question, and what fits a token budget? → `Searcher` |
+//! | [`answer`] | What does a language model answer from those passages alone? Only if configured |
 //! | [`config`] | What did the user ask for, in flags, environment and files? |
-//! | [`cli`] | How is it said on a command line? |
+//! | [`cli`] | How does the command line work? |
 //!
 //! # What always holds
 //!
 //! - Byte ranges go from the parse to Parquet. Nothing searches for a chunk's text again.
-//! - No document disappears: indexed and quarantined ones together are the discovered ones.
+//! - No document disappears: indexed + quarantined = discovered.
 //! - The same input and settings give the same bytes, on any number of threads.
 //! - A vector is a function of its text and the model alone, never of its batch.
-//! - A file is named by the manifest only after it is on disk.
+//! - The manifest names a file only after the file is on disk.
 //!
 //! # What is deliberately absent
 //!
@@ -46,15 +45,15 @@
 //!
 //! # Features
 //!
-//! All that is released has these: `object-store` (`s3://`, `gs://`, `az://`), `hub` (models are fetched, not only read from
-//! the cache or a folder), `answer` (a language model is asked), `candle` (networks that the encoder of our own lacks).
-//! Without them, `default-features = false`, there is no network code, no TLS and no async runtime. GPUs are used with
-//! `cuda` or `metal`, which include `candle`.
+//! The default features are `object-store` (`s3://`, `gs://`, `az://`), `hub` (download models), `answer` (call a language
+//! model), `candle` (networks that our own encoder does not implement) and `jemalloc`. Without them
+//! (`default-features = false`) there is no network code, no TLS and no async runtime. `cuda` and `metal` enable GPUs and
+//! include `candle`.
 //!
 //! # What is public
 //!
-//! What these pages show. Some of what other crates can name is hidden from them: the harness, the benchmarks and the tests
-//! need it, and it changes without notice. `tests/api` lists what is shown, so that a change of it is seen.
+//! Everything on these pages. Some items are public but hidden: the harness, the benchmarks and the tests need them, and
+//! they change without notice. `tests/api` lists the public items, which makes every change visible.
 //!
 //! # Example
 //!
