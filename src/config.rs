@@ -35,8 +35,8 @@ use crate::value::{Globs, choices, nearest, value};
 pub const FILE: &str = "chunkmill.toml";
 
 /// What a settings file holds.
-const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [output], [search], [answer]; see the \
-                      README's settings";
+const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [output], [search], [answer]; \
+                      `chunkmill schema --settings` describes every key";
 
 /// Files per table when nothing else is said.
 pub(crate) const DEFAULT_FILES: usize = 8;
