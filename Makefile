@@ -198,9 +198,11 @@ bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
 
 PEERS ?=
+# `PAGE=amx` also puts what is printed between the marks of that name on a page of the manual.
+PAGE ?=
 peers: peers-embedding peers-chunking
 peers-embedding: model
-	$(PYTHON) benches/peers/embedding/run.py $(PEERS)
+	$(PYTHON) benches/peers/embedding/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 peers-chunking:
 	$(PYTHON) benches/peers/chunking/run.py $(PEERS)
 

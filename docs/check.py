@@ -29,12 +29,12 @@ import markdown
 from markdown import PAGES, ROOT
 
 README = ROOT / "README.md"
-OTHERS = ["CHANGELOG.md", "CONTRIBUTING.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
+OTHERS = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/SECURITY.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
 OTHERS += ["datasets/larder/README.md", "deploy/github-action/README.md", "deploy/ray/README.md"]
 LANGUAGES = {"sh", "bash", "text", "toml", "json", "python", "rust", "yaml", "console"}
 # Flags of other people's programs.
 FOREIGN = {
-    "--release", "--workspace", "--no-default-features", "--profile", "--package", "--locked", "--cfg",  # cargo
+    "--release", "--workspace", "--open", "--no-default-features", "--profile", "--package", "--locked", "--cfg",  # cargo
     "--volume", "--user", "--rm",  # docker
     "--head", "--address", "--port",  # ray
     "--jq", "--repo",  # gh

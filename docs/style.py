@@ -14,7 +14,7 @@ from pathlib import Path
 import markdown
 from markdown import PAGES, ROOT
 
-OTHERS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
+OTHERS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/SECURITY.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
 # A pattern, and what to write instead.
 WORDS = {
     r"thereof|therein|thereby|therefrom|wherein|whereby": "name the thing",
@@ -55,7 +55,7 @@ WORDS = {
 # A statement that begins with “What”: the subject comes first in plain English.
 INVERTED = re.compile(r"(?:^|[.:;] +)(What|Whatever|Who) [^.?!:|]*?[.]", re.MULTILINE)
 LONGEST = 48
-GENERATED = re.compile(r"<!-- (?:generated: .*?|made by .*?) -->.*?<!-- end -->", re.DOTALL)
+GENERATED = re.compile(r"<!-- (?:generated|measured|made by).*?-->.*?<!-- end -->", re.DOTALL)
 OK = re.compile(r"^.*<!-- style: ok -->.*$", re.MULTILINE)
 
 
