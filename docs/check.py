@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the README, the book and the other texts of the repository say.
 
-    check.py                   links, anchors, flags, sizes, code blocks as text: a second, and nothing has to be built
+    check.py                   links, anchors, flags, paths, sizes, code blocks as text: a second, and nothing has to be built
     check.py --run PROGRAMS    also runs every block that can be run, with the programs of this folder, and loads every
                                settings file that is shown; `--page NAME` takes one page
 
@@ -40,6 +40,7 @@ FOREIGN = {
     "--jq", "--repo",  # gh
 }  # fmt: skip
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+PATH = re.compile(r"`((?:src|eval|tests|docs|benches|deploy|python|datasets|examples)/[\w./-]*)`")
 README_MAX = 12_000
 PAGE_MAX = 40_000
 SECONDS = 300
@@ -102,6 +103,22 @@ def check_flags(problems: Problems) -> int:
             count += 1
             if match.group() not in known:
                 problems.add(file, text.count("\n", 0, match.start()) + 1, f"no program has the flag {match.group()}")
+    return count
+
+
+def check_paths(problems: Problems) -> int:
+    """Files and folders of the repository that the texts name."""
+    count = 0
+    for file in texts():
+        text = markdown.without_blocks(file.read_text())
+        for match in PATH.finditer(text):
+            count += 1
+            path = match.group(1).rstrip("/")
+            if re.search(r"/[A-Z]+/", path):
+                continue
+            # The examples call the larder corpus `docs`.
+            if not (ROOT / path).exists() and not (ROOT / "datasets/larder/corpus" / path.removeprefix("docs/")).exists():
+                problems.add(file, text.count("\n", 0, match.start()) + 1, f"the repository has no {path}")
     return count
 
 
@@ -214,10 +231,11 @@ def main() -> int:
     arguments = parser.parse_args()
     problems = Problems()
     links, flags = check_links(problems), check_flags(problems)
+    paths = check_paths(problems)
     check_sizes(problems)
     check_summary(problems)
     check_blocks(problems)
-    print(f"docs: {len(texts())} texts, {links} links, {flags} flags, README {len(README.read_bytes()):,} bytes")
+    print(f"docs: {len(texts())} texts, {links} links, {flags} flags, {paths} paths, README {len(README.read_bytes()):,} bytes")
     if arguments.run:
         run_blocks(problems, arguments.run, arguments.page)
     for line in problems.found:
