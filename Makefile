@@ -204,7 +204,7 @@ peers: peers-embedding peers-chunking
 peers-embedding: model
 	$(PYTHON) benches/peers/embedding/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 peers-chunking:
-	$(PYTHON) benches/peers/chunking/run.py $(PEERS)
+	$(PYTHON) benches/peers/chunking/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 
 # Like the one above, in one Python process; needs nothing but what it installs.
 peers-python: wheel
