@@ -59,7 +59,8 @@ def stage(folder: Path) -> Path:
     to = folder / "source"
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(PAGES, to / "src")
-    shutil.copy(ROOT / "docs" / "book.toml", to)
+    for name in ("book.toml", "book.css"):
+        shutil.copy(ROOT / "docs" / name, to)
     place = {origin(page): page for page in markdown.pages()}
     for page in markdown.pages():
         staged = to / "src" / page.relative_to(PAGES)
