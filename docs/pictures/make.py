@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "src" / "pictures" / "session.svg"
-QUESTION = "my nightly job says the vault is full but df shows plenty of space"
+QUESTION = "how do I restore a single file?"
 COMMANDS = [
     "chunkmill index docs -o out",
     f'chunkmill search out "{QUESTION}" -k 3',

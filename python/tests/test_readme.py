@@ -42,7 +42,7 @@ def test_the_query_in_the_readme_of_the_project_finds_the_answer(capsys: pytest.
     chunkmill.index("docs", "out")
     exec(compile(example, "README.md", "exec"), {})
     said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3 and any("retention.md:" in line for line in said), said
+    assert len(said) == 3 and any("restore-files.md:" in line for line in said), said
 
 
 def test_it_lists_the_recipes_and_the_frameworks() -> None:
