@@ -10,12 +10,13 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python clean-demo
+.PHONY: help demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python clean-demo
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
 	@echo "test             all that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "check            its quick part: format and lints"
+	@echo "check            its quick part: format, lints, words and links of the documentation"
+	@echo "docs             the manual, built and checked; its code blocks are run (a minute)"
 	@echo "eval             which settings suit datasets/larder: report, gate (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
@@ -42,6 +43,8 @@ help:
 	@echo "test-distributed Ray, Slurm, Spark; DISTRIBUTED='--corpus DIR --only ray'"
 	@echo "fixture          the kept dataset of this format version, made again"
 	@echo "api              the kept list of what the library's documentation shows, made again"
+	@echo "reference        the pages of the manual that the code says, made again"
+	@echo "picture          the README's picture, made again"
 	@echo "package          both crates as packages, built from what is in them (minutes)"
 	@echo "check-deploy     the GitHub workflows, the action, the container: by linters"
 
@@ -66,12 +69,14 @@ demo: model
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- --deny warnings
+	$(PYTHON) docs/style.py
+	$(PYTHON) docs/check.py
 
 # Nothing may be skipped here: the model and the Python readers must be had. What one part finds does not keep the
 # others from running; one build serves all, whatever the user's settings ask of cargo.
 test: export CARGO_INCREMENTAL = 0
 test:
-	$(MAKE) --keep-going check tests documentation smoke features test-python
+	$(MAKE) --keep-going check tests documentation docs smoke features test-python
 
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
@@ -81,6 +86,22 @@ DOC = RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --works
 documentation:
 	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc
+
+# The manual, in docs/book of the target folder: built by a pinned mdBook, with every link followed, and the code blocks of its
+# pages run by the programs as they are.
+docs: model
+	$(CARGO) build --release --bin chunkmill
+	$(CARGO) build --release --package chunkmill-eval
+	$(PYTHON) docs/make.py $(TARGET)/docs
+	$(PYTHON) docs/check.py --run $(TARGET)/release
+
+# The pages that tests compare with the code: commands, settings, columns, formats, exit codes.
+reference:
+	CHUNKMILL_WRITE_REFERENCE=1 $(CARGO) test --release --workspace --test suite -- the_book_has
+
+picture: model
+	$(CARGO) build --release --bin chunkmill
+	$(PYTHON) docs/pictures/make.py $(TARGET)/release
 
 # The list that documentation compares with, made again.
 api:
@@ -177,11 +198,13 @@ bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
 
 PEERS ?=
+# `PAGE=amx` also puts what is printed between the marks of that name on a page of the manual.
+PAGE ?=
 peers: peers-embedding peers-chunking
 peers-embedding: model
-	$(PYTHON) benches/peers/embedding/run.py $(PEERS)
+	$(PYTHON) benches/peers/embedding/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 peers-chunking:
-	$(PYTHON) benches/peers/chunking/run.py $(PEERS)
+	$(PYTHON) benches/peers/chunking/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 
 # Like the one above, in one Python process; needs nothing but what it installs.
 peers-python: wheel

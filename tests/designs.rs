@@ -1,19 +1,17 @@
-//! The README's tables of presets and designs say what is true.
+//! The book's tables of presets, designs, promises and models say what is true.
 
 use std::path::Path;
 
 use chunkmill::chunk::{Preset, Strategy, Switch};
 use chunkmill::tokens::Unit;
 
-fn readme() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap()
+fn page(name: &str) -> String {
+    std::fs::read_to_string(crate::pages::book().join(name)).unwrap()
 }
 
-/// The rows of the tables under a heading, without those of their heads.
-fn rows<'r>(readme: &'r str, heading: &str) -> Vec<Vec<&'r str>> {
-    let section = readme.split_once(&format!("\n## {heading}\n")).unwrap().1;
-    let section = section.split("\n## ").next().unwrap();
-    let lines: Vec<&str> = section.lines().collect();
+/// The rows of all tables of a page, without those of their heads.
+fn rows<'r>(page: &'r str) -> Vec<Vec<&'r str>> {
+    let lines: Vec<&str> = page.lines().collect();
     let is_head = |at: usize| lines.get(at + 1).is_some_and(|line| line.starts_with("| ---"));
     let row = |(at, line): (usize, &&'r str)| {
         let is_row = line.starts_with("| ") && !line.starts_with("| ---") && !is_head(at);
@@ -27,13 +25,21 @@ fn code(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
+/// Whether a test with this name, `module::function`, exists.
+fn is_test(named: &str) -> bool {
+    let (module, name) = named.split_once("::").unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{module}.rs"));
+    let Ok(source) = std::fs::read_to_string(file) else { return false };
+    source.replace("\n    ", "\n").contains(&format!("#[test]\nfn {name}("))
+}
+
 #[test]
-fn every_preset_unit_and_switch_is_in_the_readme_with_its_values() {
-    let readme = readme();
-    let rows = rows(&readme, "Chunk settings");
+fn every_preset_unit_and_switch_is_in_the_book_with_its_values() {
+    let page = page("concepts/chunking.md");
+    let rows = rows(&page);
     let row = |name: &str| {
         let found = rows.iter().find(|row| code(row[0]).contains(&name));
-        found.unwrap_or_else(|| panic!("{name} is not in a table of the README"))
+        found.unwrap_or_else(|| panic!("{name} is not in a table of the page"))
     };
     for preset in Preset::ALL {
         assert_eq!(code(row(preset.name())[3]), [preset.spec().to_string()], "{preset}");
@@ -45,14 +51,14 @@ fn every_preset_unit_and_switch_is_in_the_readme_with_its_values() {
         row(switch.name());
     }
     for strategy in Strategy::ALL {
-        assert!(readme.contains(&format!("`{strategy} ")) || readme.contains(&format!("`{strategy}`")), "{strategy}");
+        assert!(page.contains(&format!("`{strategy} ")) || page.contains(&format!("`{strategy}`")), "{strategy}");
     }
 }
 
 #[test]
 fn every_rule_of_the_five_designs_names_a_file_and_a_test_that_exist() {
-    let readme = readme();
-    let rows = rows(&readme, "The five designs");
+    let page = page("project/designs.md");
+    let rows = rows(&page);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for row in &rows {
         let [design, rule, file, test] = row[..] else { panic!("{row:?} has not four cells") };
@@ -64,10 +70,7 @@ fn every_rule_of_the_five_designs_names_a_file_and_a_test_that_exist() {
             assert!(test.len() > 3, "{rule}: says where it will be done");
             continue;
         }
-        let (module, name) = code(test)[0].split_once("::").unwrap();
-        let source = std::fs::read_to_string(root.join(format!("tests/{module}.rs"))).unwrap();
-        let test = format!("#[test]\nfn {name}(");
-        assert!(source.replace("\n    ", "\n").contains(&test), "{rule}: no test {module}::{name}");
+        assert!(is_test(code(test)[0]), "{rule}: there is no test {test}");
     }
     for design in ["1", "2", "3", "4", "5"] {
         assert!(rows.iter().filter(|row| row[0] == design).count() >= 6, "design {design}");
@@ -75,13 +78,27 @@ fn every_rule_of_the_five_designs_names_a_file_and_a_test_that_exist() {
 }
 
 #[test]
+fn every_promise_names_tests_that_exist() {
+    let page = page("reliability/promises.md");
+    let rows = rows(&page);
+    assert!(rows.len() > 20, "only {} promises were found", rows.len());
+    for row in &rows {
+        let [promise, tests] = row[..] else { panic!("{row:?} has not two cells") };
+        assert!(!code(tests).is_empty(), "{promise}: no test is named");
+        for test in code(tests) {
+            assert!(is_test(test), "{promise}: there is no test {test}");
+        }
+    }
+}
+
+#[test]
 fn the_page_of_models_has_the_list_that_the_program_prints() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/models.md")).unwrap();
+    let page = page("guide/models.md");
     let home = tempfile::TempDir::new().unwrap();
     let (code, out, errors) = crate::common::run(home.path(), &["model", "list", "--markdown"]);
     assert_eq!(code, 0, "{errors}");
     assert!(
         page.contains(out.trim()),
-        "run `chunkmill model list --markdown` and put this into docs/models.md:\n{out}"
+        "run `chunkmill model list --markdown` and put this into docs/src/guide/models.md:\n{out}"
     );
 }

@@ -1,4 +1,4 @@
-//! The README's table of what a change of settings makes again: each row is what happens, and none is missing.
+//! The book's table of what a change of settings makes again: each row is what happens, and none is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

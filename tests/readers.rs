@@ -151,12 +151,12 @@ fn a_filter_on_a_document_reads_only_the_row_groups_that_hold_it() {
     assert_eq!(seen[3]["pyarrow"][0], 1, "25.md- lies inside a row group's range");
 }
 
-/// Runs the README's examples on a dataset of the larder corpus at `out`, and checks what they got.
+/// Runs the book's examples on a dataset of the larder corpus at `out`, and checks what they got.
 fn check_examples(python: &Path, home: &Path, names: &[&str], dim: usize) {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let page = fs::read_to_string(crate::pages::book().join("guide/read.md")).unwrap();
     // The examples name the default model's width, which the fake embedder's vectors do not have.
-    fs::write(home.join("README.md"), readme.replace("FLOAT[384]", &format!("FLOAT[{dim}]"))).unwrap();
-    let seen = ask(python, home, "snippets.py", &[&["README.md"], names].concat());
+    fs::write(home.join("read.md"), page.replace("FLOAT[384]", &format!("FLOAT[{dim}]"))).unwrap();
+    let seen = ask(python, home, "snippets.py", &[&["read.md"], names].concat());
     assert_eq!(seen.iter().map(|seen| seen["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
     let (_, rows, _) = run(home, &["chunk", &larder()]);
     let rows = json_lines(&rows);
@@ -182,7 +182,7 @@ fn check_examples(python: &Path, home: &Path, names: &[&str], dim: usize) {
 }
 
 #[test]
-fn the_readmes_examples_of_reading_work() {
+fn the_books_examples_of_reading_work() {
     let Some(python) = python(LEAN) else { return };
     let home = TempDir::new().unwrap();
     index(home.path(), &larder(), "out", &[]);
@@ -191,7 +191,7 @@ fn the_readmes_examples_of_reading_work() {
 
 #[test]
 #[ignore = "860 MB of packages: run it with `make readers`"]
-fn heavy_readers_run_the_readmes_examples() {
+fn heavy_readers_run_the_books_examples() {
     let (Some(python), Some(_)) = (python(HEAVY), default_model()) else { return };
     let home = TempDir::new().unwrap();
     // With the default model, as a user has it.
@@ -222,7 +222,7 @@ fn heavy_readers_read_every_kind_of_dataset_alike() {
         assert_eq!(seen["datasets"], json!({"rows": rows, "type": datasets, "same": true}), "{out}");
         let table = json!({"rows": rows["chunks"], "type": lancedb, "same": true, "nearest": 20});
         assert_eq!(seen["lancedb"], table, "{out}");
-        // What the README says of it: plain f32 is the one kind of vector that it reads.
+        // What the book says of it: plain f32 is the one kind of vector that it reads.
         let fastparquet = match (kind, encoding) {
             ("f16", _) => "<class 'numpy.bytes_'>",
             (_, "bss") => "Encoding 9",

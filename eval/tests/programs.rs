@@ -14,6 +14,11 @@ fn every_command_and_flag_has_help_a_page_and_completions() {
 }
 
 #[test]
+fn the_book_has_every_command_and_flag() {
+    pages::keep("reference/chunkmill-eval.md", "commands", &pages::commands::<Cli>());
+}
+
+#[test]
 fn the_version_is_one_line_and_more_of_them_with_verbose() {
     let first = format!("chunkmill-eval {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(eval(&["--version"]), (0, first.clone(), String::new()));

@@ -1,4 +1,4 @@
-//! Models that people use, as their authors publish them: what `chunkmill model list` shows and `docs/models.md` explains.
+//! Models that people use, as their authors publish them: what `chunkmill model list` shows and `docs/src/guide/models.md` explains.
 
 /// A model, and what is published of it.
 #[derive(Debug)]

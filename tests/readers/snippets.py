@@ -1,6 +1,6 @@
-"""Runs the README's examples of reading a dataset and prints what each of them got, a line of JSON for each.
+"""Runs the book's examples of reading a dataset and prints what each of them got, a line of JSON for each.
 
-They run in the working folder, where the dataset is `out`. The arguments are the README and the names of the examples
+They run in the working folder, where the dataset is `out`. The arguments are the page and the names of the examples
 wanted; an example's name is the first word of its first line, which is a comment.
 """
 
@@ -19,12 +19,12 @@ def ids(rows):
 
 
 def main():
-    readme, wanted = sys.argv[1], sys.argv[2:]
-    blocks = re.findall(r"^```python\n# (\w+)(.*?)^```$", pathlib.Path(readme).read_text(), re.MULTILINE | re.DOTALL)
+    page, wanted = sys.argv[1], sys.argv[2:]
+    blocks = re.findall(r"^```python\S*\n# (\w+)(.*?)^```$", pathlib.Path(page).read_text(), re.MULTILINE | re.DOTALL)
     for name, text in blocks:
         if name in wanted:
             names = {}
-            exec(compile(f"# {name}{text}", f"README: {name}", "exec"), names)
+            exec(compile(f"# {name}{text}", f"{page}: {name}", "exec"), names)
             first = names.get("first", {}).get("chunk_id")
             vector = str(names["vector"])
             print(json.dumps({"name": name, "vector": vector, "page": ids(names["page"]), "first": first}))
