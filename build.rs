@@ -22,7 +22,8 @@ fn main() -> io::Result<()> {
     for file in files {
         let name: Vec<_> =
             file.strip_prefix(&root).unwrap_or(&file).iter().map(|part| part.to_string_lossy()).collect();
-        let _ = writeln!(text, "({:?}, include_bytes!({file:?})),", name.join("/"));
+        let (name, file) = (name.join("/"), file.to_string_lossy());
+        let _ = writeln!(text, "({name:?}, include_bytes!({file:?})),");
     }
     text.push(']');
     fs::write(Path::new(&variable("OUT_DIR")).join("larder.rs"), text)
