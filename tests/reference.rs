@@ -137,7 +137,7 @@ fn tables() -> String {
     for (table, setting) in settings() {
         if last.replace(table) != Some(table) {
             let place = if table.is_empty() { "before all tables".to_owned() } else { format!("in `[{table}]`") };
-            write!(text, "\n## {}\n\nKeys stand {place} of a settings file.\n\n", pages::title(table)).unwrap();
+            write!(text, "\n## {}\n\nKeys are {place} of a settings file.\n\n", pages::title(table)).unwrap();
             text += "| flag | key | default | meaning | a change rebuilds |\n| --- | --- | --- | --- | --- |\n";
         }
         let default = match setting.default {
