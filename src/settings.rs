@@ -1,6 +1,6 @@
 //! What a setting is. Each is defined once, in the table it belongs to, with its type, its words, its default, and what
 //! a change of it makes again. From that definition come the flag with its help, the variable, the key in a settings file, the
-//! JSON Schema of such a file, and the tables of the README.
+//! JSON Schema of such a file, and the reference of the manual.
 
 use serde_json::Value as Json;
 
@@ -56,7 +56,7 @@ pub enum Again {
 }
 
 impl Again {
-    /// Its name in the README's table.
+    /// Its name in the manual's table.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

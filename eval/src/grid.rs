@@ -47,8 +47,7 @@ use crate::score::ScoringOptions;
 const MAX_CELLS: usize = 20_000;
 
 /// What a file of settings to try holds.
-const TABLES: &str =
-    "it is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see the README's sweep";
+const TABLES: &str = "it is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see “Sweeps” in the manual";
 
 /// A sweep file, checked.
 #[derive(Debug, Clone)]

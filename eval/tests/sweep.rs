@@ -135,11 +135,12 @@ fn a_reranker_is_an_axis_and_costs_its_time() {
         cells.iter().map(|cell| &cell.id).collect::<Vec<_>>()
     );
     let of = |cell: &chunkmill_eval::report::Cell, metric: &str| cell.values[metric].clone();
+    let reranks = |cell: &&chunkmill_eval::report::Cell| cell.toml.contains(arg(&model));
     let by_depth = |depth| {
-        let cell = cells.iter().find(|cell| cell.toml.contains(&format!("rerank_depth = {depth}")));
+        let cell = cells.iter().filter(reranks).find(|cell| cell.toml.contains(&format!("rerank_depth = {depth}")));
         cell.unwrap_or_else(|| panic!("no cell of depth {depth}"))
     };
-    let without = cells.iter().find(|cell| !cell.toml.contains("rerank")).unwrap();
+    let without = cells.iter().find(|cell| !reranks(cell)).unwrap();
     let (three, ten) = (by_depth(3), by_depth(10));
     // It only changes the order of what it reads, and of three it can bring none from the fourth place.
     assert_eq!(of(ten, "doc_recall_at_100").len(), 203);

@@ -8,8 +8,8 @@
 //! s = a · z(vector) + (1 − a) · z(keywords) + r · z(time)
 //! ```
 //!
-//! The sum is Shaw and Fox's `CombSUM`, the normalisation that of Montague and Aslam (CIKM 2001); the README says how it does beside
-//! ranks.
+//! The sum is Shaw and Fox's `CombSUM`, the normalisation that of Montague and Aslam (CIKM 2001);
+//! `docs/src/concepts/ranking.md` compares it with ranks.
 //!
 //! The sums over chunks are sums of whole numbers, so they are the same in any order, on any number of threads.
 

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! because a question often names the document and the passage does not, and because what stands around a passage says
-//! what it is about. The README has what each part gains.
+//! what it is about. `docs/src/concepts/ranking.md` has what each part gains.
 //!
 //! | file | question it answers |
 //! | --- | --- |

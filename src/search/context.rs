@@ -97,7 +97,7 @@ impl Packing {
 named!(Packing, "an order to fill a context in");
 
 /// How much more evidence is expected of a chunk with one standard deviation more, as the exponent of e. Chosen on the
-/// four sets of the README: less favours short chunks too much in a large budget, more is an order by rank.
+/// four labelled sets of `eval/records`: less favours short chunks too much in a large budget, more is an order by rank.
 const STEEPNESS: f64 = 2.5;
 
 /// A chunk's own text, and what it counts in a context.
