@@ -246,7 +246,7 @@ fn in_words(problem: &str) -> String {
         let tables = tables();
         let table = tables.iter().find(|(_, settings)| settings.iter().any(|setting| setting.key == name));
         Some(match table.filter(|_| nearest(name, names.iter().copied()).is_none()) {
-            Some((table, _)) if table.is_empty() => format!("`{name}` belongs before the first table"),
+            Some(("", _)) => format!("`{name}` belongs before the first table"),
             Some((table, _)) => format!("`{name}` belongs in the table [{table}]"),
             None => format!("there is no setting `{name}` here; one of: {}", choices(name, &names)),
         })

@@ -41,7 +41,7 @@ enum Command {
     Recommend(recommend::Args),
     /// Measure every combination of a grid of settings against labels
     Sweep(sweep::Args),
-    /// Score a run again and write its report: HTML, JSON, Markdown, CSV, JUnit XML, TREC
+    /// Score a run again and write its report: HTML, JSON, Markdown, CSV, XML for CI, TREC
     Report(report::Args),
     /// Print the JSON Schema of report.json
     Schema,

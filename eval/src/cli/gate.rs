@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Largest allowed ratio of dataset sizes [default: 1.1]
     #[arg(long, value_name = "RATIO")]
     max_larger: Option<f64>,
-    /// Also write the result as JUnit XML
+    /// Also write the result as XML for CI (`JUnit`)
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print one JSON object

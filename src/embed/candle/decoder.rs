@@ -8,7 +8,7 @@ use candle_nn::ops::softmax_last_dim;
 use candle_nn::rotary_emb::rope;
 use candle_nn::{Activation, Embedding, Linear, RmsNorm, VarBuilder, embedding, linear_no_bias};
 use candle_transformers::utils::repeat_kv;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::embed::fields::Fields;
 
@@ -48,7 +48,7 @@ pub(super) struct Config {
 }
 
 /// How far a layer's tokens see, and how they are turned.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 struct Reach {
     /// Tokens at this distance or beyond are not seen.
     window: Option<usize>,
@@ -118,24 +118,22 @@ impl Config {
         let window = if causal { window } else { window / 2 + 1 };
         let near = Reach { window: Some(window), theta: fields.theta("sliding_attention", "rope_local_base_freq")? };
         let count = fields.depth()?;
-        let layers = match fields.get("layer_types") {
-            Some(kinds) => {
-                let kinds = kinds.as_array().filter(|kinds| kinds.len() == count);
-                let kinds = kinds.ok_or_else(|| format!("`layer_types` do not name {count} layers"))?;
-                let reach = |kind: &serde_json::Value| match kind.as_str() {
-                    Some("full_attention") => Ok(wide),
-                    Some("sliding_attention") => Ok(near),
-                    _ => Err(format!("a layer's type is {kind}, which is not supported")),
-                };
-                kinds.iter().map(reach).collect::<Result<_, _>>()?
-            }
-            None => {
-                let every = ["sliding_window_pattern", "_sliding_window_pattern"]
-                    .into_iter()
-                    .find_map(|key| fields.get(key).map(|_| fields.whole(key)))
-                    .unwrap_or_else(|| Err("`layer_types` is missing".to_owned()))?;
-                (1..=count).map(|layer| if layer % every == 0 { wide } else { near }).collect()
-            }
+        let layers = if let Some(kinds) = fields.get("layer_types") {
+            let kinds = kinds.as_array().filter(|kinds| kinds.len() == count);
+            let kinds = kinds.ok_or_else(|| format!("`layer_types` do not name {count} layers"))?;
+            let reach = |kind: &Value| match kind.as_str() {
+                Some("full_attention") => Ok(wide),
+                Some("sliding_attention") => Ok(near),
+                _ => Err(format!("a layer's type is {kind}, which is not supported")),
+            };
+            kinds.iter().map(reach).collect::<Result<_, _>>()?
+        } else {
+            let named = ["sliding_window_pattern", "_sliding_window_pattern"];
+            let Some(key) = named.into_iter().find(|key| fields.get(key).is_some()) else {
+                return Err("`layer_types` is missing".to_owned());
+            };
+            let every = fields.whole(key)?;
+            (1..=count).map(|layer| if layer % every == 0 { wide } else { near }).collect()
         };
         let config = Self::of(fields, max_tokens, layers)?;
         #[expect(clippy::cast_precision_loss, reason = "widths are far below 2^52")]
@@ -239,15 +237,18 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn new(config: Config, variables: &VarBuilder<'_>) -> Answer<Self> {
-        let mut made: Vec<(Reach, Rotations)> = Vec::new();
+        // Layers that turn alike share a table.
+        let mut made: Vec<(f64, Rotations)> = Vec::new();
         let mut layers = Vec::new();
         for (index, &reach) in config.layers.iter().enumerate() {
-            let known = made.iter().find(|(known, _)| known.theta == reach.theta);
-            let rotations = match known {
-                Some((_, rotations)) => rotations.clone(),
-                None => Rotations::new(reach.theta, config.head, config.max_tokens, variables.device())?,
+            let known = made.iter().find(|(theta, _)| theta.total_cmp(&reach.theta).is_eq());
+            let rotations = if let Some((_, rotations)) = known {
+                rotations.clone()
+            } else {
+                let new = Rotations::new(reach.theta, config.head, config.max_tokens, variables.device())?;
+                made.push((reach.theta, new.clone()));
+                new
             };
-            made.push((reach, rotations.clone()));
             layers.push(Layer::new(&config, reach, rotations, &variables.pp(format!("layers.{index}")))?);
         }
         let embedding = embedding(config.vocabulary, config.hidden, variables.pp("embed_tokens"))?;
