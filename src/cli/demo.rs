@@ -12,9 +12,9 @@ use crate::error::{Error, exit};
 /// A small corpus with labelled questions, which the program carries: paths and bytes.
 const LARDER: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/larder.rs"));
 
-/// What a user of that corpus might ask: in its words, and in others.
+/// What a user of that program might ask.
 const QUESTIONS: [&str; 2] =
-    ["how long are backups kept by default?", "my nightly job says the vault is full but df shows plenty of space"];
+    ["how do I restore a single file?", "my nightly job says the vault is full but df shows plenty of space"];
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -33,7 +33,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let corpus = labels.join("corpus");
     let [corpus, dataset, labels, folder] = [&corpus, &dataset, &labels, &args.folder].map(|path| text(path));
-    print(format!("{corpus} is the handbook of a made-up backup program, with {} files.", LARDER.len()))?;
+    let documents = LARDER.iter().filter(|(name, _)| name.starts_with("corpus/")).count();
+    print(format!("{corpus} is the handbook of a made-up backup program: {documents} documents."))?;
     let questions = QUESTIONS.map(|question| vec!["search", &dataset, question, "-k", "2"]);
     for command in [vec!["index", &corpus, "-o", &dataset]].into_iter().chain(questions) {
         print(format!("\n$ chunkmill {}", quoted(&command)))?;
