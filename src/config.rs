@@ -243,41 +243,23 @@ fn in_words(problem: &str) -> String {
     let unknown = || {
         let (name, names) = problem.strip_prefix("unknown field `")?.split_once("`, expected one of ")?;
         let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
-        let tables = tables();
-        let table = tables.iter().find(|(_, settings)| settings.iter().any(|setting| setting.key == name));
-        Some(match table.filter(|_| nearest(name, names.iter().copied()).is_none()) {
-            Some(("", _)) => format!("`{name}` belongs before the first table"),
-            Some((table, _)) => format!("`{name}` belongs in the table [{table}]"),
+        let elsewhere = settings().into_iter().find(|(_, setting)| setting.key == name).map(|(table, _)| table);
+        Some(match elsewhere.filter(|_| nearest(name, names.iter().copied()).is_none()) {
+            Some("") => format!("`{name}` belongs before the first table"),
+            Some(table) => format!("`{name}` belongs in the table [{table}]"),
             None => format!("there is no setting `{name}` here; one of: {}", choices(name, &names)),
         })
     };
-    unknown().unwrap_or_else(|| {
-        let types =
-            [("nonzero usize", "a whole number of 1 or more"), ("usize", "a whole number"), ("u64", "a whole number")];
-        let rust = types.iter().find(|(rust, _)| {
-            problem.ends_with(&format!("expected a {rust}")) || problem.ends_with(&format!("expected {rust}"))
-        });
-        match (rust, problem.rsplit_once(", expected ")) {
-            (Some((_, words)), Some((found, _))) => format!("{found}, expected {words}"),
-            _ => problem.to_owned(),
-        }
-    })
-}
-
-/// The settings of each table, by its name.
-fn tables() -> [(&'static str, &'static [Setting]); 7] {
-    fn of<T: Table>() -> (&'static str, &'static [Setting]) {
-        (T::NAME, T::SETTINGS)
-    }
-    [
-        of::<RunOptions>(),
-        of::<CorpusOptions>(),
-        of::<Settings>(),
-        of::<EmbeddingOptions>(),
-        of::<OutputOptions>(),
-        of::<SearchOptions>(),
-        of::<AnswerOptions>(),
-    ]
+    let number = || {
+        let (found, wanted) = problem.rsplit_once(", expected ")?;
+        let words = match wanted.trim_start_matches("a ") {
+            "nonzero usize" => "a whole number of 1 or more",
+            "usize" | "u64" => "a whole number",
+            _ => return None,
+        };
+        Some(format!("{found}, expected {words}"))
+    };
+    unknown().or_else(number).unwrap_or_else(|| problem.to_owned())
 }
 
 /// Where something is kept for other runs. Written `auto`, `off` or as a folder.

@@ -22,7 +22,8 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Error, Result, Skip};
-use crate::storage::{Entry, Location, meant};
+use crate::storage::{Entry, Location};
+use crate::value::did_you_mean;
 use special::{special, special_at, special_rules};
 
 /// The collection of a root that was given no name.
@@ -243,9 +244,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         let wrong =
             |problem: String, help: &str| Error::Corpus { path: path.to_owned(), problem, help: help.to_owned() };
         let absent = |error: std::io::Error| {
-            let is_absent = error.kind() == std::io::ErrorKind::NotFound && !root.location.is_in_object_store();
-            let meant = is_absent.then(|| meant(path)).flatten();
-            let meant = meant.map(|meant| format!("; did you mean `{}`?", meant.display())).unwrap_or_default();
+            let meant = did_you_mean(root.location.meant());
             wrong(error.to_string(), &format!("name an existing folder or file{meant}"))
         };
         let canonical = canonical(&root.location).map_err(absent)?;

@@ -1,6 +1,7 @@
 //! What people write as the value of a setting, in flags, variables, settings files, specs and manifests: names, numbers,
 //! switches, globs; and which name somebody meant.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
@@ -146,8 +147,12 @@ pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
 /// The names there are, and which one is nearest.
 #[must_use]
 pub fn choices(written: &str, names: &[&str]) -> String {
-    let meant = nearest(written, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
-    names.join(", ") + &meant.unwrap_or_default()
+    names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
+}
+
+/// The end of a message that proposes something, if there is something to propose.
+pub(crate) fn did_you_mean(meant: Option<impl Display>) -> String {
+    meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
 /// The name that somebody will have meant: the one with the fewest wrong, missing, additional and exchanged letters, one

@@ -57,6 +57,16 @@ fn runs_on_candle() -> Vec<Tiny> {
     vec![Tiny::new("qwen3", 128, 4), Tiny::new("gemma3_text", 96, 6)]
 }
 
+/// What computes a family.
+fn engines(tiny: Tiny) -> &'static [Engine] {
+    let both = &[Engine::Cpu, Engine::Candle];
+    match tiny.family {
+        "mpnet" => &both[..1],
+        _ if tiny.is_decoder() => &both[1..],
+        _ => both,
+    }
+}
+
 fn written(tiny: Tiny) -> TempDir {
     let folder = TempDir::new().unwrap();
     tiny.write(folder.path());
@@ -164,13 +174,8 @@ fn distilbert_is_bert_without_token_types() {
 #[test]
 fn vectors_are_those_of_the_families_authors() {
     for (tiny, golden) in golden() {
-        let ours = in_floats(Isa::best());
-        let engines = match tiny.family {
-            "mpnet" => vec![ours],
-            _ if tiny.is_decoder() => vec![Engine::Candle.into()],
-            _ => vec![Engine::Candle.into(), ours],
-        };
-        for backend in engines {
+        for &engine in engines(tiny) {
+            let backend = if engine == Engine::Cpu { in_floats(Isa::best()) } else { engine.into() };
             let ours = &vectors(tiny, backend)[3];
             for (index, (x, y)) in ours.iter().zip(golden).enumerate() {
                 assert!((x - y).abs() < 2e-6, "{tiny:?}: value {index} is {x}, not {y}, by {}", backend.engine);
@@ -278,11 +283,8 @@ fn names_of_tensors_may_have_a_prefix() {
         ("qwen3", "model."),
         ("gemma3_text", "model."),
     ] {
-        let tiny = Tiny { prefix: "", ..Tiny::new(family, 48, 3) };
-        let tiny = Tiny { heads: if tiny.is_decoder() { 4 } else { 3 }, ..tiny };
-        let engines = [Engine::Cpu, Engine::Candle];
-        let alone = if tiny.is_decoder() { Some(Engine::Candle) } else { (family == "mpnet").then_some(Engine::Cpu) };
-        for engine in engines.into_iter().filter(|engine| alone.is_none_or(|alone| *engine == alone)) {
+        let tiny = Tiny::new(family, 48, 3);
+        for &engine in engines(tiny) {
             assert!(vectors(tiny, engine) == vectors(Tiny { prefix, ..tiny }, engine), "{family} through {engine}");
         }
     }
@@ -545,8 +547,7 @@ fn a_configuration_that_nothing_computes_is_refused() {
         ("jina", |c| c["feed_forward_type"] = json!("reglu"), "`feed_forward_type` is \"reglu\""),
     ];
     for (family, change, reason) in cases {
-        let tiny = Tiny::new(family, 48, 3);
-        let folder = written(Tiny { heads: if tiny.is_decoder() { 6 } else { 3 }, ..tiny });
+        let folder = written(Tiny::new(family, 48, if family == "qwen3" { 6 } else { 3 }));
         reconfigure(folder.path(), change);
         for engine in [Engine::Candle, Engine::Auto] {
             let refused = refusal(folder.path(), engine);
@@ -558,23 +559,12 @@ fn a_configuration_that_nothing_computes_is_refused() {
 
 #[test]
 fn tensors_that_do_not_fit_the_configuration_are_refused() {
-    let both = [Engine::Cpu, Engine::Candle].as_slice();
-    let (ours, candle) = both.split_at(1);
     type Change = fn(&mut HashMap<String, Tensor>, &str, Tensor);
     let zeros = |shape: &[usize]| Tensor::zeros(shape, candle_core::DType::F32, &Device::Cpu).unwrap();
     let mut missing = 0;
-    for (family, engines) in [
-        ("bert", both),
-        ("distilbert", both),
-        ("roberta", both),
-        ("modernbert", both),
-        ("nomic_bert", both),
-        ("jina", both),
-        ("mpnet", ours),
-        ("qwen3", candle),
-        ("gemma3_text", candle),
-    ] {
-        let tiny = Tiny { layers: 2, ..Tiny::new(family, 48, if engines == candle { 4 } else { 3 }) };
+    for family in ["bert", "distilbert", "roberta", "modernbert", "nomic_bert", "jina", "mpnet", "qwen3", "gemma3_text"]
+    {
+        let tiny = Tiny { layers: 2, ..Tiny::new(family, 48, 3) };
         let folder = written(tiny);
         let all = candle_core::safetensors::load(folder.path().join("model.safetensors"), &Device::Cpu).unwrap();
         for name in all.keys().filter(|name| !name.starts_with("pooler")) {
@@ -584,7 +574,7 @@ fn tensors_that_do_not_fit_the_configuration_are_refused() {
             ] {
                 let folder = written(tiny);
                 retensor(folder.path(), |tensors| change(tensors, name, zeros(&[7])));
-                for &engine in engines {
+                for &engine in engines(tiny) {
                     let refused = refusal(folder.path(), engine);
                     assert!(refused.contains(reason), "{family} without `{name}` through {engine}: {refused}");
                     missing += 1;
@@ -604,11 +594,9 @@ fn tensors_that_do_not_fit_the_configuration_are_refused() {
         ("gemma3_text", "layers.3.mlp.up_proj.weight"),
     ] {
         let tiny = Tiny::new(family, 48, 3);
-        let tiny = Tiny { heads: if tiny.is_decoder() { 4 } else { 3 }, ..tiny };
         let folder = written(tiny);
         retensor(folder.path(), |tensors| drop(tensors.insert(name.to_owned(), zeros(&[48]))));
-        let engines = if family == "mpnet" { ours } else { both };
-        for &engine in if tiny.is_decoder() { candle } else { engines } {
+        for &engine in engines(tiny) {
             let refused = refusal(folder.path(), engine);
             let says = refused.contains(name) && refused.contains("a network of another kind");
             assert!(says, "{family} through {engine}: {refused}");

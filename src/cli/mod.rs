@@ -35,7 +35,6 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
-use crate::value::Value;
 
 // The harness, and the module for Python, take and say the same.
 pub use completions::{CompletionArgs, completions};
@@ -143,11 +142,6 @@ pub fn main() -> u8 {
         Command::Man(args) => man::<Cli>(&args),
     };
     finish(result)
-}
-
-/// Reads the value of a flag that is no setting, with a setting's words if it is wrong.
-fn read<T: Value>(text: &str) -> Result<T, String> {
-    T::read(text)
 }
 
 /// Sets how many threads work, for the whole process.

@@ -8,7 +8,6 @@ use super::print;
 use crate::embed::folder::Folder;
 use crate::embed::hub::{self, ModelRef};
 use crate::embed::known::{KNOWN, Quality};
-use crate::embed::rerank::Checked;
 use crate::embed::{self, Backend, Device, Role};
 use crate::error::exit;
 
@@ -52,8 +51,11 @@ enum Command {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
         Command::Pull { model, reranker: true, .. } => {
-            let Checked { folder, network, max_tokens } = embed::rerank::fetch(&model)?;
-            print_files(&folder, &format!("{network} network that judges pairs, {max_tokens} tokens"))?;
+            let mut folder = hub::locate_network(&model)?;
+            let settings = embed::rerank::Settings::read(&mut folder)?;
+            settings.check_weights(&mut folder)?;
+            let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());
+            print_files(&folder, &format!("{kind} network that judges pairs, {max_tokens} tokens"))?;
         }
         Command::Pull { model, from, reranker: false } => {
             let mut folder = match from {

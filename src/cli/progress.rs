@@ -137,9 +137,6 @@ impl Progress {
 /// the documents, so a few long ones at the end do not surprise.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
 fn time_left(seconds: f64) -> String {
-    if !seconds.is_finite() {
-        return "time left unknown".to_owned();
-    }
     let seconds = seconds.round() as u64;
     match (seconds / 3600, seconds / 60 % 60) {
         (0, 0..2) => format!("{seconds} s left"),

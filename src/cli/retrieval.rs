@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 
 use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
-use super::{read, use_threads};
+use super::use_threads;
 use crate::config::Options;
 use crate::embed;
 use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Searcher};
 use crate::storage::Location;
 use crate::store::Dataset;
+use crate::value::Value;
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
@@ -38,10 +39,10 @@ pub(super) struct ContextArgs {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// Largest number of tokens of all passages and their labels, in the dataset's encoding
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = read::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = NonZeroUsize::read)]
     pub(super) budget: NonZeroUsize,
     /// How many of the best chunks to consider
-    #[arg(short, value_name = "N", default_value_t = CANDIDATES, value_parser = read::<usize>)]
+    #[arg(short, value_name = "N", default_value_t = CANDIDATES, value_parser = usize::read)]
     k: usize,
 }
 

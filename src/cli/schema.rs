@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::{print, print_json, print_json_pretty, read};
+use super::{print, print_json, print_json_pretty};
 use crate::config;
 use crate::embed::{EmbeddingType, Representation};
 use crate::error::exit;
 use crate::store::{FORMAT_VERSION, Table, describe};
+use crate::value::Value;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -14,7 +15,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TYPE", default_value_t)]
     embedding_type: EmbeddingType,
     /// Length of a vector
-    #[arg(long, value_name = "N", default_value_t = 384, value_parser = read::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = 384, value_parser = usize::read)]
     dim: usize,
     /// Print one JSON object
     #[arg(long)]

@@ -1,9 +1,10 @@
 //! `chunkmill search`: the chunks, or documents, that answer a question best.
 
 use super::retrieval::RetrievalArgs;
-use super::{print, print_json, read};
+use super::{print, print_json};
 use crate::error::exit;
 use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
+use crate::value::Value;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -17,7 +18,7 @@ pub(super) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// How many results to print
-    #[arg(short, value_name = "N", default_value_t = 5, value_parser = read::<usize>)]
+    #[arg(short, value_name = "N", default_value_t = 5, value_parser = usize::read)]
     k: usize,
     /// What to print: chunks, spans (adjacent chunks merged), documents (each with its matching chunks), or both (chunks
     /// with their documents)

@@ -7,19 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::flags::{EmbeddingFlags, RunFlags};
 use super::job::{JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
-use super::{print, print_json, print_json_pretty, read, warn_of_settings};
+use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::{Error, exit};
 use crate::index::{self, Plan};
 use crate::storage::Location;
+use crate::value::Value;
 
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     job: JobArgs,
     /// Print a plan with N shards, as JSON
-    #[arg(long, value_name = "N", help_heading = "Running", value_parser = read::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", help_heading = "Running", value_parser = NonZeroUsize::read)]
     shards: Option<NonZeroUsize>,
     /// Print the plan as JSON
     #[arg(long, help_heading = "Running")]

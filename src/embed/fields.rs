@@ -19,9 +19,11 @@ impl Fields {
         }
     }
 
-    /// How layers of a kind are turned, if newer files say it; refused if not in the way of old ones.
-    pub(super) fn rotations(&self, kind: &str) -> Result<Option<Self>, String> {
-        let rotations = self.get("rope_parameters").and_then(|all| all.get(kind)?.as_object());
+    /// How layers are turned, those of a kind if there are several, if newer files say it; refused if not in the way of
+    /// old ones.
+    pub(super) fn rotations(&self, kind: Option<&str>) -> Result<Option<Self>, String> {
+        let all = self.get("rope_parameters");
+        let rotations = all.and_then(|all| kind.map_or(Some(all), |kind| all.get(kind))?.as_object());
         let rotations = rotations.cloned().map(Self);
         if let Some(rotations) = &rotations {
             rotations.only("rope_type", &[json!("default")])?;

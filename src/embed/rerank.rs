@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::folder::Folder;
 use super::head::Activation;
-use super::hub::{ModelRef, locate_network};
 use super::model::first_position;
 use super::modules::Module;
 use super::tokenizer::{ModelTokenizer, Rules};
@@ -27,37 +26,16 @@ pub trait Reranker: Send + Sync {
 }
 
 /// What a folder's configuration says of a reranker, weights aside.
-pub(super) struct Settings {
-    model_type: String,
+pub(crate) struct Settings {
+    /// Kind of network, as `config.json` names it.
+    pub(crate) model_type: String,
     /// `config.json` as it is.
     pub(super) config: Vec<u8>,
     /// The network.
     pub(super) network: Module,
-    pub(super) tokenizer: ModelTokenizer,
+    pub(crate) tokenizer: ModelTokenizer,
     /// What makes a score of the network's number.
     pub(super) activation: Activation,
-}
-
-/// What a reranker's files say, every one read and checked.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    /// The files, and their hashes.
-    pub(crate) folder: Folder,
-    /// Kind of network, as `config.json` names it.
-    pub(crate) network: String,
-    /// Most tokens of a question and a passage together.
-    pub(crate) max_tokens: usize,
-}
-
-/// Fetches a reranker and reads all of its files.
-///
-/// # Errors
-/// [`Error::Model`](crate::error::Error::Model) if it cannot be found, or a file is missing or damaged.
-pub(crate) fn fetch(model: &ModelRef) -> Result<Checked> {
-    let mut folder = locate_network(model)?;
-    let settings = Settings::read(&mut folder)?;
-    folder.weights(&settings.network)?;
-    Ok(Checked { folder, network: settings.model_type, max_tokens: settings.tokenizer.max_tokens() })
 }
 
 #[derive(Deserialize)]
@@ -87,7 +65,7 @@ impl Settings {
     ///
     /// # Errors
     /// [`Error::Model`](crate::error::Error::Model) if a file is missing, damaged, or asks for what cannot be computed.
-    pub(super) fn read(folder: &mut Folder) -> Result<Self> {
+    pub(crate) fn read(folder: &mut Folder) -> Result<Self> {
         let network = Module::new("Transformer", "");
         let bytes = folder.read("config.json")?;
         let config: Config = folder.json("config.json", &bytes)?;
@@ -111,5 +89,13 @@ impl Settings {
         let tokenizer = ModelTokenizer::new(&json, Rules::plain(max_tokens))
             .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
         Ok(Self { model_type: config.model_type, config: bytes, network, tokenizer, activation })
+    }
+
+    /// Reads the weights only to hash and check them.
+    ///
+    /// # Errors
+    /// [`Error::Model`](crate::error::Error::Model) if they are missing, a pickle, or not the pinned ones.
+    pub(crate) fn check_weights(&self, folder: &mut Folder) -> Result<()> {
+        folder.weights(&self.network).map(drop)
     }
 }

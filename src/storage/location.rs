@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{FileSystem, Storage, Version};
 use crate::error::{Error, Result};
+use crate::value::nearest;
 
 /// Where a dataset or a corpus is. Written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
 /// `az://CONTAINER/PREFIX` or `file:///PATH`.
@@ -78,6 +79,19 @@ impl Location {
     pub fn version(&self, below: &str) -> Result<Version> {
         let path = self.join(below);
         self.storage.version(&path).map_err(Error::io("look for", path))
+    }
+
+    /// If there is nothing of this name on this machine, what lies beside it and was most likely meant.
+    pub(crate) fn meant(&self) -> Option<Self> {
+        if self.is_in_object_store() || self.path.exists() {
+            return None;
+        }
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let beside = std::fs::read_dir(parent.unwrap_or(Path::new("."))).ok()?;
+        let mut names: Vec<String> = beside.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        let name = nearest(self.path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+        Some(self.at(parent.map_or_else(|| name.into(), |parent| parent.join(name))))
     }
 
     /// Whether it is in an object store.

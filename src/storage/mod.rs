@@ -23,8 +23,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::value::nearest;
-
 // Hidden, but for `Location`: the tests put storages of their own below a dataset.
 #[doc(hidden)]
 pub use file_system::FileSystem;
@@ -34,16 +32,6 @@ pub use location::Location;
 #[cfg(feature = "object-store")]
 #[doc(hidden)]
 pub use objects::ObjectStorage;
-
-/// Beside a path that does not exist, the one that was most likely meant.
-pub(crate) fn meant(path: &Path) -> Option<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let beside = std::fs::read_dir(parent.unwrap_or(Path::new("."))).ok()?;
-    let mut names: Vec<String> = beside.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    let name = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
-    Some(parent.map_or_else(|| PathBuf::from(name), |parent| parent.join(name)))
-}
 
 /// What can be done with files, by their paths.
 ///

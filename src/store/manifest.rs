@@ -23,8 +23,9 @@ use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
 use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, QueryModel, Representation};
 use crate::error::{Error, Result};
 use crate::hub::plain;
-use crate::storage::{Location, meant};
+use crate::storage::Location;
 use crate::tokens::Encoding;
+use crate::value::did_you_mean;
 
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 4;
@@ -320,8 +321,7 @@ impl Manifest {
         let bytes = match root.read(FILE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let meant = meant(root.path()).filter(|meant| !root.path().exists() && meant.join(FILE).is_file());
-                let meant = meant.map(|meant| format!("; did you mean `{}`?", meant.display())).unwrap_or_default();
+                let meant = did_you_mean(root.meant().filter(|meant| meant.join(FILE).is_file()));
                 let help = format!("make the dataset first: chunkmill index CORPUS -o OUT{meant}");
                 return Err(wrong("does not exist".to_owned(), &help));
             }

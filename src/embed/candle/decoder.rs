@@ -3,6 +3,8 @@
 //! Candle's own modules of these families generate texts: they keep what they computed of earlier tokens, need all scores of
 //! a text at once, and know no Gemma that looks ahead. This is one network of which both are settings.
 
+use std::ops::Range;
+
 use candle_core::{Device, Module, Result as Answer, Tensor};
 use candle_nn::ops::softmax_last_dim;
 use candle_nn::rotary_emb::rope;
@@ -56,15 +58,19 @@ struct Reach {
 }
 
 impl Fields {
+    fn required(&self, key: &str) -> Result<&Value, String> {
+        self.get(key).ok_or_else(|| format!("`{key}` is missing"))
+    }
+
     /// A number that has to be there.
     fn positive(&self, key: &str) -> Result<f64, String> {
-        let value = self.get(key).ok_or_else(|| format!("`{key}` is missing"))?;
+        let value = self.required(key)?;
         value.as_f64().filter(|x| x.is_finite() && *x > 0.0).ok_or_else(|| format!("`{key}` is {value}"))
     }
 
     /// A count that has to be there.
     fn whole(&self, key: &str) -> Result<usize, String> {
-        let value = self.get(key).ok_or_else(|| format!("`{key}` is missing"))?;
+        let value = self.required(key)?;
         let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
         count.filter(|&count| count > 0 && count < 1 << 32).ok_or_else(|| format!("`{key}` is {value}"))
     }
@@ -78,8 +84,8 @@ impl Fields {
         Ok(layers)
     }
 
-    /// What layers of a kind turn by: as newer files say it, or as older ones do.
-    fn theta(&self, kind: &str, old: &str) -> Result<f64, String> {
+    /// What layers turn by, those of a kind if there are several: as newer files say it, or as older ones do.
+    fn theta(&self, kind: Option<&str>, old: &str) -> Result<f64, String> {
         match self.rotations(kind)? {
             Some(rotations) => rotations.positive("rope_theta"),
             None => self.positive(old),
@@ -95,14 +101,7 @@ impl Config {
         fields.only("is_causal", &[json!(true)])?;
         let layers = fields.depth()?;
         fields.only("layer_types", &[json!(vec!["full_attention"; layers])])?;
-        let theta = match fields.get("rope_parameters").and_then(|rotations| rotations.as_object()) {
-            Some(rotations) => {
-                let rotations = Fields(rotations.clone());
-                rotations.only("rope_type", &[json!("default")])?;
-                rotations.positive("rope_theta")?
-            }
-            None => fields.positive("rope_theta")?,
-        };
+        let theta = fields.theta(None, "rope_theta")?;
         Self::of(fields, max_tokens, vec![Reach { window: None, theta }; layers])
     }
 
@@ -112,11 +111,12 @@ impl Config {
         fields.only("attn_logit_softcapping", &[])?;
         fields.only("use_bidirectional_attention", &[json!(true), json!(false)])?;
         let causal = fields.get("use_bidirectional_attention") != Some(&json!(true));
-        let wide = Reach { window: None, theta: fields.theta("full_attention", "rope_theta")? };
+        let wide = Reach { window: None, theta: fields.theta(Some("full_attention"), "rope_theta")? };
         let window = fields.whole("sliding_window")?;
         // Half of it lies on either side.
         let window = if causal { window } else { window / 2 + 1 };
-        let near = Reach { window: Some(window), theta: fields.theta("sliding_attention", "rope_local_base_freq")? };
+        let near =
+            Reach { window: Some(window), theta: fields.theta(Some("sliding_attention"), "rope_local_base_freq")? };
         let count = fields.depth()?;
         let layers = if let Some(kinds) = fields.get("layer_types") {
             let kinds = kinds.as_array().filter(|kinds| kinds.len() == count);
@@ -210,7 +210,8 @@ impl Rotations {
 }
 
 struct Layer {
-    reach: Reach,
+    /// As in [`Reach`].
+    window: Option<usize>,
     rotations: Rotations,
     before_attention: RmsNorm,
     query: Linear,
@@ -249,7 +250,7 @@ impl Decoder {
                 made.push((reach.theta, new.clone()));
                 new
             };
-            layers.push(Layer::new(&config, reach, rotations, &variables.pp(format!("layers.{index}")))?);
+            layers.push(Layer::new(&config, reach.window, rotations, &variables.pp(format!("layers.{index}")))?);
         }
         let embedding = embedding(config.vocabulary, config.hidden, variables.pp("embed_tokens"))?;
         let norm = config.norm(config.hidden, &variables.pp("norm"))?;
@@ -267,7 +268,7 @@ impl Decoder {
 }
 
 impl Layer {
-    fn new(config: &Config, reach: Reach, rotations: Rotations, variables: &VarBuilder<'_>) -> Answer<Self> {
+    fn new(config: &Config, window: Option<usize>, rotations: Rotations, variables: &VarBuilder<'_>) -> Answer<Self> {
         let Config { hidden, inner, head, .. } = *config;
         let (queries, keys) = (config.heads * head, config.shared * head);
         let norm = |width, name: &str| config.norm(width, &variables.pp(name));
@@ -276,7 +277,7 @@ impl Layer {
         // What Qwen3 calls the norm behind attention stands before the feed-forward part.
         let feed_forward = if config.norms_behind { "pre_feedforward_layernorm" } else { "post_attention_layernorm" };
         Ok(Self {
-            reach,
+            window,
             rotations,
             before_attention: norm(hidden, "input_layernorm")?,
             query: linear(hidden, queries, "self_attn.q_proj")?,
@@ -318,8 +319,8 @@ impl Layer {
         let mut parts = Vec::new();
         for start in (0..tokens).step_by(QUERIES) {
             let end = (start + QUERIES).min(tokens);
-            let first = self.reach.window.map_or(0, |window| (start + 1).saturating_sub(window));
-            let last = match self.reach.window {
+            let first = self.window.map_or(0, |window| (start + 1).saturating_sub(window));
+            let last = match self.window {
                 _ if config.causal => end,
                 Some(window) => (end - 1).saturating_add(window).min(tokens),
                 None => tokens,
@@ -339,15 +340,15 @@ impl Layer {
     fn hidden(
         &self,
         causal: bool,
-        queries: std::ops::Range<usize>,
-        keys: std::ops::Range<usize>,
+        queries: Range<usize>,
+        keys: Range<usize>,
         device: &Device,
     ) -> Answer<Option<Tensor>> {
-        if !causal && self.reach.window.is_none() {
+        if !causal && self.window.is_none() {
             return Ok(None);
         }
         let shape = (queries.len(), keys.len());
-        let window = self.reach.window.unwrap_or(usize::MAX);
+        let window = self.window.unwrap_or(usize::MAX);
         let added = queries.flat_map(|query| {
             keys.clone().map(move |key| {
                 let seen = query.abs_diff(key) < window && (key <= query || !causal);

@@ -272,7 +272,8 @@ impl Fields {
             self.set("layer_norm_eps", epsilon);
         }
         for (kind, theta) in [("full_attention", "global_rope_theta"), ("sliding_attention", "local_rope_theta")] {
-            if let Some(value) = self.rotations(kind)?.and_then(|rotations| rotations.get("rope_theta").cloned()) {
+            if let Some(value) = self.rotations(Some(kind))?.and_then(|rotations| rotations.get("rope_theta").cloned())
+            {
                 self.set(theta, value);
             }
         }

@@ -395,7 +395,7 @@ impl Network {
         ];
         // Newer files say the same in other words.
         for (kind, base) in ["full_attention", "sliding_attention"].iter().zip(&mut bases) {
-            let Some(rotations) = fields.rotations(kind)? else { continue };
+            let Some(rotations) = fields.rotations(Some(kind))? else { continue };
             *base = rotations.number(&["rope_theta"], *base)?;
         }
         let all = Sight { reach: None, rotation: Some(0) };
