@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Reads the README, the book and their neighbours as an editor would: words and turns that plain English does without.
+"""Reads the README, the book, their neighbours and the comments of the Rust code as an editor would: words and turns that plain
+English does without.
 
-Code, generated tables and comments are left out. A line that has to say such a word ends with `<!-- style: ok -->`. This is a list of
-our own bad habits, not a grammar: vale's package for Python fetches its program from elsewhere, so it cannot be pinned by a hash.
+In Markdown, code, generated tables and comments are left out; in Rust, everything but comments. A line that has to use one of these
+words ends with `style: ok`, in Markdown inside a comment. This is a list of our own bad habits, not a grammar: vale's package for
+Python fetches its program from elsewhere, so it cannot be pinned by a hash.
+
+Without arguments it reads everything; otherwise the files that are named.
 """
 
 from __future__ import annotations
@@ -56,11 +60,22 @@ WORDS = {
 INVERTED = re.compile(r"(?:^|[.:;] +)(What|Whatever|Who) [^.?!:|]*?[.]", re.MULTILINE)
 LONGEST = 48
 GENERATED = re.compile(r"<!-- (?:generated|measured|made by).*?-->.*?<!-- end -->", re.DOTALL)
-OK = re.compile(r"^.*<!-- style: ok -->.*$", re.MULTILINE)
+OK = re.compile(r"^.*(?:<!-- style: ok -->.*|// .*style: ok)$", re.MULTILINE)
+# Folders of Rust code whose comments are read.
+CODE = ["src", "eval/src"]
+RUST_COMMENT = re.compile(r"^\s*//[/!]?(?:\s(.*))?$")
+
+
+def comments(code: str) -> str:
+    """The comments of Rust code, each on its line, and empty lines for the rest."""
+    found = (RUST_COMMENT.match(line) for line in code.split("\n"))
+    return "\n".join((match.group(1) or "") if match else "" for match in found)
 
 
 def read(file: Path) -> list[str]:
     raw = file.read_text()
+    if file.suffix == ".rs":
+        raw = comments(OK.sub(markdown.blank, raw))
     text = markdown.prose(OK.sub(markdown.blank, GENERATED.sub(markdown.blank, raw)))
     text = re.sub(r"\]\([^()\s]*\)", markdown.blank, text)
     name = file.relative_to(ROOT)
@@ -85,7 +100,9 @@ def read(file: Path) -> list[str]:
 
 
 def main() -> int:
-    files = [ROOT / name for name in OTHERS] + [page for page in sorted(PAGES.rglob("*.md")) if page.name != "SUMMARY.md"]
+    pages = [page for page in sorted(PAGES.rglob("*.md")) if page.name != "SUMMARY.md"]
+    code = [file for folder in CODE for file in sorted((ROOT / folder).rglob("*.rs"))]
+    files = [Path(name).resolve() for name in sys.argv[1:]] or [ROOT / name for name in OTHERS] + pages + code
     found = [line for file in files for line in read(file)]
     print("\n".join(found), file=sys.stderr) if found else print(f"style: {len(files)} texts")
     return 1 if found else 0
