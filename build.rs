@@ -1,6 +1,6 @@
-//! Tells the program what only cargo knows, and only while it builds: for which target it is built, and the files of the
-//! corpus that `chunkmill demo` carries. What is set here is also in the environment of tests, so it must not have the
-//! name of a setting.
+//! Tells the program at build time what only cargo knows: the target, and the files of the corpus that
+//! `chunkmill demo` contains. Variables that are set here are also in the environment of tests, so their names
+//! must not be those of settings.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&variable("OUT_DIR")).join("larder.rs"), text)
 }
 
-/// Every file below a folder.
+/// Collects every file below a folder.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,5 +1,5 @@
-//! Throughput of each stage on our own corpus: parse, count, chunk per strategy and unit, lines of
-//! JSON, embed, and the whole job without a model.
+//! Throughput of each stage on our own corpus: parsing, counting, chunking per strategy and unit, lines of JSON,
+//! embedding, and the whole job without a model.
 //!
 //! `make bench` runs it. Compare runs by ratio: machines differ, and shared ones are noisy.
 
@@ -128,7 +128,7 @@ fn embedding(c: &mut Criterion) {
     let mut group = c.benchmark_group("embed");
     group.sample_size(10);
     for (name, engine) in [("fake", Engine::Fake), ("candle", Engine::Candle)] {
-        // The real model is measured where `make model` has put it.
+        // The real model is only measured if `make model` has downloaded it.
         let Ok(embedder) = load(engine, &ModelRef::default()) else { continue };
         let once =
             || Batcher::new(embedder.as_ref(), Some(2048)).embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();

@@ -1,8 +1,8 @@
-//! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, keyword and both.
+//! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, by keyword and by both.
 //!
-//! Vectors are random directions, texts random words with the frequencies of a language: an exact
-//! search reads all of them whatever they say. The dataset is made by the job itself, once, in a
-//! temporary folder. `make bench` runs it and prints percentiles beside criterion's means.
+//! Vectors are random directions, and texts are random words with the word frequencies of a language. An exact
+//! search reads all of them, whatever they contain. The job itself builds the dataset once, in a temporary folder.
+//! `make bench` runs this and prints percentiles next to criterion's means.
 
 #![allow(
     missing_docs,
@@ -52,7 +52,7 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A word of 50,000, the n-th about as often as 1/n.
+    /// Returns one of 50,000 words, the n-th about as often as 1/n.
     fn word(&mut self) -> String {
         format!("w{}", 50_000f64.powf(self.unit()) as u64)
     }
@@ -65,7 +65,7 @@ impl Random {
     }
 }
 
-/// Gives each text a random direction.
+/// An embedder that returns a random direction for each text.
 struct Directions(ModelInfo);
 
 impl Directions {
@@ -138,7 +138,7 @@ fn index(folder: &Path) -> Dataset {
     Dataset::open(&out).unwrap()
 }
 
-/// A question of six words and its vector.
+/// Returns a question of six words and its vector.
 fn question(number: u64) -> (String, Vec<f32>) {
     let mut random = Random(number + 1_000_000);
     let words: Vec<String> = (0..6).map(|_| random.word()).collect();
@@ -168,7 +168,7 @@ fn latency(c: &mut Criterion) {
     timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &ranking).unwrap());
     timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &ranking).unwrap());
     let again = Searcher::open(dataset, Some(cache)).unwrap();
-    timed("take the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &ranking).unwrap());
+    timed("load the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &ranking).unwrap());
     drop(again);
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
     for (mode, texts) in [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)] {
@@ -194,7 +194,7 @@ fn latency(c: &mut Criterion) {
     times.sort_unstable();
     let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e3;
     eprintln!(
-        "a context of 2,000 tokens from 50 hits, their texts read with it: p50 {:.1}, p95 {:.1} ms",
+        "a context of 2,000 tokens from 50 hits, including their texts: p50 {:.1}, p95 {:.1} ms",
         at(0.5),
         at(0.95)
     );

@@ -1,17 +1,17 @@
-//! An answer in words, by a language model behind an OpenAI-compatible endpoint, from passages of a
-//! dataset and with their places. Nothing is sent anywhere unless an endpoint was configured.
+//! Answers from passages of a dataset, with citations, by a language model behind an OpenAI-compatible endpoint.
+//! Nothing is sent anywhere unless an endpoint is configured.
 //!
-//! One request, nothing else: no retries, no redirects, no tools. Passages and question leave the
-//! machine with it, to the endpoint and nowhere else. Documents are untrusted: each passage stands
-//! between lines with a mark that no document can hold, for it is a hash of all of them, and the model
-//! is told that what is between them is data. That makes an injected instruction unlikely to be
-//! followed, not impossible; the answer is text to read and nothing acts on it.
+//! There is one request and nothing else: no retries, no redirects, no tools. It sends the passages and the
+//! question to the endpoint and nowhere else. Documents are untrusted: each passage is enclosed in lines with a
+//! mark that no document can contain, because it is a hash of all of them, and the model is told that the text
+//! between these lines is data. This makes it unlikely that the model follows an injected instruction, but not
+//! impossible. The answer is text to read, and nothing acts on it.
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `endpoint` | Whom is it sent to? |
-//! | `client` | How is the request sent, and what can go wrong? In a program without the feature `answer`: `absent` |
-//! | `cited` | Which passages does an answer name? |
+//! | `endpoint` | Where is the request sent? |
+//! | `client` | How is the request sent, and what can go wrong? Without the feature `answer`, `absent` replaces it |
+//! | `cited` | Which passages does an answer cite? |
 
 mod cited;
 #[cfg_attr(not(feature = "answer"), path = "answer/absent.rs")]
@@ -29,26 +29,26 @@ pub use endpoint::{ApiKey, Endpoint};
 use crate::error::Result;
 use crate::search::{Context, Passage};
 
-/// Most tokens of an answer when nothing else is said.
+/// Default token limit of an answer.
 pub const DEFAULT_MAX_TOKENS: usize = 1024;
 
-/// How long to wait for an answer when nothing else is said.
+/// Default time to wait for an answer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Who answers, and how.
+/// The endpoint, the model and the limits of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where to ask; `None`: nowhere.
+    /// The endpoint to call, if one is configured.
     pub endpoint: Option<Endpoint>,
-    /// Name of the model there.
+    /// Name of the model at the endpoint.
     pub model: Option<String>,
-    /// Most tokens of the answer, as the endpoint counts them.
+    /// Largest number of tokens in the answer, as the endpoint counts them.
     pub max_tokens: usize,
-    /// How long to wait for it.
+    /// How long to wait for the answer.
     pub timeout: Duration,
 }
 
-/// What the service said.
+/// The response of the service.
 #[derive(Debug, Clone, PartialEq)]
 struct Said {
     text: String,
@@ -57,28 +57,28 @@ struct Said {
     usage: Option<Value>,
 }
 
-/// An answer and what it rests on.
+/// An answer and its sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// The text, with passages named as `[1]`; `None` if no passage was found, and so nobody asked.
+    /// The text, which cites passages as `[1]`; `None` if no passage was found, so no request was made.
     pub answer: Option<String>,
-    /// The passages that it names, in the order in which it does.
+    /// The passages that it cites, in order of their first citation.
     pub citations: Vec<Citation>,
-    /// Numbers it names that no passage has.
+    /// Numbers that it cites and no passage has.
     pub unknown_citations: Vec<usize>,
-    /// Whether it was cut off at the most tokens allowed.
+    /// Whether it was cut off at the token limit.
     pub cut: bool,
-    /// Passages that were sent.
+    /// Number of passages that were sent.
     pub passages: usize,
-    /// Tokens of these with their labels, in the dataset's encoding. The instructions come on top.
+    /// Tokens of these passages with their labels, in the dataset's encoding. The instructions are not counted.
     pub context_tokens: usize,
     /// The model, as the endpoint calls it.
     pub model: Option<String>,
-    /// What the endpoint says it counted: `prompt_tokens`, `completion_tokens` and the like.
+    /// The endpoint's own token counts: `prompt_tokens`, `completion_tokens` and the like.
     pub usage: Option<Value>,
 }
 
-/// A passage that an answer names.
+/// A passage that an answer cites.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Citation {
     /// Its number in the answer.
@@ -93,7 +93,7 @@ pub struct Citation {
     pub start_line: u32,
     /// Last line.
     pub end_line: u32,
-    /// The headings that its first line stands under.
+    /// Heading path of its first line.
     pub header_path: String,
 }
 
@@ -104,12 +104,12 @@ impl From<&Passage> for Citation {
     }
 }
 
-/// Answers a question from the passages of a context, and from nothing else if the model does as it is
-/// told. Without passages nothing is sent.
+/// Answers a question from the passages of a context, and from nothing else if the model follows its instructions.
+/// Without passages, nothing is sent.
 ///
 /// # Errors
-/// [`Error::Answer`](crate::error::Error::Answer) if the endpoint cannot be reached in time, refuses, or
-/// answers something else.
+/// [`Error::Answer`](crate::error::Error::Answer) if the endpoint cannot be reached in time, refuses the request,
+/// or returns something other than an answer.
 pub fn answer(client: &Client, question: &str, context: &Context) -> Result<Answer> {
     let mut answer = Answer {
         answer: None,
@@ -136,7 +136,7 @@ pub fn answer(client: &Client, question: &str, context: &Context) -> Result<Answ
     Ok(answer)
 }
 
-/// What the model is told, and what it is asked. The same question and passages give the same bytes.
+/// Builds the instructions and the question for the model. The same question and passages produce the same bytes.
 fn messages(question: &str, context: &Context) -> Value {
     let mark = blake3::hash(format!("{question}\n{}", context.text).as_bytes()).to_hex();
     let mark = &mark[..16];

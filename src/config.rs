@@ -1,8 +1,9 @@
-//! Settings: flags over environment over the project's file over the user's file over defaults.
+//! Settings, from the highest precedence to the lowest: flags, environment variables, the project's file, the
+//! user's file, defaults.
 //!
-//! Each source is first read into [`Options`], plain data in which every value is optional and
-//! already of its type, so that a wrong one is reported where it was written. Only when all are
-//! merged is anything resolved, and nothing real happens before that.
+//! Each source is first read into [`Options`], plain data in which every value is optional and already has its
+//! type, so a wrong value is reported where it was written. Values are resolved only after all sources are merged,
+//! and no work starts before that.
 
 use std::fmt::Display;
 use std::fs;
@@ -31,20 +32,20 @@ use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::value::{Globs, choices, nearest, value};
 
-/// Name of the project's settings file, looked for in the working folder and above it.
+/// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
 
-/// What a settings file holds.
+/// Help for a settings file that cannot be read or parsed.
 const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [output], [search], [answer]; \
                       `chunkmill schema --settings` describes every key";
 
-/// Files per table when nothing else is said.
+/// Default number of files per table.
 pub(crate) const DEFAULT_FILES: usize = 8;
 
-/// How many chunks a reranker reads if nothing else is said.
+/// Default number of chunks that a reranker reads.
 const RERANK_DEPTH: usize = 50;
 
-/// What names no reranker, where others are compared with none.
+/// The name for running without a reranker, used where rerankers are compared with none.
 const NO_RERANKER: &str = "none";
 
 /// One source of settings.
@@ -53,15 +54,15 @@ const NO_RERANKER: &str = "none";
 pub struct Options {
     /// Which files are documents.
     pub corpus: CorpusOptions,
-    /// How they are chunked.
+    /// How documents are chunked.
     pub chunking: Settings,
     /// How chunks are embedded.
     pub embedding: EmbeddingOptions,
     /// How the dataset is laid out.
     pub output: OutputOptions,
-    /// How it is searched.
+    /// How the dataset is searched.
     pub search: SearchOptions,
-    /// Who answers questions from it. No plan of a job repeats it.
+    /// Which language model answers questions. It is never written into the plan of a job.
     pub answer: AnswerOptions,
     /// How a run uses the machine.
     pub run: RunOptions,
@@ -214,7 +215,7 @@ settings! {
 }
 
 settings! {
-    /// The `[answer]` table. A key is no setting: it is read from the environment alone.
+    /// The `[answer]` table. The API key is not a setting: it is read only from the environment.
     pub struct AnswerOptions in "answer" under "Answering" {
         /// Base URL of an OpenAI-compatible service. It receives the question and the passages. Its key comes from the
         /// variable `CHUNKMILL_ANSWER_API_KEY`.
@@ -229,7 +230,7 @@ settings! {
 }
 
 settings! {
-    /// What stands before the tables: how a run uses the machine.
+    /// Settings before the first table: how a run uses the machine.
     pub struct RunOptions in "" under "Running" {
         /// Worker threads.
         pub threads: NonZeroUsize = "N", Words("one per core"), Nothing;
@@ -238,7 +239,7 @@ settings! {
     }
 }
 
-/// What is wrong with a settings file, in the words of people who write one.
+/// Rewords a parser's message about a settings file for the people who write one.
 fn in_words(problem: &str) -> String {
     let unknown = || {
         let (name, names) = problem.strip_prefix("unknown field `")?.split_once("`, expected one of ")?;
@@ -262,7 +263,7 @@ fn in_words(problem: &str) -> String {
     unknown().or_else(number).unwrap_or_else(|| problem.to_owned())
 }
 
-/// Where something is kept for other runs. Written `auto`, `off` or as a folder.
+/// Where a cache is kept between runs. Written as `auto`, `off` or a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum CacheFolder {
@@ -271,7 +272,7 @@ pub enum CacheFolder {
     Auto,
     /// Nowhere.
     Off,
-    /// In this folder.
+    /// This folder.
     Folder(PathBuf),
 }
 
@@ -317,53 +318,53 @@ impl From<CacheFolder> for String {
     }
 }
 
-/// Settings, merged and checked.
+/// Merged and checked settings.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Which files are documents.
     pub filter: Filter,
-    /// Which documents are let in.
+    /// Which documents are admitted.
     pub admission: Admission,
-    /// How they are chunked.
+    /// How documents are chunked.
     pub spec: Spec,
-    /// Names of chunk settings that were written and have no effect.
+    /// Names of chunk settings that were set but have no effect.
     pub unused: Vec<&'static str>,
     /// The model, if one was named.
     pub model: Option<ModelRef>,
-    /// Another model for queries, if one was named.
+    /// A different model for queries, if one was named.
     pub query_model: Option<ModelRef>,
-    /// What runs it, where, and in what.
+    /// The engine that runs the model, with its device and precision.
     pub backend: Backend,
-    /// Most tokens in a batch; `None` is the embedder's own number.
+    /// Largest number of tokens in a batch; `None` means the embedder's own default.
     pub batch_tokens: Option<usize>,
-    /// Whether a chunk that the model would cut is an error.
+    /// Whether a chunk that the model would truncate is an error.
     pub deny_truncation: bool,
-    /// Folder of the cache of vectors, if there is to be one.
+    /// Folder of the embedding cache, if there is one.
     pub cache: Option<PathBuf>,
-    /// Most bytes it may take on disk.
+    /// Largest size of that cache on disk, in bytes.
     pub cache_size: u64,
     /// How the dataset is laid out.
     pub output: Output,
     /// How to search.
     pub mode: Mode,
-    /// How the lists of a search become one.
+    /// How chunks are ranked.
     pub ranking: Ranking,
-    /// What puts the best chunks in order, if not the ranking.
+    /// The reranker for the best chunks, if one was named.
     pub rerank: Option<ModelRef>,
-    /// How many chunks it reads.
+    /// How many chunks the reranker reads.
     pub rerank_depth: usize,
-    /// In which order a context is filled.
+    /// Order in which a context is filled.
     pub packing: Packing,
-    /// Folder for keyword indexes, if they are to be kept.
+    /// Folder of the keyword index cache, if there is one.
     pub keyword_cache: Option<PathBuf>,
-    /// Who answers questions.
+    /// Which language model answers questions.
     pub answer: answer::Settings,
     /// Worker threads; `None` means one per core.
     pub threads: Option<usize>,
 }
 
-/// Every setting with the name of its table, in order; what stands before the tables comes last.
-#[doc(hidden)] // The tests compare it with what is said of settings elsewhere.
+/// Returns every setting with the name of its table, in order. Settings outside the tables come last.
+#[doc(hidden)] // The tests compare it with other descriptions of the settings.
 #[must_use]
 pub fn settings() -> Vec<(&'static str, &'static Setting)> {
     fn of<T: Table>() -> impl Iterator<Item = (&'static str, &'static Setting)> {
@@ -374,7 +375,7 @@ pub fn settings() -> Vec<(&'static str, &'static Setting)> {
     dataset.chain(of::<SearchOptions>()).chain(of::<AnswerOptions>()).chain(of::<RunOptions>()).collect()
 }
 
-/// The JSON Schema of a settings file, by which an editor completes and checks it.
+/// Returns the JSON Schema of a settings file, with which an editor completes and checks it.
 #[must_use]
 pub fn schema() -> serde_json::Value {
     let table = || serde_json::json!({"type": "object", "additionalProperties": false, "properties": {}});
@@ -395,9 +396,9 @@ pub fn schema() -> serde_json::Value {
 }
 
 impl Options {
-    /// Fills what this source leaves open from one that yields to it.
+    /// Fills the settings that are missing here from a source of lower precedence.
     ///
-    /// A preset or strategy named here is not mixed with strategy, unit and sizes from there.
+    /// If this source names a preset or a strategy, the lower one contributes no strategy, unit or sizes.
     #[must_use]
     pub fn or(self, lower: Self) -> Self {
         let named = self.chunking.preset.is_some() || self.chunking.strategy.is_some();
@@ -420,7 +421,7 @@ impl Options {
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
-        // A model's folder is named from where the file is, wherever the program runs.
+        // The path of a model folder is relative to the settings file, wherever the program runs.
         let Options { embedding, search, .. } = &mut options;
         for model in [&mut embedding.model, &mut embedding.query_model, &mut search.rerank] {
             if let (Some(model), Some(here)) = (model, path.parent())
@@ -437,7 +438,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Reads the environment: `CHUNKMILL_` and the name of the flag. An empty variable says nothing.
+    /// Reads the environment variables: `CHUNKMILL_` and the name of the flag. An empty variable counts as unset.
     ///
     /// # Errors
     /// [`Error::Setting`] that names the variable, for a wrong value.
@@ -453,7 +454,7 @@ impl Options {
         })
     }
 
-    /// Parses the text of a settings file that is called `name`.
+    /// Parses the text of a settings file. Errors call the file `name`.
     ///
     /// # Errors
     /// Those of [`Options::read`].
@@ -468,11 +469,12 @@ impl Options {
         })
     }
 
-    /// Adds the project's and the user's settings files below this source. In place of the project's file stands one that
-    /// was named, here or by the variable `CHUNKMILL_CONFIG`.
+    /// Adds the project's and the user's settings files below this source. A file that is named here or in the
+    /// variable `CHUNKMILL_CONFIG` replaces the project's file.
     ///
-    /// Where questions and passages are sent, and with which key, is not for a project to say: its file may have
-    /// come with somebody's documents. An endpoint in it does not count. Who names a file has chosen what is in it.
+    /// A project must not decide where questions and passages are sent, and with which key: its file may have come
+    /// with somebody else's documents. An endpoint in it is therefore ignored. A file that the user names is
+    /// trusted.
     ///
     /// # Errors
     /// Those of [`Options::read`].
@@ -484,7 +486,7 @@ impl Options {
             let mut project = Self::read(&file)?;
             if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
                 tracing::warn!(
-                    "the endpoint in {} does not count; name it with --endpoint, CHUNKMILL_ENDPOINT or in your own settings",
+                    "ignoring the endpoint in {}; set it with --endpoint, CHUNKMILL_ENDPOINT or in your own settings",
                     file.display()
                 );
             }
@@ -496,7 +498,7 @@ impl Options {
         }
     }
 
-    /// Checks everything and fills in the defaults.
+    /// Checks all settings and fills in the defaults.
     ///
     /// # Errors
     /// [`Error::Setting`] for values that are out of range or contradict each other.
@@ -506,7 +508,7 @@ impl Options {
         if files > MAX_FILES {
             return Err(Error::Setting {
                 origin: "files".to_owned(),
-                problem: format!("{files} do not fit the file names"),
+                problem: format!("{files} files are more than the file names allow"),
                 help: format!("use at most {MAX_FILES}"),
             });
         }
@@ -575,7 +577,7 @@ impl Options {
 }
 
 impl Config {
-    /// Loads the model, the default one if none was named.
+    /// Loads the model, or the default one if none was named.
     ///
     /// # Errors
     /// Those of [`embed::load`].
@@ -587,13 +589,15 @@ impl Config {
         }
     }
 
-    /// Loads the model that made a dataset's vectors: one that was `named`, if it gives the same, else the one that the
-    /// dataset records.
+    /// Loads the model that made a dataset's vectors: the configured one if `named`, otherwise the one that the
+    /// dataset records, or the configured one if the recorded one cannot be named.
     ///
     /// # Errors
-    /// Those of [`embed::load`]; [`Error::Model`] if it is another model, or the dataset does not say which.
+    /// Those of [`embed::load`]; [`Error::Model`] if it is a different model, or if the dataset does not record
+    /// which one it was.
     pub fn embedder_of(&self, manifest: &Manifest, named: bool) -> Result<Box<dyn Embedder>> {
-        // The dataset says what made its vectors; nothing else could read them.
+        // Engine, precision and dimensions come from the dataset: only the same ones make vectors that match its
+        // own.
         let ModelInfo { dim, ref query, .. } = manifest.model;
         let backend = |engine, precision| Backend {
             engine,
@@ -627,19 +631,19 @@ impl Config {
                 None => "itself".to_owned(),
                 Some(query) => format!("{} ({})", query.id.as_ref().unwrap_or(&info.id), query.fingerprint),
             };
-            format!("is to have its queries read by {}, but the dataset says by {}", name(&info.query), name(query))
+            format!("its queries would be read by {}, but the dataset expects {}", name(&info.query), name(query))
         } else {
             return Ok(embedder);
         };
         Err(Error::Model {
             model: info.id.clone(),
             problem,
-            help: "search with the same model, by --mode keyword, or index again".to_owned(),
+            help: "use the same model, search with --mode keyword, or index again".to_owned(),
         })
     }
 
-    /// A question for `k` chunks, without its vector and filters. Lists are read as deep as hits are asked for, unless
-    /// another depth than the default was: who asks for many wants many.
+    /// Returns a query for `k` chunks, without its vector and filters. Lists are read at least `k` deep unless a
+    /// depth other than the default was set: a query for many chunks needs long lists.
     #[must_use]
     pub fn query<'q>(&self, text: &'q str, k: usize) -> Query<'q> {
         let default = Ranking::default().depth;
@@ -656,21 +660,22 @@ impl Config {
         self.rerank.as_ref().map(|model| embed::load_reranker(self.backend, model)).transpose()
     }
 
-    /// How a reranker is asked that was loaded.
+    /// Combines a loaded reranker with the number of chunks that it reads.
     #[must_use]
     pub fn rerank<'q>(&self, reranker: Option<&'q dyn Reranker>) -> Option<Rerank<'q>> {
         reranker.map(|reranker| Rerank { reranker, depth: self.rerank_depth })
     }
 
-    /// The cache of vectors, if there is to be one. Without it, or if it cannot be opened, all is slower and no less right.
+    /// Opens the embedding cache, if there is one. Without it, or if it cannot be opened, everything is slower but
+    /// still correct.
     #[doc(hidden)] // The Python module embeds without a job.
     #[must_use]
     pub fn open_cache(&self) -> Option<Arc<Cache>> {
         let opened = Cache::open(self.cache.as_deref()?, self.cache_size).map(Arc::new);
-        opened.map_err(|error| tracing::warn!("{error}; this run goes on without a cache of vectors")).ok()
+        opened.map_err(|error| tracing::warn!("{error}; this run continues without the embedding cache")).ok()
     }
 
-    /// The job over these roots, with the cache of vectors opened.
+    /// Returns the job for these roots, and opens the embedding cache.
     #[must_use]
     pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
         Job {
@@ -687,12 +692,12 @@ impl Config {
     }
 }
 
-/// The model that a dataset says it was made with.
+/// Returns the model that a dataset records as its own.
 fn recorded(model: &ModelInfo) -> Result<ModelRef> {
     recorded_as(&model.id, model.revision.as_deref(), model.engine, "model")
 }
 
-/// A model that a dataset records, and that `flag` would name.
+/// Returns a model that a dataset records. Errors advise to name it with `flag`.
 fn recorded_as(id: &str, revision: Option<&str>, engine: Engine, flag: &str) -> Result<ModelRef> {
     let wrong =
         |problem: String| Error::Model { model: id.to_owned(), problem, help: format!("name it: --{flag} FOLDER") };
@@ -745,7 +750,7 @@ impl SearchOptions {
     }
 }
 
-/// Reads the variable `CHUNKMILL_<name>`; one that is empty is as good as absent.
+/// Reads the variable `CHUNKMILL_<name>`; an empty variable counts as unset.
 ///
 /// # Errors
 /// [`Error::Setting`] that names the variable, for a wrong value.
@@ -758,7 +763,7 @@ pub(crate) fn variable<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>
     Ok(read)
 }
 
-/// What the variables of a table's settings say.
+/// Reads the environment variables of a table's settings.
 fn read_variables<T: Table>() -> Result<T> {
     let mut table = T::default();
     for setting in T::SETTINGS {
@@ -767,30 +772,30 @@ fn read_variables<T: Table>() -> Result<T> {
     Ok(table)
 }
 
-/// Gives the value of a variable that is there and not empty to `set`.
+/// Passes the value of a variable to `set`, unless the variable is unset or empty.
 fn read_variable(name: &str, set: impl FnOnce(&str) -> Result<(), String>) -> Result<()> {
     let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(()) };
     let value = value.to_string_lossy();
     set(&value).map_err(|problem| Error::Setting {
         origin: format!("environment variable {name}"),
         problem: format!("`{value}` is not understood: {problem}"),
-        help: "it takes what the flag of that name takes; unset it or correct it".to_owned(),
+        help: "it accepts the same values as the flag of that name; correct it or unset it".to_owned(),
     })
 }
 
-/// `chunkmill.toml` in the working folder or the nearest folder above that has one.
+/// Returns `chunkmill.toml` in the working folder, or in the nearest folder above that has one.
 fn project_file() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
 }
 
-/// `chunkmill/config.toml` in `XDG_CONFIG_HOME`, or in `~/.config`.
+/// Returns `chunkmill/config.toml` in `XDG_CONFIG_HOME` or in `~/.config`, if it exists.
 fn user_file() -> Option<PathBuf> {
     let folder = user_folder("XDG_CONFIG_HOME", ".config")?;
     Some(folder.join("config.toml")).filter(|file| file.is_file())
 }
 
-/// Our folder below the one that a variable names, or below one in the user's home.
+/// Returns our folder inside the one that `variable` names, or inside `in_home` in the user's home.
 fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     let folder = match std::env::var_os(variable).filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),

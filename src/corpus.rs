@@ -1,11 +1,10 @@
-//! Which documents there are: walking the roots, ignore rules, a stable order, and reading one
-//! document strictly.
+//! Finding and reading documents: walking the roots, ignore rules, a stable order, and strict reading of one
+//! document.
 //!
-//! What is found depends on the roots alone, never on the machine: `.gitignore` and `.ignore`
-//! files inside a root count, a user's global ones and those above the root do not. Symbolic
-//! links are never followed, and what is neither file nor folder is never opened. Hidden files are
-//! documents like any other; only the folders of version control are passed over. A root may be in
-//! an object store; the same rules hold there.
+//! The result depends on the roots alone, never on the machine: `.gitignore` and `.ignore` files inside a root
+//! apply, a user's global ones and those above the root do not. Symbolic links are never followed, and anything
+//! other than a file or folder is never opened. Hidden files are documents like any other; only the folders of
+//! version control systems are skipped. A root may be in an object store, where the same rules apply.
 
 mod special;
 
@@ -26,27 +25,27 @@ use crate::storage::{Entry, Location};
 use crate::value::did_you_mean;
 use special::{special, special_at, special_rules};
 
-/// The collection of a root that was given no name.
+/// Collection of a root without a name.
 pub const DEFAULT_COLLECTION: &str = "default";
 
-/// The collection of reference material from elsewhere. Its documents are read-only: nothing gives
-/// them a promotion level or changes it.
+/// Collection of reference material from elsewhere. Its documents are read-only: nothing sets their promotion
+/// level or changes it.
 pub const EXTERNAL: &str = "external";
 
-/// Globs of the files that are documents when nothing else is said.
+/// Default globs of the files that are documents.
 pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", "**/*.mkd", "**/*.txt", "**/*.text"];
 
-/// Names of the files that say what is ignored in their folder.
+/// Names of the files that contain a folder's ignore rules.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// Largest document read when nothing else is said: 256 MiB.
+/// Default size limit of a document: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
 
-/// No limit may go beyond this, 1 GiB: offsets are kept in 32 bits, also in Arrow string columns.
+/// Largest possible size limit, 1 GiB: offsets are stored in 32 bits, also in Arrow string columns.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// A folder or file to take documents from. Written `PATH` or `NAME=PATH`; for the path may stand a URL, as a
-/// [`Location`] is written.
+/// A folder or file that contains documents. Written `PATH` or `NAME=PATH`; the path may be a URL, in the form of
+/// a [`Location`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Collection name; [`DEFAULT_COLLECTION`] unless the root was named.
@@ -56,14 +55,14 @@ pub struct Root {
 }
 
 impl Root {
-    /// An unnamed root on this machine.
+    /// Creates an unnamed root on this machine.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { collection: DEFAULT_COLLECTION.to_owned(), location: path.into().into() }
     }
 
-    /// The id of the document at `path` below this root: the path itself in the default
-    /// collection, `name:path` in a named one, so that ids are unique over the corpus and do not
-    /// change when a root is added.
+    /// Returns the id of the document at `path` below this root: the path itself in the default collection,
+    /// `name:path` in a named one. Ids are therefore unique across the corpus and do not change when a root is
+    /// added.
     fn doc_id(&self, path: &str) -> String {
         if self.collection == DEFAULT_COLLECTION { path.to_owned() } else { format!("{}:{path}", self.collection) }
     }
@@ -72,7 +71,7 @@ impl Root {
 impl FromStr for Root {
     type Err = Error;
 
-    /// `NAME=PATH` names the root, unless a file or folder with that whole name exists.
+    /// Parses a root. `NAME=PATH` names it, unless a file or folder with that whole name exists.
     fn from_str(s: &str) -> Result<Self> {
         let is_url = |(before, _): &(&str, &str)| before.contains("://");
         let named = s.split_once('=').filter(|split| !is_url(split) && !Path::new(s).exists());
@@ -100,7 +99,7 @@ impl fmt::Display for Root {
     }
 }
 
-/// Which files below a root are documents.
+/// Rules that decide which files below a root are documents.
 #[derive(Debug, Clone)]
 pub struct Filter {
     include: GlobSet,
@@ -110,7 +109,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Globs are matched against the path below the root, with `/` between its parts; `*` does
+    /// Creates a filter. Globs are matched against the path below the root, with `/` between its parts; `*` does
     /// not cross a `/`, `**` does. An empty `include` means [`DEFAULT_INCLUDE`].
     ///
     /// # Errors
@@ -119,7 +118,7 @@ impl Filter {
         if max_bytes > MAX_BYTES {
             return Err(Error::Setting {
                 origin: "max-file-size".to_owned(),
-                problem: format!("{max_bytes} is over the largest document chunkmill can hold"),
+                problem: format!("{max_bytes} is over the largest document that chunkmill can read"),
                 help: format!("use at most {MAX_BYTES}"),
             });
         }
@@ -147,11 +146,11 @@ fn globs(setting: &str, patterns: &[String]) -> Result<GlobSet> {
     set.build().map_err(|e| invalid(&patterns.join(" "), e.kind()))
 }
 
-/// One document that was found and not yet read. All of a corpus are in memory at once, so what they have in common
-/// is there once.
+/// A document that was found but not read yet. All sources of a corpus are in memory at once, so they share what
+/// they have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Unique over the corpus: `path`, or `collection:path` in a named collection.
+    /// Id, unique across the corpus: `path`, or `collection:path` in a named collection.
     pub doc_id: Arc<str>,
     /// Name of the root it came from.
     pub collection: Arc<str>,
@@ -159,24 +158,24 @@ pub struct Source {
     pub path: Arc<str>,
     /// The root it came from.
     pub root: Arc<Location>,
-    /// Whether it is that root.
+    /// Whether the document is the root itself.
     pub is_root: bool,
     /// Size in bytes when it was found.
     pub bytes: u64,
-    /// The file's own modification time in microseconds since 1970, if the system knows it.
+    /// The file's modification time in microseconds since 1970, if the system reports it.
     pub modified_micros: Option<i64>,
 }
 
 impl Source {
-    /// Where to read it.
+    /// Returns the path to read it from.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.path) }
     }
 }
 
-/// Cuts a list of documents into blocks of at most this many bytes, and one document at least.
-#[doc(hidden)] // The harness reads as the job does.
+/// Splits a list of documents into blocks of at most this many bytes, or of one document.
+#[doc(hidden)] // The harness reads documents as the job does.
 pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]> {
     let mut rest = sources;
     std::iter::from_fn(move || {
@@ -192,7 +191,7 @@ pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]>
     })
 }
 
-/// A document that is not indexed, and why.
+/// A document that is not indexed, with the reason.
 #[derive(Debug)]
 pub struct Quarantined {
     /// Id of the document.
@@ -201,14 +200,14 @@ pub struct Quarantined {
     pub collection: Arc<str>,
     /// Path below the root.
     pub path: Arc<str>,
-    /// Why it was passed over.
+    /// The reason why it was skipped.
     pub reason: Skip,
-    /// BLAKE3 of what was read of it, in hexadecimal; `None` if nothing was.
+    /// BLAKE3 hash of the bytes that were read, in hexadecimal; `None` if nothing was read.
     pub hash: Option<String>,
 }
 
 impl Quarantined {
-    /// A document that is passed over for this reason, after what was read of it.
+    /// Quarantines a document for this reason. `hash` is the hash of the bytes that were read.
     #[must_use]
     pub fn of(source: Source, reason: Skip, hash: Option<String>) -> Self {
         let Source { doc_id, collection, path, .. } = source;
@@ -216,23 +215,23 @@ impl Quarantined {
     }
 }
 
-/// Everything that was found: `sources` and `quarantined` together are the discovered documents.
+/// All discovered documents: `sources` and `quarantined` together.
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// Documents to read, sorted by id.
     pub sources: Vec<Source>,
-    /// Documents that can be ruled out unread, sorted by id.
+    /// Documents that were ruled out without reading them, sorted by id.
     pub quarantined: Vec<Quarantined>,
 }
 
-/// Finds the documents below `roots`. Nothing at or below a place of `except` is looked at: the
-/// dataset that is being written may lie inside a root.
+/// Finds the documents below `roots`. Skips everything at or below a location in `except`: the dataset that is
+/// being written may be inside a root.
 ///
 /// # Errors
-/// [`Error::Corpus`] if a root does not exist, is neither file nor folder, or is in `except`, if an ignore file is no file,
-/// two documents would get one id, or there is no document at all.
+/// [`Error::Corpus`] if a root does not exist, is neither a file nor a folder, or is in `except`; if an ignore
+/// file is not a regular file; if two documents would have the same id; or if there is no document at all.
 pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<Discovery> {
-    // However it is written, one folder of this machine has one name.
+    // One local folder has one canonical path, however it is written.
     let canonical = |location: &Location| {
         let path = location.path();
         if location.is_in_object_store() { Ok(path.to_owned()) } else { path.canonicalize() }
@@ -258,7 +257,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
             return Err(wrong(reason.to_string(), "name an existing folder or file"));
         }
         match entry.filter(|entry| !entry.is_folder) {
-            // A file named by hand is a document whatever its name is.
+            // A file that the user names is a document, whatever its name.
             Some(file) => found.add(&place, &file, path.file_name().unwrap_or(canonical.as_os_str()).to_str(), filter),
             None if !is_here => list(&place, filter, &except, &mut found).map_err(absent)?,
             None => walk(&place, filter, &except, &mut found)?,
@@ -268,7 +267,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         return Err(Error::Corpus {
             path: roots.first().map(|root| root.location.path().to_owned()).unwrap_or_default(),
             problem: "no document was found".to_owned(),
-            help: "markdown and text files are taken; --include names others, ignore files may hide them".to_owned(),
+            help: "the default is markdown and text; --include adds others, ignore files may hide some".to_owned(),
         });
     }
     found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
@@ -283,7 +282,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     Ok(found)
 }
 
-/// A root with what its documents share.
+/// A root, with the values that its documents share.
 struct Place<'r> {
     root: &'r Root,
     collection: Arc<str>,
@@ -297,19 +296,20 @@ impl<'r> Place<'r> {
     }
 }
 
-/// Finds the documents below a folder of this machine.
+/// Finds the documents below a local folder.
 ///
 /// # Errors
-/// [`Error::Corpus`] if an ignore file is no file: what it was to hide must not be indexed.
+/// [`Error::Corpus`] if an ignore file is not a regular file: what it was meant to hide must not be indexed.
 fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
     let (root, canonical) = (place.root, place.canonical.path());
     let skip: Vec<PathBuf> = except.to_vec();
     let refused = |(path, reason): (PathBuf, Skip)| Error::Corpus {
         path,
         problem: reason.to_string(),
-        help: "remove it: rules of what to ignore are read from a file of this name".to_owned(),
+        help: "remove it: ignore rules are read from a file of this name".to_owned(),
     };
-    // The walk opens the ignore files of a folder when it enters it; of the root's it asks nobody.
+    // The walk opens a folder's ignore files when it enters the folder, but it does not call the filter for the
+    // root.
     special_rules(canonical).map_or(Ok(()), |rules| Err(refused(rules)))?;
     let (tell, told) = mpsc::channel();
     let mut links: Vec<(String, Option<PathBuf>)> = Vec::new();
@@ -365,7 +365,7 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
     if let Ok(rules) = told.try_recv() {
         return Err(refused(rules));
     }
-    // A link to a document that is found under its own name is no document of its own.
+    // A link to a document that was found under its own name is not another document.
     if !links.is_empty() {
         let sources: HashSet<PathBuf> = found.sources.iter().map(Source::file).collect();
         links.retain(|(_, target)| target.as_ref().is_none_or(|target| !sources.contains(target)));
@@ -376,7 +376,7 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
     Ok(())
 }
 
-/// Finds the documents below a root in an object store, by the rules that [`walk`] follows; there are no links.
+/// Finds the documents below a root in an object store, by the same rules as [`walk`]; there are no links.
 fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> std::io::Result<()> {
     let (root, storage) = (place.canonical.path(), place.canonical.storage());
     let entries = storage.files_below(root)?;
@@ -397,17 +397,17 @@ fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
     Ok(())
 }
 
-/// Whether a folder of this name is one of version control.
+/// Returns whether a folder with this name belongs to a version control system.
 fn is_of_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj")
 }
 
-/// The rules of ignore files, as [`WalkBuilder`] has them: the nearest file with a verdict counts, every `.ignore` before
-/// any `.gitignore`; what they let in may be hidden.
+/// Rules of ignore files, applied as in [`WalkBuilder`]: the nearest file with a verdict wins, and every `.ignore`
+/// takes precedence over every `.gitignore`. A file that they admit may be hidden.
 struct Ignored<'a> {
     root: &'a Path,
     hidden: bool,
-    /// By the folder that each is in.
+    /// Rules by the folder that contains their file.
     ignore: HashMap<PathBuf, Gitignore>,
     gitignore: HashMap<PathBuf, Gitignore>,
 }
@@ -422,7 +422,7 @@ impl<'a> Ignored<'a> {
         let Some(folder) = path.parent() else { return };
         let mut rules = GitignoreBuilder::new(folder);
         for line in text.lines() {
-            // A line that is no pattern is passed over, as it is in a folder of this machine.
+            // Skip invalid patterns, as in a local folder.
             let _ = rules.add_line(None, line);
         }
         let is_git = path.file_name().is_some_and(|name| name == ".gitignore");
@@ -432,13 +432,13 @@ impl<'a> Ignored<'a> {
         }
     }
 
-    /// Whether a file or a folder that it is in is ignored.
+    /// Returns whether a file, or a folder above it, is ignored.
     fn ignores(&self, file: &Path) -> bool {
         let below = |path: &&Path| path.starts_with(self.root) && *path != self.root;
         file.ancestors().take_while(below).any(|path| self.ignores_alone(path, path != file))
     }
 
-    /// The same of one alone.
+    /// Returns whether this path itself is ignored.
     fn ignores_alone(&self, path: &Path, is_folder: bool) -> bool {
         let said = [&self.ignore, &self.gitignore].into_iter().find_map(|kind| {
             let mut above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
@@ -452,7 +452,7 @@ impl<'a> Ignored<'a> {
     }
 }
 
-/// The path with `/` between its parts, or `None` if it is not UTF-8.
+/// Returns the path with `/` between its parts, or `None` if it is not UTF-8.
 fn slashed(path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))
@@ -502,20 +502,20 @@ impl Discovery {
     }
 }
 
-/// A document's text with what identifies the bytes it came from.
+/// A document's text, with the hash and the size of the bytes it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
-    /// The text. A UTF-8 file is kept byte for byte, also its byte order mark, so that offsets
-    /// into the text are offsets into the file; a UTF-16 file is transcoded without its mark.
+    /// The text. A UTF-8 file is kept byte for byte, including its byte order mark, so offsets into the text are
+    /// offsets into the file; a UTF-16 file is transcoded without its byte order mark.
     pub text: String,
-    /// BLAKE3 of the file's bytes, in hexadecimal.
+    /// BLAKE3 hash of the file's bytes, in hexadecimal.
     pub hash: String,
     /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// A document that is about to be read, or whose bytes are here already.
-#[doc(hidden)] // What `index::Recipe` takes.
+/// A document that is about to be read, or whose bytes have already been fetched.
+#[doc(hidden)] // The input of `index::Recipe`.
 #[derive(Debug)]
 pub struct Fetched {
     source: Source,
@@ -528,13 +528,14 @@ impl From<Source> for Fetched {
     }
 }
 
-/// Gets documents ready to be read: those in object stores are fetched, many at once, because each takes its time to come.
-/// The others are read when they are asked for.
+/// Prepares documents for reading. Those in object stores are fetched, many at once, because each one takes time
+/// to arrive. The others are read when they are needed.
 ///
 /// # Errors
-/// [`Error::Io`] if a document that is there cannot be fetched. Unlike a file that cannot be read it is not to be blamed: the
-/// network or the credentials are, and they would take all others out of the dataset too.
-#[doc(hidden)] // The Python module reads as the job does.
+/// [`Error::Io`] if a document that exists cannot be fetched. Unlike with a file that cannot be read, the cause is
+/// not the document but the network or the credentials, and these would remove all other documents from the
+/// dataset too.
+#[doc(hidden)] // The Python module reads documents as the job does.
 pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
     let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
@@ -560,19 +561,19 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
 }
 
 impl Fetched {
-    /// Size in bytes when it was found.
+    /// Returns the size in bytes when it was found.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.source.bytes
     }
 
-    /// The document that was not read.
+    /// Returns the document without reading it.
     #[must_use]
     pub fn source(self) -> Source {
         self.source
     }
 
-    /// Reads it.
+    /// Reads the document.
     ///
     /// # Errors
     /// A [`Skip`], with the source, if the file cannot be read, and those of [`content`].
@@ -584,7 +585,8 @@ impl Fetched {
         }
     }
 
-    /// The BLAKE3 of its bytes in hexadecimal, `None` if they cannot be read. They need not fit into memory.
+    /// Returns the BLAKE3 hash of its bytes in hexadecimal, or `None` if they cannot be read. They need not fit
+    /// into memory.
     #[must_use]
     pub fn hash(&self) -> Option<String> {
         let mut hasher = blake3::Hasher::new();
@@ -604,11 +606,11 @@ pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
     Fetched::from(source).read()
 }
 
-/// The content of a document whose bytes are these. Decoding is strict: nothing is replaced silently.
+/// Decodes a document from its bytes. Decoding is strict: nothing is replaced silently.
 ///
 /// # Errors
-/// A [`Skip`], with the source, if they are not UTF-8 (or UTF-16 with a byte order mark).
-#[doc(hidden)] // The Python module reads as the job does.
+/// A [`Skip`], with the source, if they are over [`MAX_BYTES`], or not UTF-8 (or UTF-16 with a byte order mark).
+#[doc(hidden)] // The Python module reads documents as the job does.
 pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let size = bytes.len() as u64;

@@ -1,8 +1,7 @@
-//! What can go wrong, and what the process then says to its caller.
+//! Errors, and the exit codes that report them to the caller of the process.
 //!
-//! Two kinds of trouble are kept apart. An [`Error`] stops the job. A [`Skip`] concerns one
-//! document: it is reported, written to the quarantine list and passed over. Exit codes are
-//! decided here and nowhere else.
+//! There are two kinds of failure. An [`Error`] stops the job. A [`Skip`] concerns one document, which is
+//! reported, written to the quarantine list and skipped. Exit codes are decided here and nowhere else.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,9 +14,9 @@ pub mod exit {
     pub const CHECK_FAILED: u8 = 1;
     /// The command line, the environment or a settings file is wrong.
     pub const USAGE: u8 = 2;
-    /// The job is done, but documents were put into quarantine.
+    /// The job is done, but some documents were quarantined.
     pub const QUARANTINED: u8 = 3;
-    /// Another process writes to the dataset, or has just done so.
+    /// Another process is writing to the dataset, or has just done so.
     pub const LOCKED: u8 = 4;
     /// The job failed.
     pub const FAILED: u8 = 5;
@@ -29,146 +28,146 @@ pub mod exit {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting is wrong; `origin` is the flag, variable or file (with line) that holds it.
+    /// An invalid setting. `origin` is the flag, variable or file (with line) that contains it.
     #[error("{origin}: {problem}\n  help: {help}")]
     Setting {
         /// The flag, environment variable, or `file:line` of the setting.
         origin: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
-        /// What to write instead.
+        /// A valid setting to write instead.
         help: String,
     },
-    /// A corpus root, or two documents together, cannot be used.
+    /// A corpus root that cannot be used, or documents that cannot be used together.
     #[error("{}: {problem}\n  help: {help}", path.display())]
     Corpus {
         /// The root or document.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// How to fix it.
         help: String,
     },
-    /// The operating system refused something.
+    /// An operation that the operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was being done, as a verb: "read", "write", "rename".
+        /// The operation, as a verb: "read", "write", "rename".
         action: &'static str,
-        /// The file or folder it was done to.
+        /// The file or folder that it concerned.
         path: PathBuf,
         /// The system's own reason.
         source: io::Error,
     },
-    /// A file that the user named cannot be read, for a reason that lies with the name.
+    /// A file or folder that the user named and that cannot be read, where a different name would help.
     #[error("cannot read {}: {source}\n  help: {help}", path.display())]
     Named {
         /// The file or folder.
         path: PathBuf,
         /// The system's own reason.
         source: io::Error,
-        /// What to name instead.
+        /// Another name to use.
         help: String,
     },
-    /// There is no room for what was to be written.
-    #[error("cannot {action} {}: {source}\n  help: make room for about {} MB there; what is finished is kept, and the next run continues", path.display(), need.div_ceil(1_000_000))]
+    /// Not enough space for a file.
+    #[error("cannot {action} {}: {source}\n  help: make room for about {} MB there; finished parts are kept, and the next run resumes", path.display(), need.div_ceil(1_000_000))]
     NoSpace {
-        /// What was being done, as a verb: "write", "create".
+        /// The operation, as a verb: "write", "create".
         action: &'static str,
-        /// The file it was done to.
+        /// The file that it concerned.
         path: PathBuf,
         /// The system's own reason.
         source: io::Error,
-        /// About how many bytes are still to be written.
+        /// Approximate number of bytes that are still to be written.
         need: u64,
     },
-    /// A model cannot be found, trusted or loaded.
+    /// A model that cannot be found, trusted or loaded.
     #[error("model {model}: {problem}\n  help: {help}")]
     Model {
         /// The folder or hub id.
         model: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// How to fix it.
         help: String,
     },
-    /// The tensor library or the tokenizer failed on an input.
+    /// A failure of the tensor library or the tokenizer on an input.
     #[error("embedding failed while {doing}: {problem}")]
     Embed {
         /// The step, as a gerund: "tokenizing".
         doing: &'static str,
-        /// What the library said.
+        /// The library's message.
         problem: String,
     },
-    /// Texts are longer than the model reads, and the caller asked that this be an error.
+    /// Texts that are longer than the model reads, if the caller asked for an error.
     #[error(
         "{count} chunks are longer than the {max_tokens} tokens the model reads, the first in {first}\n  help: lower --max (unit `model` counts the model's own tokens), or drop --deny-truncation"
     )]
     Truncated {
-        /// How many chunks would be cut.
+        /// Number of chunks that would be truncated.
         count: usize,
         /// The model's limit.
         max_tokens: usize,
-        /// Chunk id of the first.
+        /// Id of the first of these chunks.
         first: String,
     },
-    /// A dataset on disk is not what it says it is.
+    /// A dataset on disk that is not what it claims to be.
     #[error("dataset {}: {problem}\n  help: {help}", path.display())]
     Dataset {
         /// The dataset folder or the file inside it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// How to fix it.
         help: String,
     },
-    /// A language model could not be asked, or did not answer. The endpoint is without credentials.
+    /// A language model that could not be called or did not answer. The endpoint is shown without credentials.
     #[error("endpoint {endpoint}: {problem}\n  help: {help}")]
     Answer {
         /// Base URL of the service.
         endpoint: String,
-        /// What went wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// How to fix it.
         help: String,
     },
-    /// Another process writes to the dataset.
-    #[error("dataset {}: is being written by {holder}\n  help: wait until it has ended, or name another folder", path.display())]
+    /// A dataset that another process is writing to.
+    #[error("dataset {}: is being written by {holder}\n  help: wait until it has finished, or use another folder", path.display())]
     Locked {
         /// The dataset's folder.
         path: PathBuf,
-        /// Who, as that process wrote it down.
+        /// That process, as it described itself.
         holder: String,
     },
-    /// Another process has committed to a dataset that knows no locks.
-    #[error("dataset {}: was replaced by another run since this one began\n  help: run again: it takes over what is there", path.display())]
+    /// A dataset without locks, to which another process has committed.
+    #[error("dataset {}: was replaced by another run since this one began\n  help: run again; the new run reuses what is there", path.display())]
     Replaced {
-        /// Where the dataset is.
+        /// The dataset's location.
         path: PathBuf,
     },
-    /// The user pressed Ctrl-C. What was finished is kept for the next run.
-    #[error("interrupted; the dataset is as it was before, and the next run continues")]
+    /// An interruption with Ctrl-C. Finished work is kept for the next run.
+    #[error("interrupted; the dataset is unchanged, and the next run resumes")]
     Interrupted,
 }
 
 impl Error {
-    /// What was asked for, at `origin`, needs a feature that this program was built without.
+    /// Returns the error for a request at `origin` that needs a feature this program was built without.
     #[cfg(not(all(feature = "answer", feature = "candle", feature = "object-store")))]
     pub(crate) fn without(feature: &str, origin: &str) -> Self {
         Self::Setting {
             origin: origin.to_owned(),
             problem: format!("this program was built without the feature `{feature}`"),
-            help: format!("build it with `--features {feature}`, or take a released program, which has it"),
+            help: format!("build it with `--features {feature}`, or use a released program, which includes it"),
         }
     }
 
-    /// A file-system failure, for use with `map_err`.
+    /// Wraps a file-system failure, for use with `map_err`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
 
-    /// A failure to read what the user named, for use with `map_err`. Where another name would not help, it is one of the
-    /// file system.
+    /// Wraps a failure to read what the user named, for use with `map_err`. If a different name would not help, it
+    /// becomes an [`Error::Io`].
     pub fn named(path: impl Into<PathBuf>, help: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         use io::ErrorKind::{
             InvalidData, InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied,
@@ -181,7 +180,7 @@ impl Error {
         }
     }
 
-    /// Adds to a failure for want of room about how many bytes are still to be written.
+    /// If the failure is a lack of space, adds the approximate number of bytes that are still to be written.
     #[must_use]
     pub(crate) fn with_need(self, need: u64) -> Self {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
@@ -195,7 +194,7 @@ impl Error {
         }
     }
 
-    /// The process exit code for this failure.
+    /// Returns the process exit code for this failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -216,22 +215,22 @@ impl Error {
 /// The result type of every fallible function in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why one document was passed over. It goes to `quarantine.jsonl` with the document's path.
+/// The reason why one document was skipped. It is written to `quarantine.jsonl` with the document's path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Skip {
-    /// The file could not be read.
+    /// A file that could not be read.
     #[error("cannot be read: {0}")]
     Unreadable(#[source] io::Error),
-    /// The bytes are not text in a supported encoding.
+    /// Bytes that are not text in a supported encoding.
     #[error("is not valid {encoding} (first bad byte at offset {offset})")]
     Encoding {
-        /// The encoding that the first bytes promise.
+        /// The encoding that the first bytes indicate.
         encoding: &'static str,
-        /// Byte offset of the first offence.
+        /// Byte offset of the first invalid byte.
         offset: usize,
     },
-    /// The file is larger than the limit.
+    /// A file over the size limit.
     #[error("is {bytes} bytes, over the limit of {limit}")]
     TooLarge {
         /// Size of the file.
@@ -239,29 +238,29 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
-    /// The document would take more memory than it may.
-    #[error("may take {memory} bytes of memory, over the limit of {limit}; --document-memory and --memory set it")]
+    /// A document that may need more memory than allowed.
+    #[error("may need {memory} bytes of memory, over the limit of {limit}; raise --document-memory or --memory")]
     TooCostly {
-        /// What it takes at least, or may take.
+        /// Bytes that it needs at least, or may need.
         memory: u64,
         /// The limit in force.
         limit: u64,
     },
-    /// A symbolic link to what is not in the corpus, or to nothing.
-    #[error("is a symbolic link; links are not followed, and what it leads to is not in the corpus")]
+    /// A symbolic link whose target is not in the corpus or does not exist.
+    #[error("is a symbolic link; links are not followed, and its target is not in the corpus")]
     Symlink,
-    /// A pipe with a name: who opens it waits for who writes to it.
+    /// A named pipe. Opening it would block until another process writes to it.
     #[error("is a FIFO, not a file; it is never opened")]
     Fifo,
-    /// A socket with a name.
+    /// A named socket.
     #[error("is a socket, not a file; it is never opened")]
     Socket,
-    /// A device of characters or blocks.
+    /// A character or block device.
     #[error("is a device, not a file; it is never opened")]
     Device,
-    /// The document holds what its security profile does not let in.
+    /// A document with content that its security profile blocks.
     #[error(
-        "holds `{signal}` in line {line}, which the security profile `{profile}` blocks; --allow-blocked admits it"
+        "contains `{signal}` on line {line}, which the security profile `{profile}` blocks; --allow-blocked indexes it"
     )]
     Blocked {
         /// Name of the signal.
@@ -271,13 +270,13 @@ pub enum Skip {
         /// Line of the signal, from 1.
         line: usize,
     },
-    /// The name cannot be written in UTF-8, so no document id can be made from it.
+    /// A name that is not UTF-8, so no document id can be made from it.
     #[error("has a name that is not UTF-8")]
     Name,
 }
 
 impl Skip {
-    /// A short stable word for machines.
+    /// Returns a short, stable word for machines.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

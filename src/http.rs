@@ -1,22 +1,22 @@
-//! How a web service is asked: one client, with one kind of TLS, for the hub, object stores and language models.
+//! Requests to web services: one client, with one kind of TLS, for the hub, object stores and language models.
 
 #[cfg(any(feature = "answer", feature = "hub"))]
 use std::error::Error;
 
-/// Says which cryptography TLS uses. Whoever opens a connection calls it first; once is enough.
+/// Sets the cryptography that TLS uses. Call it before opening a connection; once is enough.
 pub(crate) fn prepare() {
-    // Somebody else in this process may have chosen another one, which will do.
+    // Other code in this process may have set a different one, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A client that is still to be told of time limits and redirects.
+/// Returns a client builder that still needs time limits and a redirect policy.
 #[cfg(any(feature = "answer", feature = "hub"))]
 pub(crate) fn client() -> reqwest::blocking::ClientBuilder {
     prepare();
     reqwest::blocking::Client::builder().user_agent(concat!("chunkmill/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Every cause of a failure, without the URL, which may hold credentials.
+/// Returns every cause of a failure, without the URL, which may contain credentials.
 #[cfg(any(feature = "answer", feature = "hub"))]
 pub(crate) fn reason(error: reqwest::Error) -> String {
     let error = error.without_url();

@@ -1,11 +1,12 @@
-//! Files of repositories on the Hugging Face hub: from its cache on this machine, or from the network.
+//! Files of repositories on the Hugging Face hub, from the local cache or from the network.
 //!
-//! The cache has the layout that every other tool uses: `hf-hub` says where a repository is in it, and files that others
-//! fetched are found. Environment variables are the usual ones: `HF_HOME`, `HF_HUB_CACHE`, `HF_ENDPOINT`, `HF_TOKEN`,
-//! `HF_HUB_OFFLINE`. Only `download` knows the network, and it is there only with the feature `hub`: without it what is in
-//! the cache can still be used.
+//! The cache has the layout that every other tool uses: `hf-hub` locates repositories in it, and files that other
+//! tools downloaded are found. The environment variables are the usual ones: `HF_HOME`, `HF_HUB_CACHE`,
+//! `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_OFFLINE`. Only `download` uses the network, and it exists only with the
+//! feature `hub`. Without it, cached files can still be used.
 //!
-//! The hub announces a hash for each file, and the cache names a file's content by that hash. Every file is compared with it.
+//! The hub announces a hash for each file, and the cache names a file's content by that hash. Every file is
+//! verified against it.
 
 #[cfg(feature = "hub")]
 mod download;
@@ -19,7 +20,7 @@ use hf_hub::{Cache, CacheRepo, Repo, RepoType};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// What a repository holds.
+/// The contents of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A model.
@@ -28,15 +29,15 @@ pub enum Kind {
     Dataset,
 }
 
-/// Why a file cannot be had, and what to do about it.
+/// The reason why a file is not available, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}\n  help: {help}")]
 pub struct Problem {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
-    /// Whether it came and is not what was announced.
+    /// Whether the file arrived but does not match the announced hash.
     pub is_wrong: bool,
 }
 
@@ -56,7 +57,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository `owner/name`, or `name`, at a commit, branch or tag. Nothing is asked or read yet.
+    /// Creates a handle to the repository `owner/name`, or `name`, at a commit, branch or tag. Nothing is
+    /// requested or read yet.
     #[must_use]
     pub fn new(kind: Kind, id: &str, revision: &str) -> Self {
         let r#type = match kind {
@@ -68,27 +70,27 @@ impl Repository {
         Self { kind, id: id.to_owned(), revision: revision.to_owned(), cached }
     }
 
-    /// Where the cache keeps the files of a commit.
+    /// Returns the cache folder for the files of a commit.
     #[must_use]
     pub fn commit_folder(&self, commit: &str) -> PathBuf {
         self.cached.pointer_path(commit)
     }
 
-    /// The folder of the cache with the files of this revision, if it has any.
+    /// Returns the cache folder with the files of this revision, if there is one.
     #[must_use]
     pub fn cached_folder(&self) -> Option<PathBuf> {
         let by_commit = self.commit_folder(&self.revision);
-        // A branch or a tag is a file that names a commit; the folder itself is found by the empty name.
+        // A branch or a tag is a file that names a commit; looking up the empty name finds the folder itself.
         if by_commit.is_dir() { Some(by_commit) } else { self.cached.get("").filter(|folder| folder.is_dir()) }
     }
 
-    /// A file, from the cache or else from the network; `None` if the repository has no such file.
+    /// Returns a file from the cache, or downloads it; `None` if the repository does not contain it.
     ///
     /// # Errors
-    /// [`Problem`] if it cannot be had, or is not what the hub announced.
+    /// [`Problem`] if it is not available, or does not match the announced hash.
     pub fn file(&self, name: &str) -> Result<Option<PathBuf>, Problem> {
         if plain(name).is_none() {
-            return Err(Problem::new(format!("`{name}` leads out of the repository"), "do not use this repository"));
+            return Err(Problem::new(format!("`{name}` points outside the repository"), "do not use this repository"));
         }
         if let Some(path) = self.cached_folder().map(|folder| folder.join(name)).filter(|path| path.exists()) {
             check(name, &path)?;
@@ -97,14 +99,16 @@ impl Repository {
         self.fetch(name)
     }
 
-    /// The folder of the cache with all files at or below a path, fetched if need be; the empty path stands for all.
+    /// Returns the cache folder that contains all files at or below a path, and downloads the missing ones. The
+    /// empty path means all files.
     ///
     /// # Errors
-    /// [`Problem`] if one cannot be had, or is not what the hub announced.
+    /// [`Problem`] if a file is not available, or does not match the announced hash.
     pub fn folder(&self, below: &str) -> Result<PathBuf, Problem> {
         if is_offline() {
             let folder = self.cached_folder();
-            let folder = folder.ok_or_else(|| Problem::new("it is not in the cache", "HF_HUB_OFFLINE is set"))?;
+            let folder =
+                folder.ok_or_else(|| Problem::new("it is not in the cache", "HF_HUB_OFFLINE is set; unset it"))?;
             check_all(&folder.join(below))?;
             return Ok(folder);
         }
@@ -126,7 +130,7 @@ impl Repository {
 
     #[cfg(not(feature = "hub"))]
     fn fetch(&self, name: &str) -> Result<Option<PathBuf>, Problem> {
-        Err(Problem::new(format!("{name} of {} is not in the cache, {WITHOUT}", self.id), WITHOUT_HELP))
+        Err(Problem::new(format!("{name} of {} is not in the cache, and {WITHOUT}", self.id), WITHOUT_HELP))
     }
 
     #[cfg(not(feature = "hub"))]
@@ -136,30 +140,30 @@ impl Repository {
 }
 
 #[cfg(not(feature = "hub"))]
-const WITHOUT: &str = "and this program was built without the feature `hub`, so it fetches nothing";
+const WITHOUT: &str = "this program was built without the feature `hub`, so it cannot download";
 
 #[cfg(not(feature = "hub"))]
 const WITHOUT_HELP: &str = "name a local folder, or put the files into the cache with another tool";
 
-/// Whether the environment forbids to ask the hub.
+/// Returns whether the environment forbids requests to the hub.
 #[must_use]
 pub fn is_offline() -> bool {
     std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
-/// A variable of the environment, if it is set to something.
+/// Returns an environment variable, if it is set and not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The folder that Hugging Face's tools share: `HF_HOME`.
+/// Returns the folder that Hugging Face's tools share: `HF_HOME`.
 fn home() -> PathBuf {
     let cache = || variable("XDG_CACHE_HOME").map(PathBuf::from);
     let users = || std::env::home_dir().unwrap_or_default().join(".cache");
     variable("HF_HOME").map_or_else(|| cache().unwrap_or_else(users).join("huggingface"), PathBuf::from)
 }
 
-/// The folder that holds a folder for each repository.
+/// Returns the folder that contains one folder for each repository.
 fn cache_folder() -> PathBuf {
     let named = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"].into_iter().find_map(variable);
     named.map_or_else(|| home().join("hub"), PathBuf::from)
@@ -169,8 +173,8 @@ fn unwritable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(format!("cannot write {}: {error}", path.display()), "make room, or set HF_HOME to another folder")
 }
 
-/// Compares a file of the cache with the hash that the hub announced for it. A file that was put there in another way has
-/// none.
+/// Verifies a cached file against the hash that the hub announced for it. A file that was put there in another way
+/// has no hash, and passes.
 fn check(name: &str, path: &Path) -> Result<(), Problem> {
     let Ok(blob) = fs::read_link(path) else { return Ok(()) };
     let announced = blob.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -184,7 +188,7 @@ fn check(name: &str, path: &Path) -> Result<(), Problem> {
     Err(differs(name, &found, &announced, "was removed from the cache"))
 }
 
-/// The same for a file and all that is below a folder.
+/// Verifies a file, or all files below a folder.
 fn check_all(path: &Path) -> Result<(), Problem> {
     if !path.is_dir() {
         return check(&path.display().to_string(), path);
@@ -205,14 +209,15 @@ fn differs(name: &str, found: &str, announced: &str, so: &str) -> Problem {
     Problem { is_wrong: true, ..Problem::new(problem, "the download was damaged or tampered with: try again") }
 }
 
-/// The two kinds of hash that the hub announces: SHA-256 for a large file, git's own for a small one.
+/// A hasher for either kind of hash that the hub announces: SHA-256 for a large file, git's own hash for a small
+/// one.
 enum Announced {
     Sha256(Sha256),
     Git(Sha1),
 }
 
 impl Announced {
-    /// Prepares to hash a file of this length; `None` if what was announced is no hash.
+    /// Creates a hasher for a file of this length; `None` if the announced text is not a hash.
     fn new(announced: &str, bytes: u64) -> Option<Self> {
         match announced.len() {
             64 => Some(Self::Sha256(Sha256::new())),
@@ -236,7 +241,7 @@ impl Announced {
     }
 }
 
-/// The hash of a file, of the kind that was announced; `None` if what was announced is no hash.
+/// Returns the hash of a file, of the announced kind; `None` if the announced text is not a hash.
 fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
     let bytes = fs::read(path)?;
     Ok(Announced::new(announced, bytes.len() as u64).map(|mut hasher| {
@@ -245,7 +250,7 @@ fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
     }))
 }
 
-/// A file without a name of its own yet that others may read, as the cache is shared.
+/// Creates a temporary file that others may read, because the cache is shared.
 pub(crate) fn shared_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -253,7 +258,7 @@ pub(crate) fn shared_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> 
     builder.tempfile_in(folder)
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 hash in hexadecimal.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -266,13 +271,13 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Whether this may be a part of a repository's id, or of a revision.
+/// Returns whether this is a valid part of a repository's id, or of a revision.
 #[must_use]
 pub fn is_name(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// A relative path of at least one part that stays inside the folder it is relative to.
+/// Returns a relative path if it has at least one part and stays inside the folder that it is relative to.
 pub(crate) fn plain(name: &str) -> Option<&str> {
     use std::path::Component::Normal;
     let inside = Path::new(name).components().all(|part| matches!(part, Normal(_)));

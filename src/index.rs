@@ -1,24 +1,24 @@
 //! The job: corpus in, dataset out.
 //!
-//! Documents are assigned to parts by their ids; a part is one file of each table. A part whose inputs are what they
-//! were, in the snapshot before or in a run that was stopped, is taken over as it is; only the others are built.
-//! When all parts are there, links are resolved over all of them, and one commit makes them the dataset. So a run
-//! over a corpus that changed in places ends in the same bytes as one that starts from nothing.
+//! Documents are assigned to parts by their ids; a part is one file of each table. If the inputs of a part have
+//! not changed since the previous snapshot or an interrupted run, the part is reused as it is. Only the other
+//! parts are built. When all parts exist, links are resolved over all of them, and one commit makes them the
+//! dataset. An incremental run therefore ends with the same bytes as a run that starts from nothing.
 //!
-//! # What each step costs, and where it ends
+//! # What each step costs, and how far it scales
 //!
-//! A part is four files. Measured with `make growth` on two cores, but for what follows from the code; what embedding takes
-//! is the model's affair.
+//! A part is four files. The figures were measured with `make growth` on two cores, except those that follow from
+//! the code. They do not include embedding, whose cost depends on the model.
 //!
-//! | step | time | memory | where it ends |
+//! | step | time | memory | limit |
 //! | --- | --- | --- | --- |
-//! | [`plan`] | finds all documents and reads them once, on one machine | 600 bytes a document | when one machine takes too long to read the corpus |
-//! | [`run_shard`] | finds all documents; reads those of its parts twice, and cuts and embeds them: the more machines, the less for each | 600 bytes a document of the whole corpus, and a few blocks of a megabyte of documents with their vectors | there can be no more shards than parts, and the largest part takes its time |
-//! | [`commit`], parts | reads the receipts, and writes a file of edges for each part: 18 to 25 s for 25,000 of them, 100,000 files and 1,000,000,000 chunks (223 MB) | 2 kB a file | |
-//! | [`commit`], links | reads the outlines of all documents twice, on one thread: 5.6 s for 100,000 with ten places that can be named and five links each | 160 bytes a document of that kind | the catalog of links is in the memory of one machine: 16 GB for 100 million such documents |
-//! | manifest | 410 bytes a file: 41 MB for 100,000 files, which a reader has after 0.2 s (88 MB) | three times its size | one file serves as far as names do: the 400,000 files that there can be make 164 MB, 0.6 s (286 MB); their commit took 96 s (773 MB) |
-//! | `verify` | reads every file once, on all cores | 16 bytes a document, 24 a chunk | 24 GB for a thousand million chunks |
-//! | search | reads what is known of each chunk, and all vectors | 50 bytes a chunk, 4 a value of its vector | a vector database is made for more |
+//! | [`plan`] | finds all documents and reads them once, on one machine | 600 bytes per document | the time that one machine takes to read the corpus |
+//! | [`run_shard`] | finds all documents; reads those of its parts twice, chunks and embeds them. More machines mean less work for each | 600 bytes per document of the whole corpus, and a few blocks of a megabyte of documents with their vectors | shards beyond the number of parts have nothing to do, and the largest part sets the shortest time |
+//! | [`commit`], parts | reads the receipts and writes one file of edges per part: 18 to 25 s for 25,000 parts with 100,000 files and 1,000,000,000 chunks (223 MB) | 2 kB per file | |
+//! | [`commit`], links | reads the outlines of all documents twice, on one thread: 5.6 s for 100,000 documents with ten anchors and five links each | 160 bytes per document of that kind | the catalog of links must fit in the memory of one machine: 16 GB for 100 million documents of that kind |
+//! | manifest | 410 bytes per file: 41 MB for 100,000 files, loaded by a reader in 0.2 s (88 MB) | three times its size | one manifest is enough for all files that can be named: for the maximum of 400,000 files it has 164 MB and loads in 0.6 s (286 MB); their commit took 96 s (773 MB) |
+//! | `verify` | reads every file once, on all cores | 16 bytes per document, 24 per chunk | 24 GB for a billion chunks |
+//! | search | reads the positions and headings of all chunks, and all vectors | 50 bytes per chunk, and 4 per value of its vector | for more, use a vector database |
 
 mod build;
 mod edges;
@@ -61,95 +61,95 @@ pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, ru
 pub use table::TableFilter;
 pub use tally::{Standing, Tally};
 
-/// What to index, and how.
+/// The corpus to index, and the settings to use.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// Where documents come from.
+    /// Roots of the corpus.
     pub roots: Vec<Root>,
-    /// Which files are documents.
+    /// Filter that selects which files are documents.
     pub filter: Filter,
-    /// Which documents are let in.
+    /// Rules for admitting documents.
     pub admission: Admission,
-    /// How they are chunked.
+    /// Chunk settings.
     pub spec: Spec,
-    /// How the dataset is laid out.
+    /// Layout of the dataset.
     pub output: Output,
-    /// Most tokens in a batch of the model; `None` is the embedder's own number.
+    /// Largest number of tokens in a batch of the model; `None` uses the embedder's default.
     pub batch_tokens: Option<usize>,
-    /// Whether a chunk that the model would cut stops the job.
+    /// Whether the job fails if the model would truncate a chunk.
     pub deny_truncation: bool,
-    /// Where vectors are looked for and kept. It changes no byte of the result.
+    /// Cache of vectors. It does not affect the bytes of the result.
     pub cache: Option<Arc<Cache>>,
-    /// Whether the dataset that is there counts for nothing. The cache counts all the same.
+    /// Whether to ignore the existing dataset. The cache is used anyway.
     pub fresh: bool,
 }
 
-/// What a running job tells its watcher.
+/// A progress event of a running job.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// The corpus was walked.
+    /// The corpus has been searched for documents.
     Discovered {
-        /// Documents found, those already quarantined included.
+        /// Number of documents found, including those already quarantined.
         documents: u64,
-        /// Their size.
+        /// Total size in bytes, without those already quarantined.
         bytes: u64,
     },
-    /// A part was taken over as it is.
+    /// A part was reused as it is.
     Kept {
-        /// Documents in it.
+        /// Number of documents in it.
         documents: u64,
-        /// Their size.
+        /// Total size in bytes, without those quarantined at discovery.
         bytes: u64,
-        /// Chunks in it.
+        /// Number of chunks in it.
         chunks: u64,
     },
     /// A document was read, parsed and chunked, or quarantined.
     Prepared {
-        /// Its size when it was found.
+        /// Size in bytes at discovery.
         bytes: u64,
-        /// Chunks it gave.
+        /// Number of its chunks.
         chunks: usize,
     },
-    /// A batch was embedded, or taken from the cache.
+    /// A batch was embedded, or its vectors came from the cache.
     Embedded {
-        /// Texts in it.
+        /// Number of texts in it.
         texts: usize,
-        /// Tokens the model read.
+        /// Number of tokens that the model read; 0 if the vectors came from the cache.
         tokens: usize,
     },
-    /// All chunks of a file have their vectors, those with equal texts too.
+    /// All chunks of a block have their vectors, including those with duplicate texts.
     Ready {
-        /// How many.
+        /// Number of chunks.
         chunks: usize,
     },
 }
 
-/// Watches a job; called from any thread.
+/// Callback for the events of a job. It is called from any thread.
 pub type Watcher<'a> = &'a (dyn Fn(Event) + Sync);
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub struct Report {
     /// The committed manifest.
     pub manifest: Manifest,
-    /// Every document that is not indexed.
+    /// All documents that are not indexed.
     pub quarantined: Vec<QuarantineRow>,
-    /// Chunks whose vectors earlier runs had made.
+    /// Number of chunks in reused parts, or with vectors from the previous snapshot.
     pub chunks_kept: u64,
-    /// Different texts that were embedded.
+    /// Number of distinct texts that were embedded.
     pub texts_embedded: usize,
-    /// Different texts whose vectors were in the cache.
+    /// Number of distinct texts whose vectors were in the cache.
     pub texts_cached: usize,
-    /// Tokens the model read for those that were embedded.
+    /// Number of tokens that the model read for the embedded texts.
     pub tokens_read: usize,
     /// Time from start to commit.
     pub elapsed: Duration,
-    /// Time the stages were at work: preparing, embedding, writing. They overlap.
+    /// Time spent in each stage: preparing, embedding, writing. The stages overlap.
     pub stages: [Duration; 3],
 }
 
 impl Report {
-    /// Of a commit of what others had made.
+    /// Creates the report of a commit of parts that other processes built.
     fn of_commit(manifest: Manifest, quarantined: Vec<QuarantineRow>, elapsed: Duration) -> Self {
         let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
         let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
@@ -157,32 +157,32 @@ impl Report {
     }
 }
 
-/// A document as rows: its own, and for each chunk a row and the text that the model sees.
+/// A document as rows: its own row, and for each chunk a row and the text that the model sees.
 #[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Prepared {
-    /// The row of `documents`.
+    /// Row of the table `documents`.
     pub document: DocumentRow,
-    /// The rows of `chunks`.
+    /// Rows of the table `chunks`.
     pub chunks: Vec<ChunkRow>,
-    /// What the model sees for each chunk.
+    /// Text that the model sees for each chunk.
     pub texts: Vec<String>,
-    /// With [`Pooling::Late`] it sees this instead.
+    /// Document that the model reads instead, with [`Pooling::Late`].
     pub reading: Option<Reading>,
-    /// What links can name in it, and its own links.
+    /// Anchors that links can name in the document, and its outgoing links.
     pub outline: Outline,
 }
 
-/// What makes rows of a source.
+/// The settings that turn a source into rows.
 #[doc(hidden)] // The harness measures this step of the job alone.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
-    /// How documents are chunked.
+    /// Chunk settings.
     pub spec: &'a Spec,
-    /// Measures in the spec's unit.
+    /// Sizer for the unit of the spec.
     pub sizer: Sizer<'a>,
-    /// Which documents are let in.
+    /// Rules for admitting documents.
     pub admission: Admission,
-    /// Promotion levels by document that count instead of those in the front matter.
+    /// Promotion levels by document id. They override those in the front matter.
     pub levels: Option<&'a BTreeMap<String, String>>,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Recipe<'a> {
     /// Reads, parses, chunks and counts one document.
     ///
     /// # Errors
-    /// The outer error is the sizer's; the inner one says why the document is passed over.
+    /// The outer error comes from the sizer; the inner one says why the document is quarantined.
     pub fn cut(&self, source: impl Into<Fetched>) -> Result<Result<Cut<'a>, Quarantined>> {
         let source: Fetched = source.into();
         let (memory, limit) = (source.bytes(), self.admission.memory_of(source.bytes()));
@@ -202,7 +202,7 @@ impl<'a> Recipe<'a> {
         source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
     }
 
-    /// The same of a document that was read.
+    /// Does the same as [`cut`](Self::cut) for a document that has already been read.
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
@@ -220,7 +220,7 @@ impl<'a> Recipe<'a> {
         if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
             document.promotion_level = Some(level.clone());
         }
-        // Measured once, for its chunks and for their numbers of tokens.
+        // Measured once, to cut the document and to count the tokens of its chunks.
         let ruler = self.sizer.measure(&document)?;
         let chunks = chunk::chunk_measured(&ruler, self.spec)?;
         let memory = chunks.iter().map(chunk_bytes).sum();
@@ -233,7 +233,7 @@ impl<'a> Recipe<'a> {
         Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
     }
 
-    /// Reads, parses, chunks and counts one document, and makes its rows.
+    /// Reads, parses, chunks and counts one document, and builds its rows.
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
@@ -242,7 +242,7 @@ impl<'a> Recipe<'a> {
     }
 }
 
-/// About how many bytes of memory a chunk takes.
+/// Estimates the memory that a chunk takes, in bytes.
 fn chunk_bytes(chunk: &Chunk) -> u64 {
     let Chunk { id, heading_path, header_path, prefix, suffix, .. } = chunk;
     let path: usize = heading_path.iter().map(|title| size_of::<String>() + title.len()).sum();
@@ -250,13 +250,13 @@ fn chunk_bytes(chunk: &Chunk) -> u64 {
     (size_of::<Chunk>() + size_of::<usize>() + texts) as u64
 }
 
-/// A row of short texts, its links, its vector of some 400 values, and what the batch makes of it.
+/// Estimated bytes of a row: short texts, links, a vector of about 400 values, and what the batch adds for it.
 const ROW_BYTES: usize = 2500;
 
-/// A document that is cut, and not yet in rows: those of a large one need not be in memory together.
+/// A chunked document whose rows are not built yet. The rows of a large document need not be in memory together.
 #[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Cut<'a> {
-    /// The row of `documents`.
+    /// Row of the table `documents`.
     pub row: DocumentRow,
     document: Document,
     chunks: Vec<Chunk>,
@@ -265,7 +265,7 @@ pub struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    /// All rows, with what the model sees of each.
+    /// Builds all rows, each with the text that the model sees.
     #[must_use]
     pub fn prepare(self) -> Prepared {
         let (document, spec, outline, passage) = (self.row.clone(), self.spec, self.outline(), self.passage());
@@ -275,19 +275,19 @@ impl Cut<'_> {
         Prepared { document, chunks, texts, reading, outline }
     }
 
-    /// The document as the model reads it whole, if it does.
+    /// Returns the document as the model reads it whole, if the spec uses late pooling.
     fn passage(&self) -> Option<Arc<Passage>> {
         let Document { title, source, text, .. } = &self.document;
         let name = self.spec.context().name_of(title.as_deref(), &source.path);
         (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, text.clone())))
     }
 
-    /// What links can name in it, and its own links.
+    /// Returns the anchors that links can name in the document, and its outgoing links.
     fn outline(&self) -> Outline {
         Outline::new(&self.document, &self.chunks)
     }
 
-    /// About how many bytes of memory its rows would take together, with their vectors.
+    /// Estimates the memory that all its rows would take together with their vectors, in bytes.
     fn row_bytes(&self) -> usize {
         let texts = |chunk: &Chunk| {
             let path: usize = chunk.heading_path.iter().map(String::len).sum();
@@ -296,7 +296,7 @@ impl Cut<'_> {
         self.chunks.iter().map(|chunk| ROW_BYTES + texts(chunk)).sum()
     }
 
-    /// The rows of `chunks`, each made when it is asked for.
+    /// Returns the rows of the table `chunks`, each built on demand.
     pub fn rows(self) -> impl Iterator<Item = ChunkRow> {
         let Self { row, document, chunks, n_tokens, spec } = self;
         let counted = chunks.into_iter().zip(n_tokens);
@@ -305,24 +305,24 @@ impl Cut<'_> {
 }
 
 impl Reading {
-    /// What is read of a document for some of its chunks.
+    /// Creates the reading of a document for some of its chunks.
     fn of(passage: Arc<Passage>, chunks: &[ChunkRow]) -> Self {
         let spans = chunks.iter().map(|row| span(row, passage.text())).collect();
         Self { passage, spans }
     }
 }
 
-/// The bytes of a chunk in its document, with the overlap that stands before them.
+/// Returns the byte range of a chunk in its document, including the overlap before it.
 fn span(row: &ChunkRow, text: &str) -> Range<usize> {
     let [start, end, prefix] =
         [row.start_byte, row.end_byte, row.prefix_len].map(|byte| usize::try_from(byte).unwrap_or_default());
     let overlap = row.content.get(..prefix).filter(|_| row.has_overlap).unwrap_or_default().trim();
     let before = text.get(..start).unwrap_or_default().trim_end();
-    // Other prefixes, such as headings, stand elsewhere.
+    // Other prefixes, such as headings, come from elsewhere in the document.
     before.strip_suffix(overlap).filter(|_| !overlap.is_empty()).map_or(start, str::len)..end
 }
 
-/// What the model sees of a chunk.
+/// Returns the text that the model sees for a chunk.
 fn embed_text(row: &ChunkRow, document: &DocumentRow, spec: &Spec) -> String {
     let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
     spec.context().before(&row.header_path, shown.clone(), document.title.as_deref(), &document.path)
@@ -331,8 +331,8 @@ fn embed_text(row: &ChunkRow, document: &DocumentRow, spec: &Spec) -> String {
 /// Runs a job and commits its dataset to `out`.
 ///
 /// # Errors
-/// Any [`Error`]; the dataset that was there before is then still there. Setting `stop` ends the
-/// job with [`Error::Interrupted`] at the next document or batch. Parts that were finished are kept for the next run.
+/// Any [`Error`]; the previous dataset is then unchanged. Setting `stop` ends the job with [`Error::Interrupted`]
+/// at the next document or batch. Finished parts are kept for the next run.
 pub fn run(
     job: &Job,
     out: &Location,
@@ -344,13 +344,13 @@ pub fn run(
     job.spec.encoding().load();
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let mut staging = Staging::open(out)?;
-    // Starting over mends a dataset that is damaged.
+    // A fresh run repairs a damaged dataset.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
     let mut parts = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
     watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
-    // What is there already, and still right.
+    // Parts that exist already and are still valid.
     let recipe = inputs::Recipe::new(job, embedder.info());
     for part in &mut parts {
         part.look(&recipe)?;
@@ -375,7 +375,7 @@ pub fn run(
         watch(Event::Kept { documents: discovered, bytes: work.bytes(), chunks });
     }
 
-    // The others.
+    // The parts that must be built.
     let to_build: Vec<_> = parts.into_iter().enumerate().filter(|(index, _)| finished[*index].is_none()).collect();
     let earlier = match earlier {
         Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest),

@@ -1,7 +1,7 @@
 //! chunkmill splits a corpus of documents into chunks, embeds them, and writes Parquet.
 //!
 //! One offline job, **discover → parse → chunk → count → embed → write**, as a program and as this
-//! library. The evaluation harness beside it (`chunkmill-eval`) uses the same code.
+//! library. The evaluation harness (`chunkmill-eval`) uses the same code.
 //!
 //! # Map
 //!
@@ -72,7 +72,7 @@
 //! ```
 
 pub mod error;
-// Hidden: who makes a setting a flag, a variable or a key needs these two, as the command line and the harness do.
+// Hidden: the command line and the harness need these two, to make a setting a flag, a variable and a key.
 #[doc(hidden)]
 pub mod value;
 
@@ -90,11 +90,11 @@ pub mod tokens;
 
 pub mod chunk;
 
-// Hidden: a step of the job, which the tests try alone.
+// Hidden: a step of the job, which the tests run on its own.
 #[doc(hidden)]
 pub mod links;
 
-// Hidden: the harness fetches sets of labels by it.
+// Hidden: the harness downloads sets of labels with it.
 #[doc(hidden)]
 pub mod hub;
 
@@ -111,6 +111,6 @@ pub mod answer;
 
 pub mod config;
 
-// Hidden: the harness takes and says the same on its command line.
+// Hidden: the harness shares flags and output with it.
 #[doc(hidden)]
 pub mod cli;

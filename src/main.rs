@@ -1,9 +1,9 @@
-//! The `chunkmill` program: everything is in the library's `cli`.
+//! The `chunkmill` program. Everything is in the library's `cli`.
 
 use std::process::ExitCode;
 
-/// Rows come and go in all sizes on several threads: it gives memory back where the system's allocator on Linux
-/// keeps a third more of it, and takes a fifth less time (measured on chunking).
+/// Rows of all sizes are allocated and freed on several threads. jemalloc returns memory where the system's
+/// allocator on Linux keeps a third more of it, and takes a fifth less time (measured on chunking).
 #[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -16,8 +16,8 @@ fn main() -> ExitCode {
 
 #[cfg(feature = "candle")]
 fn one_thread_for_each_sum() {
-    // candle shares every sum between its own spinning threads, under one lock. Texts are embedded
-    // in parallel here, so that halves the speed (measured), and only the environment turns it off.
+    // candle splits every sum across its own spinning threads, under one lock. Texts are embedded in parallel
+    // here, and these threads halve the speed (measured). Only the environment turns them off.
     if std::env::var_os("CANDLE_NUM_THREADS").is_none() {
         #[expect(unsafe_code, reason = "the variable is set before any other thread exists")]
         // SAFETY: this is the first statement of the program; no other thread reads the environment.

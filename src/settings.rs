@@ -1,62 +1,62 @@
-//! What a setting is. Each is defined once, in the table it belongs to, with its type, its words, its default, and what
-//! a change of it makes again. From that definition come the flag with its help, the variable, the key in a settings file, the
-//! JSON Schema of such a file, and the reference of the manual.
+//! The definition of settings. Each setting is defined once, in its table, with its type, its help, its default,
+//! and what must be rebuilt when it changes. This definition produces the flag with its help, the environment
+//! variable, the key in a settings file, the JSON Schema of settings files, and the reference pages.
 
 use serde_json::Value as Json;
 
 use crate::value::Form;
 
-/// What is known of a setting beside its type.
+/// Everything known about a setting except its type.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its name: with dashes that of the flag, in capitals after `CHUNKMILL_` that of the variable.
+    /// Its name. The flag is this name with dashes; the variable is `CHUNKMILL_` and this name in capitals.
     pub name: &'static str,
     /// Its key in the table of a settings file.
     pub key: &'static str,
-    /// What it does: lines of documentation.
+    /// Its documentation, line by line.
     about: &'static [&'static str],
-    /// What stands for its value in help.
+    /// Placeholder for its value in help.
     pub value: &'static str,
-    /// What holds if nothing is said.
+    /// Its default.
     pub default: DefaultValue,
-    /// What a change makes again.
+    /// The part of a dataset to rebuild after a change.
     pub again: Again,
-    /// The same where it is not the whole truth; empty if it is.
+    /// The exception to `again`, in words; empty if there is none.
     pub unless: &'static str,
-    /// How it is written.
+    /// The written form of its value.
     pub form: Form,
-    /// What a value looks like in JSON.
+    /// Returns the JSON Schema of its value.
     pub schema: fn() -> Json,
 }
 
-/// What holds if nothing is said.
+/// The default of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// This value.
+    /// A single value.
     Is(&'static str),
-    /// No single value.
+    /// A default that is described in words.
     Words(&'static str),
-    /// Nothing that would have to be said.
+    /// A default that help does not mention.
     Unsaid,
 }
 
-/// What has to be made again when a setting of a dataset changes. `tests/invalidation.rs` holds each to it.
+/// The part of a dataset to rebuild when a setting changes. `tests/invalidation.rs` checks each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
     /// No file changes.
     Nothing,
-    /// What comes in is embedded. Files that hold none of the documents that come or go stay as they are.
+    /// New documents are embedded. Files without an added or removed document stay as they are.
     Documents,
-    /// All files are written again with the vectors that are there.
+    /// All files are rewritten with the existing vectors.
     Files,
-    /// Documents are chunked again, and new texts embedded.
+    /// Documents are chunked again, and new texts are embedded.
     Chunks,
     /// Every text is embedded again.
     Vectors,
 }
 
 impl Again {
-    /// Its name in the manual's table.
+    /// Returns its name in the tables of the reference.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,19 +70,19 @@ impl Again {
 }
 
 impl Setting {
-    /// The flag, without the dashes before it.
+    /// Returns the flag, without the leading dashes.
     #[must_use]
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
 
-    /// The environment variable.
+    /// Returns the name of the environment variable.
     #[must_use]
     pub fn variable(&self) -> String {
         format!("CHUNKMILL_{}", self.name.to_uppercase())
     }
 
-    /// What it does, in a sentence or two without a full stop at the end, with its default.
+    /// Returns its help: a sentence or two without the final full stop, then the default.
     #[must_use]
     pub fn help(&self) -> String {
         let about: Vec<&str> = self.about.iter().map(|line| line.trim()).collect();
@@ -94,7 +94,7 @@ impl Setting {
         }
     }
 
-    /// What a value looks like in JSON, and what it does.
+    /// Returns the JSON Schema of its value, described by its help.
     #[must_use]
     pub fn described(&self) -> Json {
         let mut schema = (self.schema)();
@@ -102,42 +102,43 @@ impl Setting {
         schema
     }
 
-    /// Whether a flag needs no value: it has two, and is not on anyway.
+    /// Returns whether the flag needs no value: it is a switch that is not on by default.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.form == Form::Switch && self.default != DefaultValue::Is("true")
     }
 }
 
-/// A table of settings: one source of them, in which everything is optional.
+/// A table of settings from one source, all of them optional.
 pub trait Table: Default + Clone + Send + Sync + 'static {
-    /// Its name in a settings file; empty for what stands before the tables.
+    /// Its name in a settings file; empty for the settings before the first table.
     const NAME: &'static str;
 
-    /// What its flags stand under in help.
+    /// Heading of its flags in help.
     const HEADING: &'static str;
 
     /// Its settings, in order.
     const SETTINGS: &'static [Setting];
 
-    /// Fills what is open here from a table that yields to this one.
+    /// Fills the settings that are missing here from a table of lower precedence.
     #[must_use]
     fn or(self, lower: Self) -> Self;
 
-    /// Reads the value of one setting from text.
+    /// Parses and sets the value of one setting.
     ///
     /// # Errors
-    /// What is wrong with the value, or that there is no such setting.
+    /// A message that says what is wrong with the value, or that there is no setting of this name.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String>;
 }
 
-/// The names of a table's settings.
+/// Returns the names of a table's settings.
 pub(crate) fn names<T: Table>() -> impl Iterator<Item = &'static str> {
     T::SETTINGS.iter().map(|setting| setting.name)
 }
 
-/// Declares a table. Of each setting: documentation, which is its help too; its name, and its key in files where that is
-/// another; its type; what stands for its value; its default; what a change makes again, and when not.
+/// Declares a table. Each setting has: its documentation, which is also its help; its name, and its key in files
+/// if that differs; its type; the placeholder for its value; its default; what must be rebuilt after a change, and
+/// the exception.
 macro_rules! settings {
     (@key $name:ident) => { stringify!($name) };
     (@key $name:ident $key:literal) => { $key };
@@ -185,7 +186,7 @@ macro_rules! settings {
 pub(crate) use settings;
 
 impl Setting {
-    /// One with all that is known of it; for [`settings!`].
+    /// Creates a setting from all its properties; for [`settings!`].
     #[must_use]
     pub(crate) const fn new(
         name: &'static str,

@@ -1,5 +1,5 @@
-//! What people write as the value of a setting, in flags, variables, settings files, specs and manifests: names, numbers,
-//! switches, globs; and which name somebody meant.
+//! Values of settings as people write them in flags, variables, settings files, specs and manifests: names,
+//! numbers, switches and globs. Also suggests the name that a user most likely meant.
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -8,33 +8,33 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// How the value of a setting is written.
+/// The written form of a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As text.
+    /// Text.
     Text,
-    /// As true or false; a flag alone is true.
+    /// True or false; a flag without a value means true.
     Switch,
-    /// With commas between several; a flag may be repeated.
+    /// Comma-separated values; a flag may be repeated.
     List,
 }
 
 /// A type that a setting can have.
 pub trait Value: Sized {
-    /// How its values are written.
+    /// The written form of its values.
     const FORM: Form = Form::Text;
 
-    /// Reads one from text.
+    /// Parses a value from text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message that says what is wrong with the text.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// What a value looks like in JSON.
+    /// Returns the JSON Schema of a value.
     fn schema() -> Json;
 }
 
-/// Says of types that read themselves from text what they look like in JSON.
+/// Implements `Value` for types that implement `FromStr`, given their JSON Schema.
 macro_rules! value {
     ($($type:ty: $schema:tt)*) => {
         $(impl crate::value::Value for $type {
@@ -55,7 +55,7 @@ value! {
     String: {"type": "string"}
 }
 
-/// Says of types of whole numbers from which one on they go.
+/// Implements `Value` for types of whole numbers, given the smallest number that each accepts.
 macro_rules! whole_numbers {
     ($($type:ty: $least:literal)*) => {
         $(impl Value for $type {
@@ -92,8 +92,8 @@ impl Value for bool {
     }
 }
 
-/// Gives a fieldless enum with `ALL` and `fn name(self) -> &'static str` its one text form:
-/// `Display` and `FromStr` by name, and the same in serde. `$what` is what an error calls it.
+/// Implements `Display`, `FromStr`, `Value` and serde by name for a fieldless enum that has `ALL` and
+/// `fn name(self) -> &'static str`. Error messages call it `$what`.
 macro_rules! named {
     ($type:ty, $what:literal) => {
         impl std::fmt::Display for $type {
@@ -138,25 +138,26 @@ macro_rules! named {
 
 pub(crate) use named;
 
-/// Says that something has none of the names there are, and which one is nearest.
+/// Returns the message for a name that does not exist, with the valid names and the nearest of them.
 #[must_use]
 pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
     format!("`{written}` is not {what}; one of: {}", choices(written, names))
 }
 
-/// The names there are, and which one is nearest.
+/// Lists the valid names and suggests the nearest one.
 #[must_use]
 pub fn choices(written: &str, names: &[&str]) -> String {
     names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
 }
 
-/// The end of a message that proposes something, if there is something to propose.
+/// Returns the end of a message that suggests a name, or nothing if there is no suggestion.
 pub(crate) fn did_you_mean(meant: Option<impl Display>) -> String {
     meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 
-/// The name that somebody will have meant: the one with the fewest wrong, missing, additional and exchanged letters, one
-/// in three at most, or that begins with what was written. The first of equals.
+/// Returns the name that the user most likely meant: the one with the fewest wrong, missing, extra and transposed
+/// letters, at most one per three letters of what was written. A name that starts with what was written counts as
+/// one letter off. The first one wins a tie.
 pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let written = written.to_lowercase();
     let most = (written.chars().count() / 3).max(1);
@@ -168,7 +169,7 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// Globs, in text with commas between them; commas inside `{…}` and `[…]` are part of a glob.
+/// Globs, separated by commas in text. Commas inside `{…}` and `[…]` belong to a glob.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Globs(pub Vec<String>);

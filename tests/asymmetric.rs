@@ -96,7 +96,7 @@ fn a_router_that_leads_nowhere_or_outside_is_refused() {
     let error = refused(&|router| drop(router["structure"].as_object_mut().unwrap().remove("query")));
     assert!(error.contains("no route `query` and no default"), "{error}");
     let error = refused(&|router| router["structure"]["query"] = json!(["nobody"]));
-    assert!(error.contains("says no type of `nobody`"), "{error}");
+    assert!(error.contains("specifies no type for `nobody`"), "{error}");
     let error = refused(&|router| {
         router["types"]["../elsewhere"] = json!("sentence_transformers.models.Transformer");
         router["structure"]["query"] = json!(["../elsewhere"]);
@@ -120,7 +120,7 @@ fn two_models_are_a_pair_if_their_vectors_are_of_one_length() {
     assert_eq!(query(embedder.as_ref(), TEXT).unwrap(), alone(small));
     assert_eq!(embedder.info().query.as_ref().unwrap().id.as_deref(), Some("small"));
     let error = pair("wide").err().unwrap().to_string();
-    assert!(error.contains("wide makes vectors of 128 values, but large of 48"), "{error}");
+    assert!(error.contains("wide produces vectors of 128 values, but large of 48"), "{error}");
 }
 
 #[test]

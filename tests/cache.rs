@@ -402,7 +402,7 @@ fn a_cache_that_cannot_be_had_is_a_warning_and_nothing_else() {
     index(home.path(), "off", FAKE);
     let (summary, err) = index(home.path(), "on", &[FAKE, &["--embedding-cache", "file/below"]].concat());
     assert_eq!(texts(&summary), (31, 0));
-    assert!(err.contains("goes on without a cache") && err.matches("WARN").count() == 1, "{err}");
+    assert!(err.contains("continues without the embedding cache") && err.matches("WARN").count() == 1, "{err}");
     assert!(tree(&home.path().join("off")) == tree(&home.path().join("on")));
 }
 
@@ -415,7 +415,10 @@ fn a_database_that_somebody_locks_for_long_is_a_warning_and_nothing_else() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (summary, err) = index(home.path(), "on", &cached(FAKE));
     assert_eq!(texts(&summary), (31, 0));
-    assert!(err.contains("locked; this run goes on without a cache") && err.matches("WARN").count() == 1, "{err}");
+    assert!(
+        err.contains("locked; this run continues without the embedding cache") && err.matches("WARN").count() == 1,
+        "{err}"
+    );
     assert!(tree(&home.path().join("off")) == tree(&home.path().join("on")));
 }
 
@@ -433,7 +436,7 @@ fn a_full_disk_is_a_warning_and_nothing_else() {
     let (code, out, err) = finish(command.output().unwrap());
     assert_eq!(code, 0, "{err}");
     assert_eq!(texts(&serde_json::from_str(&out).unwrap()), (4001, 0));
-    assert!(err.contains("goes on without a cache") && err.matches("WARN").count() == 1, "{err}");
+    assert!(err.contains("continues without the embedding cache") && err.matches("WARN").count() == 1, "{err}");
     assert!(tree(&home.path().join("off")) == tree(&home.path().join("on")));
     let (summary, err) = index(home.path(), "again", &cached(FAKE));
     let (new, old) = texts(&summary);

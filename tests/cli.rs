@@ -320,7 +320,7 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
     assert!(kill.success());
     let (code, out, err) = finish(child.wait_with_output().unwrap());
     assert_eq!((code, out.as_str()), (130, ""), "{err}");
-    assert!(err.contains("the dataset is as it was before"), "{err}");
+    assert!(err.contains("the dataset is unchanged"), "{err}");
     let mut after = crate::common::tree(&home.path().join("out"));
     after.retain(|(name, _)| !name.starts_with(".staging/"));
     assert!(after == before, "not a file is added or changed");

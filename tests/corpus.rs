@@ -216,7 +216,7 @@ fn ignore_files_that_are_no_files_are_an_error() {
         let (code, _, err) = run_for_a_while(home.path(), &["chunk", "docs"]);
         assert_eq!(code, 2, "{place}: {err}");
         assert!(err.contains(&format!("{place}: is a FIFO, not a file; it is never opened")), "{err}");
-        assert!(err.contains("help: remove it: rules of what to ignore"), "{err}");
+        assert!(err.contains("help: remove it: ignore rules"), "{err}");
     }
 }
 

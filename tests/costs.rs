@@ -85,7 +85,7 @@ fn a_document_that_would_take_too_much_is_quarantined_and_the_others_are_indexed
     let rows = json_lines(&fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap());
     assert_eq!((rows.len(), &rows[0]["path"], &rows[0]["code"]), (1, &"brackets.md".into(), &"too_costly".into()));
     let reason = rows[0]["reason"].as_str().unwrap();
-    assert!(reason.contains("over the limit of 98000000; --document-memory and --memory set it"), "{reason}");
+    assert!(reason.contains("over the limit of 98000000; raise --document-memory or --memory"), "{reason}");
     assert_eq!(run(home.path(), &["verify", "out", "--corpus", "docs"]).0, 0);
     // Whoever has the memory may want it.
     let (code, _, err) = run(home.path(), &[&index[..], &["--document-memory", "1000000000"]].concat());
@@ -175,7 +175,7 @@ fn too_little_memory_for_the_program_itself_is_said() {
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--memory", "1000000"]);
     if cfg!(target_os = "linux") {
         assert!(
-            code == 2 && err.contains("memory: 1000000 bytes are too few") && err.contains("help: set at least"),
+            code == 2 && err.contains("memory: 1000000 bytes are not enough") && err.contains("help: set at least"),
             "{code}: {err}"
         );
     }

@@ -73,7 +73,7 @@ fn a_bit_that_flips_anywhere_in_manifest_card_or_list_is_seen() {
         assert!(fs::metadata(&path).unwrap().len() > 100 && said_of(&place, file).is_empty(), "{file}");
         let said = match file {
             MANIFEST => "is damaged: ",
-            _ => "has other bytes than were written",
+            _ => "has changed since it was written",
         };
         flip_each(&path, 1, |at| {
             let found = said_of(&place, file);

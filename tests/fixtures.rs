@@ -93,7 +93,7 @@ fn older_datasets_open_and_each_program_reads_them_or_says_what_to_do() {
         if version == FORMAT_VERSION {
             assert_eq!(code, 0, "{said}: if the format is still being worked on, run `make fixture`");
         } else {
-            assert!(code == 5 && err.contains(&format!("make it again: chunkmill index CORPUS -o {name}")), "{err}");
+            assert!(code == 5 && err.contains(&format!("rebuild it: chunkmill index CORPUS -o {name}")), "{err}");
         }
         assert_eq!(run(home.path(), &["gc", &name]).0, 0);
         assert!(tree(&out) == before, "{name} was touched");

@@ -91,7 +91,7 @@ fn finished_parts_are_kept_for_the_next_run_unless_that_is_asked_for() {
     assert!(swept["kept_bytes"].as_u64().unwrap() > 10_000, "{swept}");
     assert_eq!(staged(home.path()), parts);
     let (_, said, _) = run(home.path(), &["gc", "out"]);
-    assert!(said.contains("for the next `chunkmill index` to go on with"), "{said}");
+    assert!(said.contains("which the next `chunkmill index` resumes"), "{said}");
     assert!(said.contains("\n  help: chunkmill gc out --staging removes that too\n"), "{said}");
     let (code, report, err) = finish(index(home.path()).output().unwrap());
     assert_eq!(code, 0, "{err}");
@@ -188,7 +188,7 @@ fn a_folder_that_is_no_dataset_is_refused_and_left_alone() {
     assert!(!home.path().join("missing").exists());
     fs::create_dir(home.path().join("thesis/.staging")).unwrap();
     let (code, _, err) = run(home.path(), &["gc", "thesis", "--dry-run"]);
-    assert!(code == 5 && err.contains("is not empty and not a dataset"), "{err}");
+    assert!(code == 5 && err.contains("is neither empty nor a dataset"), "{err}");
     assert_eq!(run(home.path(), &["gc", "thesis"]).0, 5);
     assert_eq!(tree(&home.path().join("thesis")).len(), 1);
 }

@@ -207,8 +207,8 @@ fn the_first_dimensions_are_kept_if_the_model_says_that_they_suffice() {
         embedder.embed(&[&ids]).unwrap()
     };
     let refused = cut(32, false).err().unwrap();
-    assert!(refused.contains("does not name 32 among the dimensions that suffice: none"), "{refused}");
-    assert!(cut(161, true).err().unwrap().contains("161 are more than the 160"));
+    assert!(refused.contains("does not list 32 among its Matryoshka dimensions: none"), "{refused}");
+    assert!(cut(161, true).err().unwrap().contains("161 is more than the 160"));
     let norm = whole[..32].iter().map(|x| x * x).sum::<f32>().sqrt();
     let expected: Vec<f32> = whole[..32].iter().map(|x| x / norm).collect();
     let forced = cut(32, true).unwrap();
@@ -240,7 +240,7 @@ fn modules_that_do_not_fit_are_refused() {
     assert!(open(dense(json!({})).path(), Engine::Cpu).is_ok());
     for (change, reason) in [
         (json!({"activation_function": "my.Activation"}), "the activation `my.Activation`"),
-        (json!({"module_input_name": "token_embeddings"}), "something else than the vector"),
+        (json!({"module_input_name": "token_embeddings"}), "something other than the text's vector"),
         (json!({"out_features": 5}), "the tensor `linear.weight` is [4, 160], but its config.json says [5, 160]"),
         (json!({"use_residual": true}), "there is no tensor `residual.weight`"),
         (json!({"in_features": "many"}), "2_Dense/config.json"),

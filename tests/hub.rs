@@ -147,7 +147,7 @@ fn a_reranker_is_pulled_by_its_own_flag() {
     let setup = Setup { hub: hub(model.path()), _model: model, home: TempDir::new().unwrap() };
     let (code, out, err) = setup.run(&["model", "pull", "--reranker", "team/tiny"], false);
     assert_eq!(code, 0, "{err}");
-    assert!(out.contains("modernbert network that judges pairs, 40 tokens"), "{out}");
+    assert!(out.contains("modernbert cross-encoder, 40 tokens"), "{out}");
     assert!(["config.json", "tokenizer.json", "model.safetensors"].iter().all(|name| out.contains(name)), "{out}");
     let before = setup.hub.requests.load(Ordering::Relaxed);
     assert_eq!(setup.run(&["model", "pull", "--reranker", "team/tiny"], true).0, 0, "it is in the cache");
@@ -169,7 +169,7 @@ fn a_flipped_byte_is_refused_and_not_kept() {
     };
     let (code, out, err) = setup.run(&["model", "pull", "team/tiny"], false);
     assert_eq!(code, 5, "{out}");
-    assert!(err.contains("model.safetensors has hash") && err.contains("it is not kept"), "{err}");
+    assert!(err.contains("model.safetensors has hash") && err.contains("it was not kept"), "{err}");
     setup.hub.files.lock().unwrap().get_mut("model.safetensors").unwrap().1 = good;
     let (code, _, err) = setup.run(&["model", "pull", "team/tiny"], false);
     assert_eq!(code, 0, "the next attempt fetches it again: {err}");

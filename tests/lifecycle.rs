@@ -140,8 +140,8 @@ fn what_has_no_level_cannot_be_promoted() {
     refused(home, &["promote", "out", "external:3.md", "important"], "`external`, which has no promotion levels");
     refused(home, &["promote", "out", "3.md#0", "important"], "is a single chunk");
     refused(home, &["promote", "out", "none.md", "important"], "has no document none.md");
-    refused(home, &["promote", "out", "3.md", " "], "is no level");
-    refused(home, &["promote", "out", "3.md", "two\nlines"], "is no level");
+    refused(home, &["promote", "out", "3.md", " "], "is not a valid level");
+    refused(home, &["promote", "out", "3.md", "two\nlines"], "is not a valid level");
     let (code, _, err) = run(home, &["promote", "nowhere", "3.md", "important"]);
     assert_eq!(code, 5, "{err}");
     assert!(!home.join("nowhere").exists());
@@ -195,7 +195,7 @@ fn what_is_not_there_cannot_be_deleted() {
     refused(home, &["delete", "out", "--doc", "none.md"], "has no document none.md");
     refused(home, &["delete", "out", "--doc", "3.md", "--doc", "none.md"], "has no document none.md");
     refused(home, &["delete", "out", "--doc", "3.md#0"], "is a single chunk");
-    refused(home, &["delete", "out", "--collection", "none"], "no document of a collection `none`");
+    refused(home, &["delete", "out", "--collection", "none"], "no document in a collection `none`");
     let (code, _, err) = run(home, &["delete", "out"]);
     assert_eq!(code, 2, "{err}");
 }
@@ -213,7 +213,7 @@ fn a_manifest_with_impossible_numbers_is_refused_before_anything_is_changed() {
         let before = tree(&home.join("out"));
         for args in [&["promote", "out", "3.md", "important"][..], &["stats", "out"], &["gc", "out"]] {
             let (code, _, err) = run(home, args);
-            let problem = format!("is damaged: 3 parts, and {files} files of each table");
+            let problem = format!("is damaged: it records 3 parts and {files} files per table");
             assert!(code == 5 && err.contains(&problem), "{args:?} with {files} files: {code}: {err}");
         }
         assert!(tree(&home.join("out")) == before);

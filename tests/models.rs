@@ -376,7 +376,7 @@ fn newer_files_of_modernbert_say_the_same_in_other_words() {
     };
     let kinds: Edit = |c| c["layer_types"] = json!(["full_attention", "full_attention", "sliding_attention"]);
     let kinds = refused(Engine::Candle, kinds);
-    assert!(kinds.contains("`layer_types` do not repeat"), "{kinds}");
+    assert!(kinds.contains("`layer_types` does not follow a repeating pattern"), "{kinds}");
     let unknown: Edit = |c| c["layer_types"] = json!(["full_attention", "linear_attention", "full_attention"]);
     let few: Edit = |c| c["layer_types"] = json!(["full_attention"]);
     for (change, reason) in [(unknown, "layers of type \"linear_attention\""), (few, "not one for each layer")] {
@@ -515,11 +515,11 @@ fn a_configuration_that_nothing_computes_is_refused() {
     let cases: [(&str, Edit, &str); 24] = [
         ("qwen3", |c| c["attention_bias"] = json!(true), "`attention_bias` is true"),
         ("qwen3", |c| c["use_sliding_window"] = json!(true), "`use_sliding_window` is true"),
-        ("qwen3", |c| c["num_key_value_heads"] = json!(4), "6 heads of queries cannot share 4 of keys"),
-        ("qwen3", |c| c["head_dim"] = json!(31), "heads of 31 cannot be rotated"),
+        ("qwen3", |c| c["num_key_value_heads"] = json!(4), "6 query heads cannot share 4 key heads"),
+        ("qwen3", |c| c["head_dim"] = json!(31), "do not support heads of width 31"),
         ("qwen3", |c| c["num_hidden_layers"] = json!(u32::MAX), "layers are not from 1 to"),
         ("gemma3_text", |c| c["attn_logit_softcapping"] = json!(50.0), "`attn_logit_softcapping` is 50"),
-        ("gemma3_text", |c| c["layer_types"] = json!(["full_attention"]), "do not name 3 layers"),
+        ("gemma3_text", |c| c["layer_types"] = json!(["full_attention"]), "does not list 3 layers"),
         ("gemma3_text", |c| c["rms_norm_eps"] = Value::Null, "`rms_norm_eps` is missing"),
         ("bert", |c| c["model_type"] = json!("electra"), "`electra` are not supported"),
         ("bert", |c| c["is_decoder"] = json!(true), "`is_decoder` is true"),

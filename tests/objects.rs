@@ -164,7 +164,7 @@ fn shards_of_a_plan_in_a_bucket_end_in_the_bytes_of_one_process() {
     let shard = |shard| index::run_shard(&job, &bucket.at("out"), fake().as_ref(), &plan, shard, &stop, &|_| ());
     assert_eq!(shard(2).unwrap().parts_made, 1);
     let early = index::commit(&plan, &out, &stop).unwrap_err().to_string();
-    assert!(early.contains("lacks what these shards of the plan make: 1/2"), "{early}");
+    assert!(early.contains("lacks the parts of these shards of the plan: 1/2"), "{early}");
     assert_eq!(shard(1).unwrap().parts_made, 1);
     assert_eq!(shard(2).unwrap().parts_made, 0, "an attempt before it has made it");
     index::commit(&plan, &out, &stop).unwrap();
@@ -350,7 +350,7 @@ fn what_is_no_dataset_is_left_alone_in_a_bucket_too() {
     bucket.upload(&home.path().join("docs"), "docs");
     let job = job_over(&bucket.at("docs"));
     let error = run_job(&job, bucket.at("docs")).unwrap_err().to_string();
-    assert!(error.contains("is not empty and not a dataset"), "{error}");
+    assert!(error.contains("is neither empty nor a dataset"), "{error}");
     let error = run_job(&job, bucket.at("docs/1.md")).unwrap_err().to_string();
     assert!(error.contains("mem://bucket/docs/1.md is a file"), "{error}");
     let error = Dataset::open(bucket.at("nowhere")).unwrap_err().to_string();
@@ -370,7 +370,7 @@ fn urls_are_locations_and_others_are_refused_with_a_reason() {
     assert_eq!(url.parse::<Location>().unwrap(), Location::from(&home.path().join("docs")));
     let root: Root = format!("notes={url}").parse().unwrap();
     assert_eq!((root.collection.as_str(), root.location.path()), ("notes", home.path().join("docs").as_path()));
-    for (url, problem) in [("ftp://host/x", "`ftp` is no kind of storage"), ("s3:///x", "names no bucket")] {
+    for (url, problem) in [("ftp://host/x", "`ftp` is not a supported kind"), ("s3:///x", "names no bucket")] {
         let error = url.parse::<Location>().unwrap_err();
         assert!(error.to_string().contains(problem) && error.exit_code() == exit::USAGE, "{error}");
     }

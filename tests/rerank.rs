@@ -125,7 +125,7 @@ fn what_judges_no_pairs_is_refused() {
     let folder = TempDir::new().unwrap();
     Tiny::new("bert", 48, 3).write(folder.path());
     let error = open(folder.path(), Backend::default()).err().unwrap();
-    assert!(error.contains("it has 2 labels, and one that judges pairs has one"), "{error}");
+    assert!(error.contains("it has 2 labels, but a cross-encoder has one"), "{error}");
     let folder = written(Tiny::new("roberta", 48, 3));
     let path = folder.path().join("model.safetensors");
     let mut tensors = candle_core::safetensors::load(&path, &candle_core::Device::Cpu).unwrap();

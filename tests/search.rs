@@ -194,7 +194,7 @@ fn vector_search_is_exact_ties_stand_in_order_and_threads_make_no_difference() {
     let ranks = searcher.search(&query(Mode::Vector, "", Some(queries[0]), 3)).unwrap();
     assert_eq!(ranks.iter().map(|found| found.parts.vector.unwrap().rank.unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
     let error = searcher.search(&query(Mode::Vector, "", Some(&[1.0; 3]), 3)).unwrap_err().to_string();
-    assert!(error.contains("3 dimensions, those of the dataset 19"), "{error}");
+    assert!(error.contains("3 dimensions, but those of the dataset have 19"), "{error}");
     let error = searcher.search(&query(Mode::Hybrid, "apples", None, 3)).unwrap_err().to_string();
     assert!(error.contains("needs the query's vector"), "{error}");
 }

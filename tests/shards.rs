@@ -289,7 +289,7 @@ fn what_does_not_fit_the_plan_is_refused() {
         put(home.path(), &format!("docs/{number}.md"), &page(number, 5));
     }
     fs::remove_dir_all(home.path().join("out")).unwrap();
-    refused(&shard("1/2"), 2, "other documents than are there now");
+    refused(&shard("1/2"), 2, "was made for other documents");
     // A dataset that another run has changed.
     ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
     put(home.path(), "docs/3.md", &page(3, 6));
@@ -304,7 +304,7 @@ fn what_does_not_fit_the_plan_is_refused() {
     fs::write(home.path().join("plan.json"), text.replace("\"shards\": 1", "\"shards\": 2")).unwrap();
     refused(&COMMIT, 2, "was changed after it was made");
     fs::write(home.path().join("plan.json"), "{}").unwrap();
-    refused(&COMMIT, 2, "is no plan");
+    refused(&COMMIT, 2, "is not a plan");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn attempts_that_disagree_are_told_of() {
     fs::write(&receipt, format!("{}{}{}", &text[..at], "0".repeat(64), &text[at + 64..])).unwrap();
     let (code, _, err) = run(home.path(), &COMMIT);
     assert_eq!(code, 5, "{err}");
-    assert!(err.contains("another attempt at part 0 gave other bytes"), "{err}");
+    assert!(err.contains("another attempt at part 0 produced different bytes"), "{err}");
     fs::remove_dir_all(two).unwrap();
     ok(home.path(), &COMMIT);
     assert_single(home.path(), FAKE);

@@ -233,7 +233,7 @@ fn a_folder_that_is_not_a_dataset_is_left_alone() {
     write(home.path(), "precious/thesis.md", b"mine");
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "precious", "--embedder", "fake"]);
     assert_eq!(code, 5);
-    assert!(err.contains("is not empty and not a dataset"), "{err}");
+    assert!(err.contains("is neither empty nor a dataset"), "{err}");
     assert_eq!(tree(&home.path().join("precious")).len(), 1);
     write(home.path(), "precious/manifest.json", br#"{"name": "an extension", "manifest_version": 3}"#);
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "precious", "--embedder", "fake"]);

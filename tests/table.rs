@@ -174,7 +174,7 @@ fn other_columns_go_with_each_chunk_and_a_bad_row_becomes_an_error_row_in_its_pl
     };
     let (code, output, err) = filter(&stream(&table(ids), 2), &["--preset", "ragdocs", "--min", "1"]);
     assert_eq!(code, 3);
-    assert!(err.contains("2 rows gave no chunks"), "{err}");
+    assert!(err.contains("2 rows produced no chunks"), "{err}");
     let out = read(&output);
     let seen = |name: &str| rows(&out).iter().map(|row| row[name].clone()).collect::<Vec<_>>();
     // The fourth has nothing to be cut.
@@ -230,8 +230,8 @@ fn what_is_no_such_table_is_refused_and_said() {
     };
     let one = |columns: &[(&str, ArrayRef)]| stream(&table(columns), 1);
     let (id, text) = (strings(&["a"]), strings(&["b"]));
-    refused(b"doc_id,text\n1,2\n", 2, "standard input: is no Arrow IPC stream");
-    refused(b"", 2, "standard input: is no Arrow IPC stream");
+    refused(b"doc_id,text\n1,2\n", 2, "standard input: is not an Arrow IPC stream");
+    refused(b"", 2, "standard input: is not an Arrow IPC stream");
     refused(&one(&[("doc_id", id.clone())]), 2, "has no column `text`");
     refused(&one(&[("text", text.clone())]), 2, "has no column `doc_id`");
     let flags: ArrayRef = Arc::new(arrow::array::NullArray::new(1));
@@ -242,10 +242,10 @@ fn what_is_no_such_table_is_refused_and_said() {
         let (code, _, err) =
             filter(&one(&columns), if taken == "embedding" { &["--embed", "--embedder", "fake"] } else { &[] });
         assert_eq!(code, 2, "{taken}");
-        assert!(err.contains(&format!("has a column `{taken}`, which is one of those that come out")), "{err}");
+        assert!(err.contains(&format!("has a column `{taken}`, which is the name of an output column")), "{err}");
     }
     let whole = one(&[("doc_id", id), ("text", text)]);
-    refused(&whole[..whole.len() - 80], 5, "it is damaged, or ends in the middle");
+    refused(&whole[..whole.len() - 80], 5, "it is damaged or truncated");
     let schema = Arc::new(Schema::empty());
     let nothing = StreamWriter::try_new(Vec::new(), &schema).unwrap().into_inner().unwrap();
     refused(&nothing, 2, "has no column `doc_id`");

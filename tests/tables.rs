@@ -151,9 +151,12 @@ fn damaged_tables_and_settings_that_a_table_cannot_have_are_refused() {
     let of = |values: Vec<i64>| Tensor::from_vec(values.clone(), values.len(), &Device::Cpu).unwrap();
     let cases: [(&[(&str, Tensor)], &str); 4] = [
         (&[("other", table(3))], "no tensor `embedding.weight` or `embeddings`"),
-        (&[("embeddings", of(vec![1, 2]))], "not of floating-point numbers"),
-        (&[("embeddings", table(3)), ("mapping", of(vec![0, 3]))], "`mapping` names row 3 of 3"),
-        (&[("embeddings", table(3)), ("mapping", of(vec![0, -1]))], "a number that is no position"),
+        (&[("embeddings", of(vec![1, 2]))], "not of a floating-point type"),
+        (
+            &[("embeddings", table(3)), ("mapping", of(vec![0, 3]))],
+            "`mapping` contains row 3, but the table has 3 rows",
+        ),
+        (&[("embeddings", table(3)), ("mapping", of(vec![0, -1]))], "a number that is not a valid position"),
     ];
     for (tensors, wanted) in cases {
         let error = refused(tensors, Backend::default());
@@ -161,7 +164,7 @@ fn damaged_tables_and_settings_that_a_table_cannot_have_are_refused() {
     }
     let precision = PrecisionSetting::Fixed(Precision::Int8);
     let error = refused(&[("embeddings", table(TOKENS))], Backend { precision, ..Backend::default() });
-    assert!(error.contains("is a table, which is summed in f32, not in int8"), "{error}");
+    assert!(error.contains("is a table of vectors, which is summed in f32, not in int8"), "{error}");
 
     // A token without a row is found out when it is met.
     let folder = model("", Some(modules("")), None, &[("embeddings", table(7))]);

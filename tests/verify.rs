@@ -246,7 +246,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::File,
-            "has other bytes than were written",
+            "has changed since it was written",
         ),
         (
             "a file is cut",
@@ -259,13 +259,13 @@ fn cases() -> Vec<Case> {
             Check::File,
             " bytes; the manifest says ",
         ),
-        ("a file is gone", |v| fs::remove_file(v.path("edges")).unwrap(), "data/edges/", Check::File, "is not there"),
+        ("a file is gone", |v| fs::remove_file(v.path("edges")).unwrap(), "data/edges/", Check::File, "is missing"),
         (
             "an outline is gone",
             |v| fs::remove_file(v.path("outlines")).unwrap(),
             "state/outlines/",
             Check::File,
-            "is not there",
+            "is missing",
         ),
         // The manifest.
         (
@@ -288,7 +288,7 @@ fn cases() -> Vec<Case> {
             },
             "manifest.json",
             Check::Manifest,
-            "has records of 0 parts; there are 2",
+            "has 0 part records; there should be 2",
         ),
         (
             "a file is not named",
@@ -325,7 +325,7 @@ fn cases() -> Vec<Case> {
             |v| v.edit_manifest(|m| m["files"][0]["table"] = "edges".into()),
             "manifest.json",
             Check::Manifest,
-            "is of the table `edges`; it is of `chunks`",
+            "under the table `edges`; it belongs to `chunks`",
         ),
         (
             "a file is named elsewhere",
@@ -338,7 +338,7 @@ fn cases() -> Vec<Case> {
             },
             "manifest.json",
             Check::Manifest,
-            "is in no folder of a table",
+            "is not in the folder of a table",
         ),
         (
             "rows are counted wrongly",
@@ -380,7 +380,7 @@ fn cases() -> Vec<Case> {
             |v| v.edit_manifest(|m| m["counts"]["discovered"] = 10.into()),
             "manifest.json",
             Check::Count,
-            "8 documents and 1 in quarantine are not 10 discovered",
+            "8 documents and 1 in quarantine do not add up to 10 discovered",
         ),
         // Footers.
         (
@@ -400,7 +400,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Footer,
-            "has other columns than the table chunks",
+            "does not have the columns of the table chunks",
         ),
         (
             "a file was made with another spec",
@@ -439,14 +439,14 @@ fn cases() -> Vec<Case> {
             |v| v.set("documents", "doc_id", 1, "other.md"),
             "data/documents/",
             Check::Id,
-            "has an id that does not follow from its path",
+            "has an id that does not match its path",
         ),
         (
             "a document stands twice",
             |v| v.keep("documents", |_| vec![0, 1, 1, 2, 3]),
             "data/documents/",
             Check::Id,
-            "has the id of the row before",
+            "has the same id as the previous row",
         ),
         (
             "a document is missing",
@@ -467,7 +467,7 @@ fn cases() -> Vec<Case> {
             |v| v.keep("documents", |b| (0..b.num_rows()).rev().collect()),
             "data/documents/",
             Check::Order,
-            "stands after rows that it should precede",
+            "comes after rows that it should precede",
         ),
         (
             "a document is in another file",
@@ -490,7 +490,7 @@ fn cases() -> Vec<Case> {
             },
             "data/documents/",
             Check::Order,
-            "belongs to the file number",
+            "belongs in file number",
         ),
         (
             "a document has other chunks",
@@ -545,7 +545,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Document,
-            "has another promotion_level than its document",
+            "its promotion_level differs from its document's",
         ),
         // Chunks.
         (
@@ -565,7 +565,7 @@ fn cases() -> Vec<Case> {
             |v| v.set("chunks", "doc_id", 1, "zzz.md"),
             "data/chunks/",
             Check::Document,
-            "has another path or collection than its document",
+            "its path or collection differs from its document's",
         ),
         (
             "a chunk is missing",
@@ -584,7 +584,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Document,
-            "has no chunk of 1 documents",
+            "lacks all chunks of 1 documents",
         ),
         (
             "a chunk is counted wrongly",
@@ -598,21 +598,21 @@ fn cases() -> Vec<Case> {
             |v| v.add("chunks", "chunk_index", 0, 3),
             "data/chunks/",
             Check::Order,
-            "has position 3 in its document, where 0 should follow",
+            "has position 3 in its document; expected 0",
         ),
         (
             "chunks are not sorted",
             |v| v.keep("chunks", |b| (0..b.num_rows()).rev().collect()),
             "data/chunks/",
             Check::Order,
-            "stands after rows that it should precede",
+            "comes after rows that it should precede",
         ),
         (
             "a range runs backwards",
             |v| v.add("chunks", "start_byte", 2, 100_000),
             "data/chunks/",
             Check::Range,
-            "are no range",
+            "are not a range",
         ),
         (
             "a line is line 0",
@@ -647,7 +647,7 @@ fn cases() -> Vec<Case> {
             |v| v.set("chunks", "prefix_len", 2, 100_000),
             "data/chunks/",
             Check::Range,
-            "prefix_len 100000 is outside of its content",
+            "prefix_len 100000 is outside its content",
         ),
         (
             "a prefix ends inside a character",
@@ -694,7 +694,7 @@ fn cases() -> Vec<Case> {
             |v| v.set("chunks", "promotion_level", 2, "canonical"),
             "data/chunks/",
             Check::Document,
-            "has another promotion_level than its document",
+            "its promotion_level differs from its document's",
         ),
         (
             "a vector is not a number",
@@ -708,7 +708,7 @@ fn cases() -> Vec<Case> {
             |v| v.vector(|vector| vector[3] = f32::INFINITY),
             "data/chunks/",
             Check::Vector,
-            "its vector holds what is no finite number",
+            "its vector contains a value that is not a finite number",
         ),
         (
             "a vector is too long",
@@ -748,7 +748,7 @@ fn cases() -> Vec<Case> {
             },
             "data/edges/",
             Check::Edge,
-            "is no chunk of `",
+            "is not a chunk of `",
         ),
         (
             "an edge leads to a chunk of nothing",
@@ -774,7 +774,7 @@ fn cases() -> Vec<Case> {
             |v| v.set("edges", "from_chunk", 0, "gone"),
             "data/edges/",
             Check::Edge,
-            "from_chunk `gone` is no chunk of `",
+            "from_chunk `gone` is not a chunk of `",
         ),
         (
             "an edge is resolved to nothing",
@@ -786,7 +786,7 @@ fn cases() -> Vec<Case> {
             },
             "data/edges/",
             Check::Edge,
-            "is resolved, and leads to no document",
+            "is resolved but leads to no document",
         ),
         (
             "an edge leads to a chunk unresolved",
@@ -798,7 +798,7 @@ fn cases() -> Vec<Case> {
             },
             "data/edges/",
             Check::Edge,
-            "leads to a chunk, and is not resolved",
+            "leads to a chunk but is not resolved",
         ),
         (
             "an edge is of no kind",
@@ -840,7 +840,7 @@ fn cases() -> Vec<Case> {
             |v| fs::remove_file(v.out.join("quarantine.jsonl")).unwrap(),
             "quarantine.jsonl",
             Check::Quarantine,
-            "is not there",
+            "is missing",
         ),
         (
             "the list is short",
@@ -864,7 +864,7 @@ fn cases() -> Vec<Case> {
             },
             "quarantine.jsonl",
             Check::Quarantine,
-            "has other bytes than were written",
+            "has changed since it was written",
         ),
         (
             "the list is counted wrongly",
@@ -884,14 +884,14 @@ fn cases() -> Vec<Case> {
             |v| fs::remove_file(v.out.join("README.md")).unwrap(),
             "README.md",
             Check::Card,
-            "is not there",
+            "is missing",
         ),
         (
             "the card is another one",
             |v| fs::write(v.out.join("README.md"), "# Mine\n").unwrap(),
             "README.md",
             Check::Card,
-            "has other bytes than were written",
+            "has changed since it was written",
         ),
     ]
 }
@@ -1036,7 +1036,7 @@ fn what_is_no_dataset_of_this_version_is_refused() {
     index(home.path(), "out", &[]);
     let victim = Victim { out: home.path().join("out") };
     for (version, problem) in [
-        (FORMAT_VERSION - 1, "make it again: chunkmill index CORPUS -o out"),
+        (FORMAT_VERSION - 1, "rebuild it: chunkmill index CORPUS -o out"),
         (FORMAT_VERSION + 1, "use a newer chunkmill"),
     ] {
         victim.edit_manifest(|manifest| manifest["format_version"] = version.into());

@@ -1,8 +1,8 @@
 //! Do two sets of questions rank settings alike?
 //!
-//! Two measures, because each alone misleads. Kendall's tau-b looks at all pairs of settings, most of
-//! which nobody would choose between. The regret looks at the one that matters: how much is lost on the
-//! second set by who takes the setting that is best on the first.
+//! There are two measures, because each alone misleads. Kendall's tau-b looks at all pairs of settings, but nobody
+//! would choose between the settings of most pairs. The regret looks at the choice that matters: how much you lose
+//! on the second set if you take the setting that is best on the first.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::analysis::direction;
 use crate::report::{Cell, Report};
 use crate::stats::kendall_tau_b;
 
-/// How two runs rank the settings that both have.
+/// Agreement of two runs in ranking the settings that both have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
-    /// The metric by which they are ranked.
+    /// The metric by which settings are ranked.
     pub metric: String,
-    /// The way to search they have in common; `None` if all were compared.
+    /// The way to search that was compared; `None` if all were.
     pub retrieval: Option<String>,
-    /// Settings that both have.
+    /// Number of settings that both runs have.
     pub cells: usize,
     /// Kendall's tau-b of the means; `None` if all settings are equal in one of the runs.
     pub tau: Option<f64>,
@@ -28,23 +28,23 @@ pub struct Agreement {
     pub pick: (String, f64),
     /// The setting that is best in the second run, and its mean there.
     pub best: (String, f64),
-    /// How much worse the first is than the second, in the second run; 0 is best.
+    /// How much worse `pick` is than `best` in the second run; 0 is best.
     pub regret: f64,
-    /// The regret of a setting taken at random.
+    /// The regret of a random setting.
     pub random_regret: f64,
 }
 
-/// Compares the rankings of settings, matched by id: all, or those of one way to search.
+/// Compares the rankings of all settings, or of those with one way to search. Settings are matched by id.
 ///
 /// # Errors
-/// [`Error::Setting`] if fewer than two settings of both have the metric.
+/// [`Error::Setting`] if fewer than two settings have the metric in both runs.
 pub fn agreement(a: &Report, b: &Report, metric: &str, retrieval: Option<&str>) -> Result<Agreement> {
     let sign = direction(a, metric);
     let mean = |cell: &Cell| cell.metrics.get(metric).map(|summary| summary.mean);
     let of_b: HashMap<&str, f64> = b.cells.iter().filter_map(|cell| Some((cell.id.as_str(), mean(cell)?))).collect();
     let mut cells: Vec<&Cell> =
         a.cells.iter().filter(|cell| retrieval.is_none_or(|retrieval| cell.retrieval == retrieval)).collect();
-    // Of equal ones that with the smaller dataset stands, then that with the earlier id: as in a report.
+    // Ties go to the smaller dataset, then to the lower id, as in a report.
     cells.sort_by(|a, b| a.cost.bytes.cmp(&b.cost.bytes).then_with(|| a.id.cmp(&b.id)));
     let value = |cell: &&'_ Cell| mean(cell).zip(of_b.get(cell.id.as_str()).copied());
     let both: Vec<(&str, f64, f64)> =

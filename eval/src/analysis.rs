@@ -1,16 +1,16 @@
-//! What follows from what was measured? From the values of each question to intervals, comparisons, fronts and a
-//! verdict in plain English.
+//! What follows from the measurements? Turns the values of each question into intervals, comparisons, Pareto
+//! fronts and a verdict in plain English.
 //!
-//! Everything is computed from [`Cell::values`] and [`Cell::cost`], so a report can be analysed again at any
-//! time, and the same report always gives the same result: in any order of its cells, on any number of threads.
+//! Everything is computed from [`Cell::values`] and [`Cell::cost`], so a report can be analysed again at any time.
+//! The same report always produces the same result, for any order of its cells and any number of threads.
 //!
-//! # What the comparisons can bear
+//! # Limits of the comparisons
 //!
-//! The best cell is chosen by the same questions that it is then compared on. With many cells that are all
-//! alike, the luckiest is chosen, and the unluckiest is called separable from it more often than the
-//! correction promises (`tests/analysis.rs` has the figures). So the list of cells that cannot be told apart may be too short at its
-//! far end; the cells close to the best, among which one chooses, are not touched. [`Verdict::held_out`] says how much of the
-//! best one's figure is the luck of being chosen.
+//! The best cell is chosen by the same questions that it is then compared on. With many cells that are all alike,
+//! the luckiest one is chosen, and the unluckiest is called separable from it more often than the correction
+//! promises (`tests/analysis.rs` has the figures). The list of cells that cannot be separated may therefore be too
+//! short at its far end. The cells close to the best, from which users choose, are not affected.
+//! [`Verdict::held_out`] says how much of the best cell's figure is due to the luck of selection.
 //!
 //! [`Verdict::held_out`]: crate::report::Verdict::held_out
 
@@ -32,12 +32,12 @@ pub use figures::figure;
 pub(crate) use front::quality_beside;
 pub(crate) use verdict::{HOPELESS, SURE};
 
-/// Fills what follows from the values: [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and
-/// [`Report::verdict`]. What was there before is replaced. The verdict is `None` if no cell has a value of the
+/// Computes [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and [`Report::verdict`]
+/// from the values and replaces what these fields contained. The verdict is `None` if no cell has a value of the
 /// primary metric.
 ///
-/// The best cell has the best mean of the primary metric; of equal ones that with the smaller dataset, then that
-/// with the earlier id. Cells are compared over the questions for which both have a value.
+/// The best cell has the best mean of the primary metric. Ties go to the smaller dataset, then to the id that
+/// sorts first. Cells are compared over the questions for which both have a value.
 pub fn analyse(report: &mut Report) {
     let clusters = Clusters::of(report);
     summarise(report, &clusters);
@@ -66,7 +66,7 @@ pub fn analyse(report: &mut Report) {
     report.verdict = Some(verdict::of(report, fair, &choice, &differences[..fair.len() - 1], &clusters));
 }
 
-/// A cell's values of the primary metric; those of a metric of which less is better with the other sign.
+/// Returns a cell's values of the primary metric, negated if lower is better.
 fn better_is_higher(report: &Report, cell: &Cell, clusters: &Clusters) -> Clustered {
     let primary = &report.scoring.primary;
     let direction = direction(report, primary);
@@ -74,14 +74,14 @@ fn better_is_higher(report: &Report, cell: &Cell, clusters: &Clusters) -> Cluste
     clusters.gather(values)
 }
 
-/// Whether the questions favour a cell so much that it cannot be compared with the others: synthetic questions share
-/// words with the text, which is all that keyword search looks at.
+/// Returns whether the questions favour a cell so much that it cannot be compared with the others: synthetic
+/// questions share words with the text, and keyword search looks at nothing else.
 fn is_favoured(report: &Report, cell: &Cell) -> bool {
     let is_keyword = |cell: &Cell| cell.retrieval == "keyword";
     report.labels.synthetic && is_keyword(cell) && !report.cells.iter().all(is_keyword)
 }
 
-/// How intervals of this run are made.
+/// Returns the bootstrap settings for the intervals of this run.
 fn settings(scoring: &Scoring) -> Bootstrap {
     Bootstrap { confidence: scoring.confidence, resamples: scoring.resamples, seed: scoring.seed }
 }
@@ -107,18 +107,19 @@ fn summarise(report: &mut Report, clusters: &Clusters) {
     }
 }
 
-/// 1 if a larger value of the metric is better, else −1. Of a metric that the report does not describe it is.
+/// Returns 1 if a larger value of the metric is better, else −1. A metric that the report does not describe counts
+/// as higher-is-better.
 #[must_use]
 pub fn direction(report: &Report, metric: &str) -> f64 {
     if report.metric(metric).is_none_or(|metric| metric.higher_is_better) { 1.0 } else { -1.0 }
 }
 
-/// Positions of the cells that have the primary metric, best first; those by keyword search last where the questions
-/// are synthetic, because they share words with the text.
+/// Returns the positions of the cells that have the primary metric, best first. If the questions are synthetic,
+/// keyword search comes last, because these questions share words with the text.
 #[must_use]
 pub fn ranked(report: &Report) -> Vec<usize> {
     let direction = direction(report, &report.scoring.primary);
-    // Means that only rounding parts are equal.
+    // Means that differ only by rounding are equal.
     let quality = |cell: &Cell| Some((cell.metrics.get(&report.scoring.primary)?.mean * direction * 1e12).round());
     let mut cells: Vec<(f64, usize)> =
         report.cells.iter().enumerate().filter_map(|(at, cell)| Some((quality(cell)?, at))).collect();
@@ -130,18 +131,18 @@ pub fn ranked(report: &Report) -> Vec<usize> {
     cells.into_iter().map(|(_, at)| at).collect()
 }
 
-/// One cell's values less the other's, over the questions of one report for which both have one.
+/// Returns one cell's values minus the other's, over the questions of one report for which both have a value.
 fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> Clustered {
     let values = |cell: &'_ Cell| cell.values.get(metric).cloned().unwrap_or_default();
     clusters.gather(values(cell).into_iter().zip(values(other)).map(|(one, other)| Some(one? - other?)))
 }
 
-/// Compares pairs of cells by the differences of their values, question by question. All pairs given at once
-/// are one family for the correction; those without any difference are not counted, for no choice of signs
-/// could make a finding of them (Tarone 1990).
+/// Compares pairs of cells by the differences of their values, question by question. All pairs passed together
+/// form one family for the correction. Pairs without any difference are not counted, because no choice of signs
+/// could make them significant (Tarone 1990).
 ///
-/// With Holm's correction more than [`Scoring::permutations`] are drawn where there are so many pairs that even the
-/// smallest p they can give would not be below 1 − confidence after it.
+/// With Holm's correction, more than [`Scoring::permutations`] permutations are drawn if there are so many pairs
+/// that otherwise even the smallest possible p would not stay below 1 − confidence after correction.
 #[must_use]
 pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> {
     let differs = |row: &&Clustered| row.sums().iter().any(|&difference| difference != 0.0);
@@ -168,8 +169,8 @@ pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> 
     differences.iter().map(|row| if differs(&row) { found.next().unwrap_or(equal) } else { equal }).collect()
 }
 
-/// So many that the smallest p, times the number of pairs, is a quarter of alpha; never so many that senseless
-/// settings take for ever.
+/// Returns a number of permutations for which the smallest p, times the number of pairs, is a quarter of alpha.
+/// The number is capped to keep absurd settings from running forever.
 fn permutations(wanted: usize, pairs: usize, alpha: f64) -> usize {
     const MOST: f64 = 100_000.0;
     #[expect(clippy::cast_precision_loss, reason = "cells are fewer than 2^53")]

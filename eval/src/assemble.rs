@@ -1,5 +1,5 @@
-//! From a run's records to its report: scoring, costs, the texts of the questions that went worst, and
-//! files for programs that score runs themselves.
+//! Turns a run's records into its report: scores, costs, the texts of the questions that went worst, and files for
+//! programs that score runs themselves.
 
 mod trec;
 
@@ -24,24 +24,24 @@ use crate::score::{Chunks, Judge, Question, Scored, ScoringOptions, all_in_conte
 use crate::sweep::{Labelled, Run, RunCell};
 use crate::worker::Way;
 
-/// Questions that are shown with what was retrieved.
+/// Number of questions that are shown with the retrieved text.
 const WORST: usize = 12;
 
-/// Chunks that are shown for each of them, at most.
+/// Largest number of chunks shown for each of them.
 const SHOWN: usize = 5;
 
 /// Bytes of text without evidence that are shown at each end of a stretch.
 const CONTEXT: usize = 240;
 
-/// A run with everything that was measured of it.
+/// A run with all its measurements.
 #[derive(Debug)]
 pub struct Measured {
     run: Run,
     labelled: Labelled,
     judge: Judge,
-    /// Of each build of the run.
+    /// The record of each build of the run.
     records: Vec<Record>,
-    /// The same in the terms of the judge.
+    /// The chunks of each record, in the judge's terms.
     chunks: Vec<Chunks>,
 }
 
@@ -49,7 +49,7 @@ impl Measured {
     /// Reads the records of a run.
     ///
     /// # Errors
-    /// [`Error::Setting`] if labels or corpus are no longer what the run was made with, or a record is not there.
+    /// [`Error::Setting`] if the labels or the corpus changed since the run, or if a record is missing.
     pub fn read(folder: &Path, run: Run, labelled: Labelled) -> Result<Self> {
         let wrong = |problem: &str| Error::Setting {
             origin: folder.display().to_string(),
@@ -126,14 +126,14 @@ impl Measured {
         report
     }
 
-    /// References that can be scored and are in documents which a dataset lacks: not among the files that are taken,
-    /// or in quarantine. The most of any dataset.
+    /// Returns the number of scorable references in documents that a dataset lacks, because the job does not
+    /// accept these files or quarantined them. The largest number of any dataset counts.
     fn not_indexed(&self) -> usize {
         let lacking = |record: &Record| self.judge.references_outside(&record.documents);
         self.records.iter().map(lacking).max().unwrap_or_default()
     }
 
-    /// What a cell found.
+    /// Returns the answers of a cell with everything needed to show them.
     fn found(&self, cell: &RunCell, scoring: &Scoring) -> Found<'_> {
         let decides =
             |&&budget: &&usize| scoring.primary == in_context(budget) || scoring.primary == all_in_context(budget);
@@ -150,9 +150,9 @@ impl Measured {
     }
 }
 
-/// To six digits after the point: enough for any comparison, and a third of the bytes.
+/// Rounds to six decimals: enough for any comparison, and a third of the bytes.
 fn rounded(value: f64) -> f64 {
-    // Of nothing, the sum is -0.
+    // An empty sum is -0.
     (value * 1e6).round() / 1e6 + 0.0
 }
 
@@ -193,11 +193,11 @@ fn scoring(options: &ScoringOptions, run: &Run, judge: &Judge) -> Scoring {
     }
 }
 
-/// What a cell is and costs.
+/// Describes a cell and its costs, without its values.
 fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
     let dataset = &record.dataset;
     let found = &record.variants[cell.variant];
-    // Keyword search alone embeds no question.
+    // Keyword search alone does not embed questions.
     let with_embedding = |(at, ms): (usize, &f64)| {
         let embedding = if found.mode == "keyword" { None } else { record.embed_ms.get(at) };
         ms + embedding.unwrap_or(&0.0)
@@ -238,7 +238,7 @@ fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
     }
 }
 
-/// Bytes of the vectors as they are stored for a cell.
+/// Returns the bytes of the vectors as stored for a cell.
 fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
     let stored_as = run.builds[cell.build].variants[cell.variant].stored_as.parse::<StoredAs>().unwrap_or_default();
     let dataset = &record.dataset;
@@ -249,7 +249,7 @@ fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
     }
 }
 
-/// Ids of the cells by vector and by keyword search that a fused one is made of.
+/// Returns the ids of the vector and keyword cells that a fused cell is made of.
 fn halves(run: &Run, cell: &RunCell) -> Vec<String> {
     let way = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].clone();
     let search = |cell: &RunCell| way(cell).options;
@@ -270,12 +270,12 @@ fn halves(run: &Run, cell: &RunCell) -> Vec<String> {
     run.cells.iter().filter(is_half).map(|half| half.id.clone()).collect()
 }
 
-/// The settings of a cell, as `chunkmill.toml` takes them.
+/// Returns the settings of a cell as a `chunkmill.toml`.
 fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
     let build = &run.builds[cell.build];
     let chunking = serde_json::from_value(serde_json::Value::Object(record.dataset.spec.clone())).unwrap_or_default();
     let Options { corpus, embedding, output, .. } = build.options.clone();
-    // What changes no result is the machine's business.
+    // Settings that do not affect results depend on the machine, so they are left out.
     let embedding = EmbeddingOptions {
         device: None,
         cpu_isa: None,
@@ -287,18 +287,19 @@ fn toml_of(run: &Run, cell: &RunCell, record: &Record) -> String {
     let Way { options: search, stored_as, .. } = build.variants[cell.variant].clone();
     let options = Options { corpus, chunking, embedding, output, search, ..Options::default() };
     let text = toml::to_string(&options).unwrap_or_default();
-    // A table without a line says nothing.
+    // Empty tables are left out.
     let mut tables: Vec<&str> = text.split("\n\n").collect();
     tables.retain(|table| table.trim().lines().count() > 1);
     let text = format!("{}\n", tables.join("\n\n").trim());
-    // A dataset has its vectors in full; what keeps them otherwise has settings of its own.
+    // A dataset keeps its vectors in full precision; a store that keeps them in another form has its own settings
+    // for that.
     let default = StoredAs::default().to_string();
     if stored_as == default { text } else { format!("# for a store that keeps vectors as {stored_as}\n{text}") }
 }
 
-/// What a cell found.
+/// The answers of a cell, with everything needed to show them.
 struct Found<'a> {
-    /// Position of the budget by whose contexts cells are judged; `None` if something else decides.
+    /// Position of the budget whose contexts decide; `None` if another metric decides.
     context: Option<usize>,
     labelled: &'a Labelled,
     judge: &'a Judge,
@@ -309,7 +310,7 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// The questions with the lowest values, lowest first.
+    /// Returns the questions with the lowest values, lowest first.
     fn worst(&self, report: &Report, best: &RunCell) -> Vec<WorstQuery> {
         let values = report.cell(&best.id).and_then(|cell| cell.values.get(&report.scoring.primary));
         let mut ranked: Vec<(usize, f64)> = values
@@ -352,7 +353,7 @@ impl Found<'_> {
         WorstQuery { query, value, evidence, retrieved }
     }
 
-    /// The best hits.
+    /// Returns the best hits.
     fn hits(&self, question: &Question, answer: &Answer) -> Vec<RetrievedText> {
         let hits = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
         let hits = (1..).zip(hits).map(|(rank, (&row, &score))| {
@@ -363,7 +364,7 @@ impl Found<'_> {
         hits.collect()
     }
 
-    /// The passages of a context, in its order.
+    /// Returns the passages of a context, in its order.
     fn passages(&self, question: &Question, context: &HandedOver) -> Vec<RetrievedText> {
         let passages = (1..).zip(&context.passages).filter_map(|(rank, (doc, ranges))| {
             let (start, end) = (ranges.first()?[0], ranges.last()?[1]);
@@ -373,7 +374,7 @@ impl Found<'_> {
         passages.collect()
     }
 
-    /// A stretch of a document of the record: how it is cited, and its text with the evidence in it.
+    /// Returns how a stretch of one of the record's documents is cited, and its text with the evidence marked.
     fn marked(&self, question: &Question, doc: usize, range: Range<usize>) -> (String, Vec<TextPiece>) {
         let doc_id = &self.record.documents[doc];
         let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
@@ -401,12 +402,12 @@ fn name(state: Evidence) -> &'static str {
     }
 }
 
-/// The line of a byte, from 1.
+/// Returns the line of a byte, from 1.
 fn line(text: &str, byte: usize) -> usize {
     text.get(..byte).unwrap_or(text).matches('\n').count() + 1
 }
 
-/// A chunk's text, cut at the ends of the evidence in it; what is not evidence is shortened.
+/// Cuts a chunk's text at the borders of its evidence and shortens the rest.
 fn pieces(text: &str, chunk: Range<usize>, mut marked: Vec<Range<usize>>) -> Vec<TextPiece> {
     marked.sort_by_key(|range| (range.start, range.end));
     let mut pieces = Vec::new();
@@ -426,7 +427,7 @@ fn pieces(text: &str, chunk: Range<usize>, mut marked: Vec<Range<usize>>) -> Vec
     pieces
 }
 
-/// The ends of a text.
+/// Returns the start and the end of a long text.
 fn shortened(text: &str) -> String {
     if text.len() <= 2 * CONTEXT + 40 {
         return text.to_owned();

@@ -1,8 +1,8 @@
 //! What differs between two runs, question by question?
 //!
-//! The gate, the comparison of two runs and a report beside its baseline all start from here, so they cannot
-//! disagree. Cells are the same if their ids are, questions if their ids and texts are: what only one run has is
-//! named, not compared.
+//! The gate, the comparison of two runs, and a report with a baseline all use this module, so they cannot disagree.
+//! Cells are matched by id, questions by id and text. Cells and questions that only one run has are reported, not
+//! compared.
 
 mod questions;
 
@@ -14,23 +14,23 @@ use crate::report::{Cell, Comparison, Report};
 use crate::stats::{Clustered, mean};
 use questions::Questions;
 
-/// How many of the questions that moved most are named, each way.
+/// Number of questions that moved most to list in each direction.
 const NAMED: usize = 5;
 
-/// What became of a run's results in another.
+/// The changes of a run's results in a later run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changes {
-    /// What was not the same beside the settings, a sentence each.
+    /// Differences between the runs other than the settings, one sentence each.
     pub notes: Vec<String>,
-    /// Questions that both runs scored.
+    /// Number of questions that both runs scored.
     pub questions: usize,
-    /// Cells that only the run before has.
+    /// Ids of the cells that only the earlier run has.
     pub missing: Vec<String>,
-    /// Cells that only the run after has.
+    /// Ids of the cells that only the later run has.
     pub added: Vec<String>,
-    /// One for each cell of both runs and each metric, in the order of the run before.
+    /// One change for each common cell and each metric, in the order of the earlier run.
     pub changes: Vec<Change>,
-    /// The questions that moved most by the first metric, averaged over the cells: fallen ones first.
+    /// The questions that moved most by the first metric, averaged over the cells: the fallen ones first.
     pub moved: Vec<Moved>,
 }
 
@@ -43,22 +43,22 @@ pub struct Change {
     pub metric: String,
     /// Its mean before, over the questions for which both runs have a value.
     pub before: f64,
-    /// Its mean after, over the same.
+    /// Its mean after, over the same questions.
     pub after: f64,
-    /// After less before. All changes are one family for the correction.
+    /// After minus before. All changes are one family for the correction.
     pub comparison: Comparison,
-    /// Questions that are better than before.
+    /// Number of questions that are better than before.
     pub better: usize,
-    /// Questions that are worse.
+    /// Number of questions that are worse.
     pub worse: usize,
-    /// Those of them that moved most, worst first.
+    /// The questions that moved most, worst first.
     pub moved: Vec<Moved>,
-    /// After less before for the questions that have both, by cluster; empty if none has.
+    /// After minus before for the questions with both values, by cluster; empty if there are none.
     #[serde(skip)]
     pub differences: Clustered,
 }
 
-/// A question whose value is another than before.
+/// A question whose value changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moved {
     /// Id of the question.
@@ -71,7 +71,7 @@ pub struct Moved {
     pub after: f64,
 }
 
-/// Compares two runs by these metrics. Intervals and tests are made as the run before says.
+/// Compares two runs by these metrics. Intervals and tests use the scoring settings of the earlier run.
 ///
 /// # Errors
 /// [`Error::Setting`] if answers were scored by different rules, or the runs have no question in common.
@@ -137,7 +137,8 @@ impl Value {
     }
 }
 
-/// The questions that moved most: those that got worse, worst first, then those that got better, least first.
+/// Returns the questions that moved most: those that got worse, worst first, then those that got better, least
+/// first.
 fn most(values: &[Value], direction: f64, questions: &Questions) -> Vec<Moved> {
     let gain = |value: &Value| value.rise() * direction;
     let mut moved: Vec<&Value> = values.iter().filter(|value| value.rise() != 0.0).collect();
@@ -157,9 +158,7 @@ fn same_scoring(before: &Report, after: &Report) -> Result<()> {
         if one != other {
             return Err(Error::Setting {
                 origin: format!("scoring.{name}"),
-                problem: format!(
-                    "is `{one}` in the one run and `{other}` in the other: their figures mean different things"
-                ),
+                problem: format!("is `{one}` in one run and `{other}` in the other: their figures cannot be compared"),
                 help: "score both runs by the same rule".to_owned(),
             });
         }
@@ -173,7 +172,7 @@ fn notes(before: &Report, after: &Report, pairs: &[(&Cell, &Cell)], questions: &
     let (gone, new) = (before.queries.len() - questions.both(), after.queries.len() - questions.both());
     if gone + new > 0 || one.queries_hash != other.queries_hash {
         notes.push(format!(
-            "the questions are not the same: {} in both runs are compared, {gone} only in the one before, {new} only in the one after",
+            "the questions are not the same: {} in both runs are compared, {gone} only in the earlier one, {new} only in the later one",
             questions.both()
         ));
     }

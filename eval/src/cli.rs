@@ -70,7 +70,7 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Parses the command line, runs it, reports an error, and gives the exit code.
+/// Parses and runs the command line, reports an error, and returns the exit code.
 #[must_use]
 pub fn main() -> u8 {
     let Cli { command, .. } = parse();

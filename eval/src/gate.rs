@@ -1,17 +1,17 @@
 //! Is a run worse than a baseline by more than is allowed, and by more than chance explains?
 //!
-//! A cell fails by a metric only if both hold:
+//! A cell fails by a metric only if both conditions are met:
 //!
 //! 1. The whole paired bootstrap interval of its change, over the questions that both runs have, is beyond the
-//!    allowed drop. So noise seldom fails a run, even if no drop at all is allowed.
-//! 2. It still holds after Holm's correction for all cells and metrics that changed at all: with hundreds of
-//!    them, one in forty intervals would be beyond its true value by chance alone, and a gate that cries wolf is
-//!    soon switched off. The price is sensitivity: with 1,600 comparisons a single cell must have fallen about twice
-//!    as far as with one. Gate the few settings that are in use, not the sweep in which they were found. What
-//!    cannot differ (no question changed) is not counted, so cells that a change does not touch cost nothing.
+//!    allowed drop. Noise therefore seldom fails a run, even if no drop at all is allowed.
+//! 2. The drop is still significant after Holm's correction for all cells and metrics that changed. With hundreds
+//!    of them, one in forty intervals would be beyond its true value by chance alone, and people soon switch off a
+//!    gate that cries wolf. The price is sensitivity: with 1,600 comparisons, a single cell must have fallen about
+//!    twice as far as with one. Gate the few settings in use, not the sweep that found them. Comparisons that
+//!    cannot differ (no question changed) are not counted, so cells that a change does not affect cost nothing.
 //!
-//! A drop that is larger than allowed, but could be chance, is said and does not fail. Sizes do not vary by chance
-//! and are compared as they are. Of repeated timings the whole spread must be beyond what is allowed.
+//! A drop that is larger than allowed but could be chance is reported and does not fail. Sizes do not vary by
+//! chance and are compared directly. For repeated timings, the whole spread must be beyond the limit.
 
 mod costs;
 mod thresholds;
@@ -26,57 +26,57 @@ use crate::stats::{Clustered, holm, normal_cdf};
 
 pub use thresholds::Thresholds;
 
-/// What the gate found.
+/// The result of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// Whether no check failed.
     pub passed: bool,
-    /// What was not the same beside the settings, a sentence each.
+    /// Differences between the runs other than the settings, one sentence each.
     pub notes: Vec<String>,
-    /// Questions that both runs scored.
+    /// Number of questions that both runs scored.
     pub questions: usize,
-    /// Comparisons for which Holm's correction was made.
+    /// Number of comparisons that Holm's correction accounts for.
     pub comparisons: usize,
-    /// Every check.
+    /// All checks.
     pub checks: Vec<Check>,
-    /// The questions that moved most, averaged over the cells: fallen ones first.
+    /// The questions that moved most, averaged over the cells: the fallen ones first.
     pub moved: Vec<Moved>,
 }
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is not worse than is allowed.
+    /// Not worse than allowed.
     Passed,
-    /// It is worse than is allowed, but that could be chance. Does not fail.
+    /// Worse than allowed, but that could be chance. Does not fail.
     Unsure,
-    /// It is worse than is allowed.
+    /// Worse than allowed.
     Failed,
 }
 
-/// One thing that was compared.
+/// One comparison with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// The cell's id.
     pub cell: String,
     /// Name of a metric, or `cell`, `bytes`, `query_ms`, `index_seconds`.
     pub what: String,
-    /// How it came out.
+    /// Its result.
     pub state: State,
-    /// What was found, in a sentence.
+    /// The finding, in a sentence.
     pub text: String,
     /// The change of a metric.
     pub change: Option<Change>,
 }
 
 impl Outcome {
-    /// The checks that came out so.
+    /// Returns the checks with this result.
     pub fn by_state(&self, state: State) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(move |check| check.state == state)
     }
 
-    /// Each check by its name, with what is wrong if it failed, as test reports want it.
+    /// Returns the name of each check, with the failure if it failed, as test reports need it.
     #[must_use]
     pub fn named(&self) -> Vec<(String, Option<String>)> {
         let named = |check: &Check| {
@@ -87,12 +87,12 @@ impl Outcome {
     }
 }
 
-/// Compares a run with a baseline. A cell of the baseline that the run lacks fails; one that only the run has is
-/// not looked at. Intervals are made as the baseline says: with its confidence, number of samples and seed.
+/// Compares a run with a baseline. A cell of the baseline that the run lacks fails; a cell that only the run has is
+/// ignored. Intervals use the baseline's confidence, number of samples and seed.
 ///
 /// # Errors
-/// [`Error::Setting`] if a threshold is no number or for a metric that the baseline does not have, the runs have
-/// no question in common or were scored by different rules, or the baseline has nothing that could be compared.
+/// [`Error::Setting`] if a threshold is out of range or for a metric that the baseline does not have, if the runs
+/// have no question in common or were scored by different rules, or if the baseline has nothing to compare.
 pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<Outcome> {
     thresholds.check("thresholds")?;
     let drops = thresholds.drops(baseline)?;
@@ -121,18 +121,18 @@ pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<
 }
 
 fn missing(cell: &str) -> Check {
-    let text = "the baseline has it, and the run does not".to_owned();
+    let text = "the baseline has it, but the run does not".to_owned();
     Check { cell: cell.to_owned(), what: "cell".to_owned(), state: State::Failed, text, change: None }
 }
 
-/// A change with what is allowed.
+/// A change, with the allowed drop.
 struct Fall {
     change: Change,
     allowed: f64,
-    /// By how much it got better: mean, and the ends of its interval.
+    /// Improvement: its mean, and the ends of its interval.
     gain: f64,
     ends: (f64, f64),
-    /// Probability of so large a fall if the true one were just what is allowed; `None` if nothing changed.
+    /// Probability of a drop this large if the true drop were exactly the allowed one; `None` if nothing changed.
     p: Option<f64>,
 }
 
@@ -146,7 +146,7 @@ impl Fall {
         Self { gain, ends: (lo.min(hi), lo.max(hi)), change, allowed, p }
     }
 
-    /// `None` if neither run has the metric for this cell.
+    /// Returns `None` if neither run has the metric for this cell.
     fn check(self, p_adjusted: Option<f64>, baseline: &Report) -> Option<Check> {
         let Self { change, allowed, gain, ends, .. } = self;
         let cell = change.cell.clone();
@@ -154,7 +154,7 @@ impl Fall {
         if change.differences.is_empty() {
             let had = baseline.cell(&cell).and_then(|cell| cell.values.get(&what));
             had.filter(|values| values.iter().any(Option::is_some))?;
-            let text = "the baseline has values of it, and the run has none for the same questions".to_owned();
+            let text = "the baseline has values of it, but the run has none for the same questions".to_owned();
             return Some(Check { cell, what, state: State::Failed, text, change: None });
         }
         let alpha = (1.0 - baseline.scoring.confidence) / 2.0;
@@ -177,8 +177,9 @@ impl Fall {
     }
 }
 
-/// One-sided p-value of a mean gain whose true value is −`allowed`: Φ((gain + allowed) / standard error), and at least
-/// 2^−n of n clusters, for n coins fall alike so often: so fewer than six questions fail nothing.
+/// Returns the one-sided p-value of a mean gain whose true value is −`allowed`: Φ((gain + allowed) / standard
+/// error). It is at least 2^−n for n clusters, the probability that n coins all fall the same way, so fewer than
+/// six questions fail nothing.
 fn chance(gain: f64, changes: &Clustered, allowed: f64) -> f64 {
     let beyond = gain + allowed;
     let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / changes.standard_error()) };

@@ -1,4 +1,4 @@
-//! What a sweep tries: a TOML file of lists becomes cells, checked before anything runs.
+//! What a sweep tries: turns a TOML file of lists into cells and checks them before anything runs.
 //!
 //! ```toml
 //! [defaults.chunking]           # tables of chunkmill.toml, for every cell
@@ -15,15 +15,15 @@
 //! [scoring]                     # see `score`
 //! [timing]
 //! repeats = 3                   # runs of the whole job without the cache
-//! seconds = 5                   # fewer of them, once they took so long together
+//! seconds = 5                   # no further run once they took this long in total
 //! [sweep]
-//! race = true                   # what is surely worse after a part of the questions is not asked the others
+//! race = true                   # settings that are surely worse after some questions are not asked the rest
 //! ```
 //!
-//! A key is one of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, one of `[search]`,
-//! `stored_as`, or `k`. Cells that share a dataset share a [`Build`]. A combination that contradicts itself is left
-//! out with the reason; of cells that come to the same, the first stands. Fused retrieval always brings
-//! its halves along, because it may be worse than either.
+//! A key is a setting of `[chunking]`, `[embedding]` or `[output]`, which decide the dataset, a setting of
+//! `[search]`, `stored_as`, or `k`. Cells that share a dataset share a [`Build`]. A combination that contradicts
+//! itself is left out, with the reason. If several cells come to the same, the first one is kept. Fused retrieval
+//! always includes its halves, because it may be worse than either.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -43,26 +43,26 @@ use toml::Value;
 use crate::report::LeftOut;
 use crate::score::ScoringOptions;
 
-/// Most cells of one sweep: more are a mistake in the file.
+/// Largest number of cells in one sweep. More are a mistake in the file.
 const MAX_CELLS: usize = 20_000;
 
-/// What a file of settings to try holds.
-const TABLES: &str = "it is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see “Sweeps” in the manual";
+/// Help for a file that is not a sweep file.
+const TABLES: &str = "a sweep file is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see “Sweeps” in the manual";
 
 /// A sweep file, checked.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The datasets to make, in the order of the file.
+    /// The datasets to build, in the order of the file.
     pub builds: Vec<Build>,
     /// The cells, in the order of the file.
     pub cells: Vec<PlannedCell>,
-    /// What is not tried, and why.
+    /// The settings that are not tried, with the reasons.
     pub left_out: Vec<LeftOut>,
     /// How answers are scored.
     pub scoring: ScoringOptions,
-    /// How often indexing is timed.
+    /// How indexing is timed.
     pub timing: Timing,
-    /// Whether settings that are surely worse after a part of the questions are not asked the others.
+    /// Whether settings that are surely worse after some questions are not asked the rest.
     pub race: bool,
 }
 
@@ -70,19 +70,19 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
-    /// Runs of the whole job without the cache, each in a process of its own; 0 measures nothing.
+    /// Number of runs of the whole job without the cache, each in its own process. 0 measures nothing.
     pub repeats: usize,
-    /// No run begins after those before it took so many seconds together; one there always is.
+    /// Total time in seconds after which no further run starts. The first run always happens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
 }
 
-/// A dataset to make and ask.
+/// A dataset to build and query.
 #[derive(Debug, Clone)]
 pub struct Build {
-    /// Unique in the plan: `recursive max=400`.
+    /// Name, unique in the plan: `recursive max=400`.
     pub name: String,
-    /// Its settings, those of searches left out.
+    /// Its settings, without those of searches.
     pub options: Options,
     /// The ways to search it.
     pub variants: Vec<Variant>,
@@ -92,36 +92,36 @@ pub struct Build {
 /// A way to search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
-    /// Unique for the build: `hybrid rrf_k=20`.
+    /// Name, unique in the build: `hybrid rrf_k=20`.
     pub name: String,
-    /// How to search.
+    /// The search mode.
     pub mode: Mode,
-    /// How lists become one, as far as the mode reads it.
+    /// How lists are fused, reduced to the settings that the mode reads.
     pub ranking: Ranking,
-    /// In which order a context is filled, where the scores of the mode tell it.
+    /// The order in which a context is filled, if the scores of the mode decide it.
     pub packing: Packing,
-    /// What puts the best chunks in order anew, and how many.
+    /// The reranker, and the number of chunks that it reorders.
     pub rerank: Option<(ModelRef, usize)>,
-    /// As what vectors are searched.
+    /// The form in which vectors are stored and searched.
     pub stored_as: StoredAs,
-    /// The same as it was written.
+    /// The settings as written in the file.
     pub options: SearchOptions,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedCell {
-    /// Unique in the plan.
+    /// Id, unique in the plan.
     pub id: String,
     /// Position of its build.
     pub build: usize,
     /// Position of its variant among those of the build.
     pub variant: usize,
-    /// How many chunks are taken.
+    /// Number of the best chunks that are taken.
     pub k: usize,
 }
 
-/// The file as it is written.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WirePlan {
@@ -136,26 +136,26 @@ struct WirePlan {
     sweep: Sweep,
 }
 
-/// How a sweep goes.
+/// How a sweep runs.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Sweep {
     race: bool,
 }
 
-/// Reads a sweep file. Flags go over its `[defaults]`, its grids over both.
+/// Reads a sweep file. Flags override its `[defaults]`; its grids override both.
 ///
 /// # Errors
-/// [`Error::Named`] if it cannot be read, [`Error::Setting`] for what is wrong in it.
+/// [`Error::Named`] if it cannot be read, [`Error::Setting`] if something in it is wrong.
 pub fn read(path: &Path, flags: Options) -> Result<Plan> {
     let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
     parse(&text, &path.display().to_string(), flags)
 }
 
-/// Reads the text of a sweep file that is called `name`.
+/// Reads the text of a sweep file named `name`.
 ///
 /// # Errors
-/// [`Error::Setting`] with file and, where it is known, line for what is wrong in it.
+/// [`Error::Setting`] with the file, and the line if it is known, if something is wrong.
 pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
     let file: WirePlan = toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -187,7 +187,7 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
             .left_out
             .first()
             .map_or_else(|| "there is no [[grid]]".to_owned(), |cell| format!("{}: {}", cell.id, cell.reason));
-        return Err(setting(name, &format!("has no cell that can be run; {first}"), "mend the settings"));
+        return Err(setting(name, &format!("has no cell that can be run; {first}"), "fix the settings"));
     }
     Ok(plan)
 }
@@ -196,7 +196,7 @@ fn setting(origin: &str, problem: &str, help: &str) -> Error {
     Error::Setting { origin: origin.to_owned(), problem: problem.to_owned(), help: help.to_owned() }
 }
 
-/// What a key of a grid decides.
+/// The table that a key of a grid belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Chunking,
@@ -210,7 +210,7 @@ struct Axis {
     scope: Scope,
     key: String,
     values: Vec<String>,
-    /// Whether it was written as a list, and so is part of the names of cells.
+    /// Whether it was written as a list. Only lists are part of the names of cells.
     is_list: bool,
 }
 
@@ -235,7 +235,7 @@ impl Grid {
                 wrong(&format!("`{key}` is not a value or a list of values"), "write max = [200, 400]")
             })?;
             if values.is_empty() {
-                return Err(wrong(&format!("`{key}` has no value"), "name at least one, or leave the key out"));
+                return Err(wrong(&format!("`{key}` has no value"), "list at least one, or leave the key out"));
             }
             match key.as_str() {
                 "name" if !is_list => grid.name = values.into_iter().next(),
@@ -259,7 +259,7 @@ impl Grid {
                 }
             }
         }
-        // What decides most comes first in names and in the order of cells.
+        // The most decisive keys come first in names and in the order of cells.
         let order = |axis: &Axis| ORDER.iter().position(|key| axis.key == *key).unwrap_or(ORDER.len());
         grid.axes.sort_by_key(order);
         if !mode_is_given && !grid.axes.iter().any(|axis| axis.key == "mode") {
@@ -273,7 +273,7 @@ impl Grid {
 /// The keys that come first in a cell's name.
 const ORDER: [&str; 8] = ["preset", "strategy", "unit", "min", "target", "max", "overlap", "mode"];
 
-/// The settings that a grid may have. The caches are not its business: they change no result.
+/// Returns the settings that a grid may have. The caches are excluded, because they do not change results.
 fn usable() -> impl Iterator<Item = (Scope, &'static str)> {
     let tables = [
         (Scope::Chunking, Settings::SETTINGS),
@@ -290,10 +290,10 @@ fn scope(key: &str) -> Option<Scope> {
     usable().find_map(|(scope, name)| (name == key).then_some(scope))
 }
 
-/// What may stand in a grid, for who wrote something else there.
+/// Lists the keys of a grid, for an unknown key.
 fn known(written: &str) -> String {
     let keys: Vec<&str> = usable().map(|(_, name)| name).collect();
-    format!("there are: name, k, stored_as, {}", choices(written, &keys))
+    format!("the keys are: name, k, stored_as, {}", choices(written, &keys))
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -333,7 +333,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Name and settings of a combination of what decides a dataset.
+    /// Returns the name and settings of a combination of the keys that decide a dataset.
     fn dataset(&self, grid: &Grid, values: &[(&Axis, &str)]) -> Result<(String, Options)> {
         let mut options = Options::default();
         let mut name = grid.name.clone().unwrap_or_default();
@@ -343,9 +343,9 @@ impl Planner<'_> {
                 Scope::Embedding => options.embedding.set(&axis.key, value),
                 _ => options.output.set(&axis.key, value),
             };
-            set.map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "mend the list"))?;
+            set.map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "fix the list"))?;
             let is_kind = matches!(axis.key.as_str(), "preset" | "strategy");
-            // A kind is worth saying even if it is the only one, unless there is a better name.
+            // A preset or strategy is named even if it is the only one, unless the grid has a name.
             if axis.is_list || (is_kind && grid.name.is_none()) {
                 push(&mut name, &axis.key, value, is_kind);
             }
@@ -354,14 +354,14 @@ impl Planner<'_> {
             "default".clone_into(&mut name);
         }
         let base = self.base.clone();
-        // A preset of the grid stands for its own sizes; a strategy takes those of the defaults.
+        // A preset of the grid brings its own sizes; a strategy uses those of the defaults.
         let sizes =
             if options.chunking.preset.is_some() { base.chunking.clone().switches() } else { base.chunking.clone() };
         let options = Options { chunking: options.chunking.clone().or(sizes), ..options };
         Ok((name, options.or(Options { chunking: Settings::default(), ..base })))
     }
 
-    /// The ways to search, each with the halves of fused ones before it.
+    /// Returns the ways to search, with the halves of fused ones before them.
     fn variants(&self, combinations: &[Vec<(&Axis, &str)>], stored_as: &[StoredAs]) -> Result<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
         for values in combinations {
@@ -369,7 +369,7 @@ impl Planner<'_> {
             for &(axis, value) in values {
                 options
                     .set(&axis.key, value)
-                    .map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "mend the list"))?;
+                    .map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "fix the list"))?;
             }
             let options = options.or(self.base.search.clone());
             let mode = options.mode.unwrap_or_default();
@@ -379,7 +379,7 @@ impl Planner<'_> {
             };
             let ways = stored_as.iter().flat_map(|&stored_as| halves.iter().map(move |&mode| (stored_as, mode)));
             for (stored_as, mode) in ways {
-                // Words are not vectors.
+                // Keyword search uses no vectors.
                 let stored_as = if mode.needs_vector() { stored_as } else { StoredAs::default() };
                 let options = SearchOptions { mode: Some(mode), ..options.clone() };
                 let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
@@ -432,7 +432,7 @@ impl Planner<'_> {
             let known = &mut self.plan.builds[build].variants;
             let at = known.iter().position(|other| other.finds_as(variant)).unwrap_or_else(|| {
                 let mut variant = variant.clone();
-                // Another grid's search of the same name.
+                // Another grid has a search of the same name.
                 while known.iter().any(|other| other.name == variant.name) {
                     variant.name.push('\'');
                 }
@@ -464,7 +464,7 @@ impl Planner<'_> {
     }
 }
 
-/// Every combination of a value of each axis, the last axis changing fastest.
+/// Returns every combination of one value per axis, with the last axis changing fastest.
 fn combinations<'a>(axes: &[&'a Axis], origin: &str) -> Result<Vec<Vec<(&'a Axis, &'a str)>>> {
     let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
     if count.is_none_or(|count| count > MAX_CELLS) {
@@ -480,7 +480,7 @@ fn combinations<'a>(axes: &[&'a Axis], origin: &str) -> Result<Vec<Vec<(&'a Axis
     Ok(all)
 }
 
-/// Adds a setting to a name.
+/// Appends a setting to a name.
 fn push(name: &mut String, key: &str, value: &str, bare: bool) {
     if !name.is_empty() {
         name.push(' ');
@@ -488,7 +488,7 @@ fn push(name: &mut String, key: &str, value: &str, bare: bool) {
     let _ = if bare { write!(name, "{value}") } else { write!(name, "{key}={value}") };
 }
 
-/// Whether a search reads a setting, its mode's own name aside: see [`as_read`].
+/// Returns whether a search reads a setting other than its own mode; see [`as_read`].
 fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     let is_word = [
         "language",
@@ -517,7 +517,8 @@ fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     }
 }
 
-/// What a mode reads of a ranking; the rest as by default, so that searches that find the same are equal.
+/// Resets the settings of a ranking that a mode does not read to their defaults. Searches that find the same are
+/// then equal.
 fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
     let default = Ranking::default();
     let ranking = match ranking.fusion {
@@ -541,9 +542,9 @@ fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
     }
 }
 
-/// What decides a dataset: equal keys give equal bytes.
+/// Returns a key of everything that decides a dataset: equal keys mean equal bytes.
 fn key(options: &Options, config: &Config) -> String {
-    // Both caches, and how fast the job is, change no byte.
+    // The caches and the settings of speed do not change a byte.
     let model = config.model.clone().unwrap_or_default();
     let corpus = &options.corpus;
     let models = (model, &config.query_model);
@@ -551,13 +552,13 @@ fn key(options: &Options, config: &Config) -> String {
 }
 
 impl Plan {
-    /// The same with the first datasets alone; the others are left out, because there was no time for them.
+    /// Returns the plan with only its first datasets. The others are left out because time ran out.
     #[must_use]
     pub fn first(mut self, builds: usize) -> Self {
         let late = self.builds.split_off(builds.min(self.builds.len()));
         self.left_out.extend(
             late.into_iter()
-                .map(|build| LeftOut { id: build.name, reason: "the time was up before it was begun".to_owned() }),
+                .map(|build| LeftOut { id: build.name, reason: "the time was up before it started".to_owned() }),
         );
         self.cells.retain(|cell| cell.build < builds);
         self
@@ -565,7 +566,7 @@ impl Plan {
 }
 
 impl Variant {
-    /// Whether it finds and hands over what another search does.
+    /// Returns whether it finds and returns the same as another search.
     fn finds_as(&self, other: &Self) -> bool {
         let what = |of: &Self| (of.mode, of.ranking, of.packing, of.rerank.clone(), of.stored_as);
         what(self) == what(other)
@@ -573,7 +574,7 @@ impl Variant {
 }
 
 impl Build {
-    /// Equal for builds that make the same dataset from the same corpus and model.
+    /// Returns a key that is equal for builds that make the same dataset from the same corpus and model.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key

@@ -1,9 +1,9 @@
-//! How the labels of other projects become ours. One file per format; each gives an [`Imported`],
-//! which is written as a set. The same input gives the same bytes.
+//! Converts the labels of other projects to ours. Each format has its own file and produces an [`Imported`], which
+//! is written as a set. The same input produces the same bytes.
 //!
-//! A format says what a set's rows hold, not what kind of file they are in nor where that is: every format reads
-//! JSON, Parquet and CSV alike, and [`fetched`] turns the name of a set on a hub into a folder. So
-//! a set is imported from a hub by the same command as from the files that its authors publish.
+//! A format describes what a set's rows contain, not the type or location of its files: every format reads JSON,
+//! Parquet and CSV, and [`fetched`] turns the name of a set on a hub into a folder. The same command therefore
+//! imports a set from a hub and from the files that its authors publish.
 
 mod beir;
 mod chroma;
@@ -42,33 +42,33 @@ pub use trec::trec;
 
 use crate::labels::{CORPUS, QUERIES, Query, to_jsonl};
 
-/// Documents and questions, all in memory, and what was left out of them.
+/// Documents and questions, all in memory, and counts of what was left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
     /// Each document's bytes by its id, which is its path below `corpus/`.
     pub documents: BTreeMap<String, Vec<u8>>,
     /// The questions that have evidence.
     pub queries: Vec<Query>,
-    /// Questions without any evidence: not judged, judged without success, or unanswerable.
+    /// Number of questions without evidence: not judged, judged without success, or unanswerable.
     pub without_evidence: usize,
-    /// Pieces of evidence whose text is not in their document. They are left out, and so is every alternative that
-    /// needs one.
+    /// Number of pieces of evidence whose text is not in their document. They are left out, together with every
+    /// alternative that needs one of them.
     pub unplaced: usize,
-    /// Judgements that name a document which is not there. They are kept, and
+    /// Number of judgements that name a missing document. They are kept, and
     /// [`LabelSet::check`](crate::labels::LabelSet::check) reports them.
     pub without_document: usize,
 }
 
-/// Where a new set is put together before it takes the old one's place.
+/// Folder in which a new set is assembled before it replaces the old one.
 const STAGING: &str = ".chunkmill-import";
 
 impl Imported {
-    /// Writes it as a set. A set that is there already is replaced, other files in its folder stay.
-    /// An import that was interrupted can be repeated.
+    /// Writes it as a set. An existing set is replaced; other files in its folder stay. An interrupted import can
+    /// be repeated.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the folder is neither empty nor a set, two questions have one id, or there is no question to
-    /// write; [`Error::Io`] if it cannot be written.
+    /// [`Error::Setting`] if the folder is neither empty nor a set, if two questions have the same id, or if there
+    /// is no question to write; [`Error::Io`] if it cannot be written.
     pub fn write(&self, set: &Path) -> Result<()> {
         refuse_other_folders(set)?;
         if self.queries.is_empty() {
@@ -102,7 +102,7 @@ impl Imported {
     }
 }
 
-/// Only an empty folder, a set, or what an interrupted import has left is written to.
+/// Refuses any folder except an empty one, a set, or the remains of an interrupted import.
 fn refuse_other_folders(set: &Path) -> Result<()> {
     let ours = set.join(STAGING).exists() || (set.join(QUERIES).is_file() && set.join(CORPUS).is_dir());
     let empty = match fs::read_dir(set) {

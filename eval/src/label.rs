@@ -1,11 +1,11 @@
-//! Questions that people asked, and no evidence yet: passages are proposed by search, and a person says which of them
-//! answer.
+//! Labels questions that people asked and that have no evidence yet: search proposes passages, and a person says
+//! which of them answer the question.
 //!
 //! # Bias
 //!
-//! What search does not find is not proposed. So a proposal is a sentence or a few, never a chunk, whose borders would
-//! favour the settings that it was found with; the text of any other place can be given instead; and that the documents
-//! do not answer a question is an answer too.
+//! Search does not propose what it does not find. To limit the bias, a proposal is one or a few sentences, never a
+//! chunk, because its borders would favour the settings that found it. The person can also enter the text of any
+//! other place, or say that the documents do not answer the question.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -28,25 +28,26 @@ use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, Refe
 use crate::record::replace;
 use crate::synth::sentences;
 
-/// Questions that the documents do not answer, a line each, in a set's folder.
+/// File of the questions that the documents do not answer, one per line, in a set's folder.
 pub const UNANSWERED: &str = "unanswered.txt";
 
-/// What search proposes from, in a set's folder.
+/// The dataset that search proposes from, in a set's folder.
 const WORK: &str = ".chunkmill-label";
 
-/// Passages that are proposed for a question.
+/// Number of passages that are proposed for a question.
 const PROPOSED: usize = 5;
 
-/// Sentences of a proposal, at most.
+/// Largest number of sentences in a proposal.
 const SENTENCES: usize = 3;
 
-/// A sentence beside the best is taken with it if it is so near to the question, in parts of the best one's nearness.
+/// A neighbour of the best sentence is included if its similarity to the question is at least this share of the
+/// best one's.
 const NEAR: f32 = 0.9;
 
 /// A question without evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Unique in its file.
+    /// Id, unique in its file.
     pub id: String,
     /// The question.
     pub text: String,
@@ -55,13 +56,13 @@ pub struct Asked {
 /// The questions of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Questions {
-    /// Those that name their evidence.
+    /// Questions that name their evidence.
     pub labelled: Vec<Query>,
-    /// Those that do not.
+    /// Questions that do not.
     pub plain: Vec<Asked>,
 }
 
-/// A question as it may be written without evidence.
+/// A question without evidence, written as a JSON object.
 #[derive(Deserialize)]
 struct Plain {
     query_id: Option<String>,
@@ -69,11 +70,12 @@ struct Plain {
 }
 
 impl Questions {
-    /// Reads a file of questions: a line of text each, or a JSON object each, with `query`, `query_id` if there is one, and
-    /// `references` if there are some.
+    /// Reads a file of questions with one line of text or one JSON object per line. An object has `query`, and
+    /// optionally `query_id` and `references`.
     ///
     /// # Errors
-    /// [`Error::Named`] if it cannot be read, [`Error::Setting`] with file and line for what is no question.
+    /// [`Error::Named`] if it cannot be read, [`Error::Setting`] with the file and line for anything that is not a
+    /// question.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path)
             .map_err(Error::named(path, "name a file with a question on each line, or a queries.jsonl"))?;
@@ -95,7 +97,7 @@ impl Questions {
                 questions.labelled.push(query);
                 id
             } else {
-                // What has references is a label, or should be one.
+                // A line with references is a label, or is meant to be one.
                 if line.contains("\"references\"") {
                     return Err(wrong(Query::parse(line).err().unwrap_or_default()));
                 }
@@ -122,15 +124,15 @@ impl Questions {
 /// A passage that may answer a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// Document.
+    /// Id of the document.
     pub doc_id: String,
-    /// Its bytes.
+    /// Its byte range there.
     pub range: Range<usize>,
-    /// First line, from 1.
+    /// Its first line, from 1.
     pub line: usize,
 }
 
-/// Proposes evidence by search over a set's documents.
+/// Proposes evidence by searching a set's documents.
 pub struct Proposer {
     searcher: Searcher,
     embedder: Box<dyn Embedder>,
@@ -138,7 +140,7 @@ pub struct Proposer {
 }
 
 impl Proposer {
-    /// Indexes the documents of a set; a second time only what changed.
+    /// Indexes the documents of a set. A second call indexes only changes.
     ///
     /// # Errors
     /// Those of the job and of the model.
@@ -151,7 +153,7 @@ impl Proposer {
         Ok(Self { searcher: Searcher::open(Dataset::open(&out)?, None)?, embedder, corpus })
     }
 
-    /// The passages that are nearest to a question, best first, each of another place.
+    /// Returns the passages most similar to a question, best first, without overlaps.
     ///
     /// # Errors
     /// Those of the search and of the model.
@@ -183,7 +185,7 @@ impl Proposer {
         Ok(proposals)
     }
 
-    /// The sentences of a range that are nearest to a question, in a row.
+    /// Returns the consecutive sentences of a range that are most similar to a question.
     fn nearest(&self, text: &str, range: Range<usize>, question: &[f32]) -> Result<Option<Range<usize>>> {
         let sentences = passages(text, range);
         let near = |range: &Range<usize>| {
@@ -205,7 +207,7 @@ impl Proposer {
         Ok(Some(sentences[first].start..sentences[last].end))
     }
 
-    /// Every place where the words of a text stand, whatever white space is between them.
+    /// Returns every place with this text, ignoring differences in white space.
     fn places(&self, text: &str) -> Vec<Place> {
         let of = |(doc_id, document): (&String, &String)| {
             let quote = |range: Range<usize>| Quote { text: document[range.clone()].to_owned(), range };
@@ -215,7 +217,7 @@ impl Proposer {
         self.corpus.texts.iter().flat_map(of).collect()
     }
 
-    /// The lines of a document, from one to another.
+    /// Returns a range of a document's lines as a place.
     fn lines(&self, doc_id: &str, from: usize, to: usize) -> Option<Place> {
         let document = self.corpus.texts.get(doc_id)?;
         let starts: Vec<usize> = std::iter::once(0).chain(document.match_indices('\n').map(|(at, _)| at + 1)).collect();
@@ -236,7 +238,8 @@ impl Proposer {
     }
 }
 
-/// A chunk's range up to the borders of its paragraphs, as far as these are near: a chunk may end within a sentence.
+/// Extends a chunk's range to the borders of its paragraphs if these are near, because a chunk may end within a
+/// sentence.
 fn paragraphs(text: &str, range: Range<usize>) -> Range<usize> {
     const REACH: usize = 500;
     const BORDER: &str = "\n\n";
@@ -247,9 +250,9 @@ fn paragraphs(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The sentences of a range (Unicode, annex 29), each without white space at its ends. A line feed within prose ends none; an empty
-/// line, and one before a heading, a list, a table or a fence, does. Headings are none: they say what is asked, not what is
-/// answered.
+/// Returns the sentences of a range (Unicode, annex 29), each trimmed. A line feed within prose does not end a
+/// sentence. An empty line does, and so does a line feed before a heading, a list, a table or a fence. Headings
+/// are left out: they say what is asked, not what is answered.
 fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut blocks: Vec<Range<usize>> = Vec::new();
@@ -272,18 +275,18 @@ fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// What came of a session.
+/// The result of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Questions that have evidence now.
+    /// Number of questions that now have evidence.
     pub labelled: usize,
-    /// Questions that the documents do not answer.
+    /// Number of questions that the documents do not answer.
     pub unanswered: usize,
-    /// Questions that were left for later.
+    /// Number of questions left for later.
     pub open: usize,
 }
 
-/// What a person said of a question.
+/// A person's answer about a question.
 enum Answer {
     /// The references that answer it.
     Evidence(Vec<Reference>),
@@ -292,14 +295,15 @@ enum Answer {
     Stop,
 }
 
-const HELP: &str = "y or a number: this answers · 1,3: both are needed · 1/3: either does · e: give the text or PATH:FROM-TO · \
-                    n: the documents do not answer it · s: later · q: stop";
+const HELP: &str = "y or a number: this one answers it · 1,3: both are needed · 1/3: either one will do · \
+                    e: type the text or PATH:FROM-TO · n: the documents do not answer it · s: later · q: stop";
 
-/// Asks a person, who hears what is said and types lines, about each question that has no answer yet, and writes every answer to the set at once, so that a session can be
-/// stopped and continued.
+/// Asks a person about each question that has no answer yet. Prompts are passed to `say`, and answers are read as
+/// lines. Every answer is written to the set at once, so an interrupted session can be resumed.
 ///
 /// # Errors
-/// Those of the search, and [`Error::Io`] if the set cannot be written. What cannot be understood is asked again.
+/// Those of the search, and [`Error::Io`] if the set cannot be written. An answer that cannot be understood is not
+/// an error; the question is asked again.
 pub fn session(
     proposer: &Proposer,
     questions: &Questions,
@@ -354,7 +358,7 @@ pub fn session(
             }
         }
     }
-    // Labels that were given are part of the set also where nothing was asked.
+    // Labels from the file are part of the set even if nothing was asked.
     if !known.is_empty() {
         replace(&set.join(QUERIES), to_jsonl(&known.into_values().collect::<Vec<_>>())?.as_bytes())?;
     }
@@ -363,7 +367,7 @@ pub fn session(
     Ok(outcome)
 }
 
-/// What a person says of a question, asked again until it can be understood. The end of the input stops.
+/// Asks a person about a question until the answer is understood. The end of the input stops the session.
 fn ask(
     proposer: &Proposer,
     proposals: &[Proposal],
@@ -380,16 +384,16 @@ fn ask(
                 let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Answer::Stop) };
                 let places = given(proposer, &text);
                 if !places.is_empty() {
-                    // A text that stands in several places may be found in any of them.
+                    // A text that appears in several places may be found in any of them.
                     let any = places.into_iter().map(|place| vec![place]).collect();
                     return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
                 }
-                say("no document has this text, word for word, or these lines\n");
+                say("no document contains this text word for word, or has these lines\n");
             }
             "" => say(&format!("{HELP}\n")),
             numbers => match chosen(proposer, proposals, numbers) {
                 Some(references) => return Ok(Answer::Evidence(references)),
-                None => say(&format!("`{numbers}` is none of: {HELP}\n")),
+                None => say(&format!("`{numbers}` is not one of: {HELP}\n")),
             },
         }
     }
@@ -401,7 +405,7 @@ fn prompt(text: &str, input: &mut dyn BufRead, say: &dyn Fn(&str)) -> anyhow::Re
     Ok((input.read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
 }
 
-/// Places that were typed: `PATH:FROM-TO`, or a text that stands somewhere.
+/// Finds the places for typed text: `PATH:FROM-TO`, or a text in the documents.
 fn given(proposer: &Proposer, text: &str) -> Vec<Place> {
     let lines = text.rsplit_once(':').and_then(|(path, lines)| {
         let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
@@ -410,7 +414,8 @@ fn given(proposer: &Proposer, text: &str) -> Vec<Place> {
     lines.map_or_else(|| proposer.places(text), |place| vec![place])
 }
 
-/// The references that some numbers stand for: with commas between, all are needed; with strokes, any will do.
+/// Converts typed numbers to references. All numbers separated by commas are needed; of numbers separated by
+/// slashes, any one will do.
 fn chosen(proposer: &Proposer, proposals: &[Proposal], numbers: &str) -> Option<Vec<Reference>> {
     let place = |number: &str| {
         let at = if number == "y" { 0 } else { number.trim().parse::<usize>().ok()?.checked_sub(1)? };

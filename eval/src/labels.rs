@@ -1,4 +1,4 @@
-//! Labelled questions: the native format, and where in the corpus the answers are now.
+//! Labelled questions: the native format, and the current places of the answers in the corpus.
 //!
 //! ```text
 //! set/
@@ -6,13 +6,13 @@
 //!   queries.jsonl    one question per line
 //! ```
 //!
-//! A question names its evidence as byte ranges with the text that was there when it was labelled,
-//! or as whole documents. The text tells whether a range still means what it did; where it does
-//! not, the text is looked for in the document as that is now ([`State`]). What has only moved is
-//! scored at its new place. What has drifted is reported and not scored: it is no miss.
+//! A question names its evidence as byte ranges with the text that was there when it was labelled, or as whole
+//! documents. The text shows whether a range still means the same. If not, the text is searched for in the current
+//! document ([`State`]). Evidence that has only moved is scored at its new place. Evidence that has drifted is
+//! reported and not scored: it is not a miss.
 //!
-//! An answer may stand in several places, any of which will do: such a reference is a list of
-//! alternatives, and found when one of them is.
+//! If an answer is in several places and any of them will do, its reference is a list of alternatives. It is found
+//! when one of them is.
 
 mod drift;
 
@@ -33,36 +33,35 @@ pub const CORPUS: &str = "corpus";
 /// The questions, in a set's folder.
 pub const QUERIES: &str = "queries.jsonl";
 
-/// What a set is, for who names something else.
+/// Help for a path that is not a set.
 pub(crate) const SET: &str =
-    "name a set of labels, a folder with corpus/ and queries.jsonl; `chunkmill-eval import` and `synth` make some";
+    "name a set of labels, a folder with corpus/ and queries.jsonl; `chunkmill-eval import` and `synth` create one";
 
-/// The tag of every question that `synth` made up. What is measured with such
-/// questions must say so.
+/// The tag of every question that `synth` made up. Results measured with these questions must say so.
 pub const SYNTHETIC: &str = "synthetic";
 
 /// A question and its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Unique in the set.
+    /// Id, unique in the set.
     pub id: String,
     /// The question, as a user would ask it.
     pub text: String,
-    /// Where the answer is. At least one.
+    /// The places of the answer, at least one.
     pub references: Vec<Reference>,
-    /// How much the evidence matters where a reference does not say it; 1 unless said otherwise.
+    /// Weight of the evidence if a reference has no grade of its own; 1 by default.
     pub grade: f64,
-    /// Free words to group questions by.
+    /// Free words for grouping questions.
     pub tags: Vec<String>,
 }
 
-/// A piece of evidence, which may stand in several places.
+/// A piece of evidence, which may be in several places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
-    /// What it is, or may be: at least one alternative, each of at least one place. An alternative is found when all its
-    /// places are, the reference when one alternative is.
+    /// At least one alternative, each with at least one place. An alternative is found when all its places are;
+    /// the reference is found when one alternative is.
     pub any: Vec<Vec<Place>>,
-    /// How much it matters, if not as much as its question's other evidence.
+    /// Its weight, if different from the question's.
     pub grade: Option<f64>,
 }
 
@@ -71,14 +70,14 @@ pub struct Reference {
 pub struct Place {
     /// Id of the document: its path below `corpus/`.
     pub doc_id: String,
-    /// Where in the document; `None` if the document was judged as a whole.
+    /// The place in the document; `None` if the document was judged as a whole.
     pub quote: Option<Quote>,
 }
 
-/// A place in a document with what stood there when it was labelled.
+/// A place in a document with the text that was there when it was labelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
-    /// Its bytes.
+    /// Its byte range.
     pub range: Range<usize>,
     /// The text.
     pub text: String,
@@ -93,16 +92,16 @@ pub struct LabelSet {
     pub queries: Vec<Query>,
 }
 
-/// The documents of a set that can be read.
+/// The readable documents of a set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Corpus {
-    /// How many there are, also those that cannot be read.
+    /// Number of documents, including those that cannot be read.
     pub documents: usize,
     /// Their texts by id.
     pub texts: BTreeMap<String, String>,
 }
 
-/// What became of one place of a reference.
+/// The current state of one place of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Position of its question in the set.
@@ -113,7 +112,7 @@ pub struct Checked {
     pub alternative: usize,
     /// Position among the alternative's places.
     pub place: usize,
-    /// Whether it still fits, and where.
+    /// Whether it still fits, and where it is.
     pub state: State,
 }
 
@@ -122,34 +121,34 @@ pub struct Checked {
 pub struct Scored<'a> {
     /// The alternatives that still fit the corpus, at least one.
     pub any: Vec<Vec<ScoredPlace<'a>>>,
-    /// How much it matters, above 0.
+    /// Its grade, above 0.
     pub grade: f64,
 }
 
-/// Where a reference is, its document as that is now.
+/// The current place of a reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredPlace<'a> {
     /// Id of the document.
     pub doc_id: &'a str,
-    /// Its bytes; `None` if the document was judged as a whole.
+    /// Its byte range; `None` if the document was judged as a whole.
     pub range: Option<Range<usize>>,
 }
 
 impl Reference {
-    /// A reference to one place.
+    /// Creates a reference to one place.
     #[must_use]
     pub fn to(doc_id: String, quote: Option<Quote>) -> Self {
         Self { any: vec![vec![Place { doc_id, quote }]], grade: None }
     }
 
-    /// All its places, alternatives one after the other.
+    /// Returns all its places, one alternative after the other.
     pub fn places(&self) -> impl Iterator<Item = &Place> + Clone {
         self.any.iter().flatten()
     }
 }
 
 impl Checked {
-    /// Its question and its place in a set of labels.
+    /// Returns its question and its place in a set of labels.
     #[must_use]
     pub fn of<'l>(&self, labels: &'l LabelSet) -> (&'l Query, &'l Place) {
         let query = &labels.queries[self.query];
@@ -158,21 +157,21 @@ impl Checked {
 }
 
 impl Query {
-    /// A question as a line of `queries.jsonl` has it.
+    /// Parses a question from a line of `queries.jsonl`.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// A description of what is wrong with the line.
     pub fn parse(line: &str) -> Result<Self, String> {
         serde_json::from_str::<WireQuery>(line).map_err(|error| error.to_string())?.try_into()
     }
 
-    /// Whether it was made up from the corpus.
+    /// Returns whether it was made up from the corpus.
     #[must_use]
     pub fn is_synthetic(&self) -> bool {
         self.tags.iter().any(|tag| tag == SYNTHETIC)
     }
 
-    /// How much one of its references matters: above 0.
+    /// Returns the grade of one of its references, above 0.
     #[must_use]
     pub fn grade_of(&self, reference: &Reference) -> f64 {
         reference.grade.unwrap_or(self.grade)
@@ -183,8 +182,8 @@ impl LabelSet {
     /// Reads the questions of a set.
     ///
     /// # Errors
-    /// [`Error::Setting`] with file and line for anything that is not a well-formed question;
-    /// [`Error::Named`] if the file cannot be read.
+    /// [`Error::Setting`] with the file and line for anything that is not a well-formed question; [`Error::Named`]
+    /// if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(QUERIES);
         let text = fs::read_to_string(&file).map_err(Error::named(&file, SET))?;
@@ -208,7 +207,7 @@ impl LabelSet {
         Ok(Self { path: path.to_owned(), queries })
     }
 
-    /// Reads the documents, all at once: memory is that of their texts.
+    /// Reads all documents at once. The memory used is the size of their texts.
     ///
     /// # Errors
     /// [`Error::Corpus`] if the set has no corpus.
@@ -221,7 +220,7 @@ impl LabelSet {
         Ok(Corpus { documents, texts })
     }
 
-    /// Compares every place of every reference with the corpus; in the order of the set.
+    /// Compares every place of every reference with the corpus, in the order of the set.
     #[must_use]
     pub fn check(&self, corpus: &Corpus) -> Vec<Checked> {
         let mut checked = Vec::new();
@@ -242,8 +241,8 @@ impl LabelSet {
         checked
     }
 
-    /// The references of each question that can be scored, each with the alternatives that can. A question whose
-    /// evidence has all drifted has none, and is to be left out of any mean.
+    /// Returns the scorable references of each question, with their scorable alternatives. A question whose
+    /// evidence has all drifted has none, and must be left out of means.
     #[must_use]
     pub fn scored(&self, checked: &[Checked]) -> Vec<Vec<Scored<'_>>> {
         let mut scored: Vec<Vec<Scored<'_>>> = vec![Vec::new(); self.queries.len()];
@@ -261,7 +260,7 @@ impl LabelSet {
         scored
     }
 
-    /// Where a place that has not drifted is now.
+    /// Returns the current place of a place that has not drifted.
     fn now(&self, checked: &Checked) -> ScoredPlace<'_> {
         let (_, Place { doc_id, quote }) = checked.of(self);
         let range = match (&checked.state, quote) {
@@ -272,10 +271,10 @@ impl LabelSet {
     }
 }
 
-/// `queries.jsonl` with these questions: the same questions give the same bytes.
+/// Writes questions as the text of a `queries.jsonl`. The same questions produce the same bytes.
 ///
 /// # Errors
-/// [`Error::Setting`] naming the question that [`LabelSet::read`] would not take.
+/// [`Error::Setting`] naming a question that [`LabelSet::read`] would reject.
 pub fn to_jsonl(queries: &[Query]) -> Result<String> {
     let mut text = String::new();
     for query in queries {
@@ -389,7 +388,7 @@ impl TryFrom<WireReference> for Reference {
         grade.map_or(Ok(()), checked_grade)?;
         let any = match wire.any.take() {
             Some(any) if wire.is_empty() => any.into_iter().map(WireReference::places).collect::<Result<_, _>>()?,
-            Some(_) => return Err("a reference has `any` and something else: alternatives go into the list".to_owned()),
+            Some(_) => return Err("a reference has `any` and something else: put the alternatives into it".to_owned()),
             None => vec![wire.places()?],
         };
         if any.is_empty() {
@@ -406,12 +405,12 @@ impl WireReference {
         !numbers && doc_id.is_none() && text.is_none() && any.is_none() && all.is_none() && grade.is_none()
     }
 
-    /// The places of an alternative.
+    /// Returns the places of an alternative.
     fn places(mut self) -> Result<Vec<Place>, String> {
         match self.all.take() {
             Some(all) if all.is_empty() => Err("`all` is empty".to_owned()),
             Some(all) if self.is_empty() => all.into_iter().map(Self::place).collect(),
-            Some(_) => Err("an alternative has `all` and something else: its places go into the list".to_owned()),
+            Some(_) => Err("an alternative has `all` and something else: put its places into it".to_owned()),
             None => Ok(vec![self.place()?]),
         }
     }
@@ -419,7 +418,7 @@ impl WireReference {
     fn place(self) -> Result<Place, String> {
         let Self { doc_id, start, end, text, any, all, grade } = self;
         if any.is_some() || all.is_some() {
-            return Err("lists may stand in each other only as `all` in `any`".to_owned());
+            return Err("lists may be nested only as `all` inside `any`".to_owned());
         }
         if grade.is_some() {
             return Err("a grade belongs to the reference, not to one of its places".to_owned());
@@ -436,13 +435,14 @@ impl WireReference {
                 }
                 Some(Quote { range: start..end, text })
             }
-            _ => return Err(format!("reference to `{doc_id}` has not all of start, end and text")),
+            _ => return Err(format!("reference to `{doc_id}` does not have all of start, end and text")),
         };
         Ok(Place { doc_id, quote })
     }
 }
 
-/// Gains are up to two to the power of a grade, so a grade has a limit.
+/// Checks that a grade is above 0 and at most 100. Gains grow as two to the power of a grade, so grades have a
+/// limit.
 fn checked_grade(grade: f64) -> Result<(), String> {
-    if grade > 0.0 && grade <= 100.0 { Ok(()) } else { Err(format!("grade {grade} is not above 0 and at most 100")) }
+    if grade > 0.0 && grade <= 100.0 { Ok(()) } else { Err(format!("grade {grade} must be above 0 and at most 100")) }
 }

@@ -1,14 +1,14 @@
-//! The `chunkmill-eval` program: everything is in its library's `cli`.
+//! The `chunkmill-eval` program; its code is in the library's `cli` module.
 
 use std::process::ExitCode;
 
-/// That of `chunkmill`, so that the memory that is measured here is what it needs.
+/// The allocator of `chunkmill`, so the memory measured here is what that program needs.
 #[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    // As in `chunkmill`: candle's own spinning threads halve the speed of texts embedded in parallel.
+    // As in `chunkmill`: candle's own threads spin, which halves the speed of embedding texts in parallel.
     if std::env::var_os("CANDLE_NUM_THREADS").is_none() {
         #[expect(unsafe_code, reason = "the variable is set before any other thread exists")]
         // SAFETY: this is the first statement of the program; no other thread reads the environment.

@@ -1,8 +1,8 @@
-//! Settings that are surely worse after a part of the questions are not asked the others.
+//! Drops settings that are significantly worse after part of the questions, instead of asking them the rest.
 //!
-//! Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016) drops half of what is tried at each stage, whatever it
-//! is worth. Here a stage drops only what is significantly worse than the best that was finished, as Hoeffding races do
-//! (Maron & Moore 1994), so what is left is compared as if nothing had been dropped.
+//! Successive halving (Karnin, Koren & Somekh 2013; Jamieson & Talwalkar 2016) drops half of the candidates at each
+//! stage, however good they are. Here, a stage drops only settings that are significantly worse than the best so
+//! far, as Hoeffding races do (Maron & Moore 1994), so the rest is compared as if nothing had been dropped.
 
 use crate::record::{Answer, Dropped};
 use crate::score::{Chunks, Judge, ScoringOptions, value};
@@ -11,10 +11,10 @@ use crate::stats::{Clustered, mean, student_quantile};
 /// Shares of the questions after which settings are dropped.
 const STAGES: [f64; 2] = [0.25, 0.5];
 
-/// Probability that the best of all is dropped, at most.
+/// Upper bound on the probability that the best setting is dropped.
 const RISK: f64 = 0.05;
 
-/// With fewer clusters nothing is sure.
+/// Number of clusters below which nothing is dropped.
 const FEWEST: usize = 20;
 
 /// A race of settings.
@@ -24,12 +24,12 @@ pub struct Race<'a> {
     options: &'a ScoringOptions,
     metric: String,
     clusters: Vec<usize>,
-    /// Probability with which a setting may be dropped that is no worse, each time it is looked at.
+    /// Allowed probability of dropping a setting that is not worse, at each comparison.
     alpha: f64,
     leader: Option<Leader>,
 }
 
-/// The best of those that were asked all questions.
+/// The best of the settings that were asked all questions.
 #[derive(Debug)]
 struct Leader {
     id: String,
@@ -38,7 +38,7 @@ struct Leader {
 }
 
 impl<'a> Race<'a> {
-    /// A race of so many cells.
+    /// Creates a race of `cells` cells.
     #[must_use]
     pub fn new(judge: &'a Judge, options: &'a ScoringOptions, cells: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "cells are far fewer than 2^52")]
@@ -47,14 +47,14 @@ impl<'a> Race<'a> {
         Self { judge, options, metric, clusters: judge.clusters(), alpha: RISK / looks, leader: None }
     }
 
-    /// By what answers are judged.
+    /// Returns the judge of the answers.
     #[must_use]
     pub fn judge(&self) -> &'a Judge {
         self.judge
     }
 
-    /// Positions in the set of the questions of each stage, `queries` in all. Clusters are kept together, and come in an
-    /// order that the seed decides; a question that cannot be scored is asked last.
+    /// Returns the questions of each stage, as positions in the set of `queries` questions. Clusters are kept
+    /// together, in an order that depends on the seed. Questions that cannot be scored are asked last.
     #[must_use]
     pub fn stages(&self, queries: usize) -> Vec<Vec<usize>> {
         let order = |cluster: usize| {
@@ -90,15 +90,15 @@ impl<'a> Race<'a> {
         stages
     }
 
-    /// What answers are worth by the metric that decides, question by question of the judge; `None` of those that were not
-    /// asked.
+    /// Returns the values of answers by the primary metric, one per question of the judge; `None` for questions
+    /// that were not asked.
     #[must_use]
     pub fn values(&self, chunks: &Chunks, answers: &[Option<Answer>], k: usize) -> Vec<Option<f64>> {
         value(self.judge, chunks, answers, k, self.options, &self.metric)
     }
 
-    /// Which of some settings, by their values so far, are surely worse than the best that was asked all questions, or than
-    /// the best of themselves.
+    /// Returns, for each running setting, whether its values so far are significantly worse than those of the best
+    /// finished setting or of the best running one.
     #[must_use]
     pub fn lagging(&self, running: &[(&str, Vec<Option<f64>>)]) -> Vec<Option<Dropped>> {
         let best = running.iter().map(|(id, values)| Leader::new(id, values.clone()));
@@ -108,8 +108,9 @@ impl<'a> Race<'a> {
         running.iter().map(lags).collect()
     }
 
-    /// Whether a setting is surely worse than another, by the questions that both were asked. Whichever is the best of all: it
-    /// is compared with each other cell at each stage at most, so the probabilities of [`Race::alpha`] sum to [`RISK`].
+    /// Returns whether a setting is significantly worse than another, by the questions that both were asked.
+    /// Whichever setting is truly the best, it is compared with each other cell at most once per stage, so the
+    /// probabilities of [`Race::alpha`] sum to [`RISK`].
     fn lags(&self, values: &[Option<f64>], leader: &Leader) -> Option<Dropped> {
         let both = values.iter().zip(&leader.values).zip(&self.clusters);
         let both = || both.clone().filter_map(|((own, other), &cluster)| Some((cluster, (*own)?, (*other)?)));
@@ -131,7 +132,7 @@ impl<'a> Race<'a> {
         })
     }
 
-    /// A setting was asked all questions: it leads from now on if it is the best so far.
+    /// Records a setting that was asked all questions. It becomes the leader if it is the best so far.
     pub fn finish(&mut self, id: &str, values: Vec<Option<f64>>) {
         let Some(next) = Leader::new(id, values) else { return };
         if self.leader.as_ref().is_none_or(|leader| next.mean > leader.mean) {
@@ -141,7 +142,7 @@ impl<'a> Race<'a> {
 }
 
 impl Leader {
-    /// `None` without a value.
+    /// Returns `None` if there are no values.
     fn new(id: &str, values: Vec<Option<f64>>) -> Option<Self> {
         let all: Vec<f64> = values.iter().flatten().copied().collect();
         (!all.is_empty()).then(|| Self { id: id.to_owned(), mean: mean(&all), values })

@@ -1,11 +1,11 @@
-//! From documents to advice: what is tried when nobody says what to try, and what came of it in three sentences.
+//! Turns documents into advice: the default settings to try, and the result in three sentences.
 
 use crate::analysis::{HOPELESS, SURE, figure};
 use crate::report::{Cell, Report, Verdict};
 
-/// The settings that are tried, those first that were best on the most sets of labels, until the time is up.
-pub const SWEEP: &str = r#"# What `chunkmill-eval recommend` tries, in this order, until its time is up.
-# Go on with it: chunkmill-eval sweep --labels labels --sweep sweep.toml -o run
+/// The settings that are tried, until the time is up. Those that were best on the most sets of labels come first.
+pub const SWEEP: &str = r#"# The settings that `chunkmill-eval recommend` tries, in this order, until its time is up.
+# To continue: chunkmill-eval sweep --labels labels --sweep sweep.toml -o run
 
 [[grid]]
 preset = ["structure"]
@@ -45,9 +45,9 @@ mode = "hybrid"
 repeats = 1
 "#;
 
-/// What a run means for who decides: what to use, how sure that is, and what it costs.
+/// Describes what a run means for a decision: what to use, how certain that is, and what it costs.
 ///
-/// `None` if nothing could be scored.
+/// Returns `None` if nothing could be scored.
 #[must_use]
 pub fn sentences(report: &Report) -> Option<[String; 3]> {
     let verdict = report.verdict.as_ref()?;
@@ -60,7 +60,7 @@ fn what(report: &Report, best: &Cell) -> String {
     let percent = |value: f64| format!("{:.0} %", 100.0 * value);
     let measure = match report.scoring.primary.strip_prefix("evidence_in_context_") {
         Some(budget) => format!(
-            "{} of the text that answers a question is then among the {budget} tokens that are handed to the reader",
+            "{} of the text that answers a question is then in the {budget} tokens that the reader receives",
             percent(summary.mean)
         ),
         None => format!(
@@ -98,7 +98,7 @@ fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
     let others = verdict.not_separable.len();
     if verdict.p_best >= SURE {
         return format!(
-            "Of {tried} settings that were tried it is the best with a probability of {:.0} %{made_up}.",
+            "Of {tried} settings that were tried, it is the best with a probability of {:.0} %{made_up}.",
             (100.0 * verdict.p_best).min(99.0)
         );
     }
@@ -107,11 +107,12 @@ fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
     }
     let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < HOPELESS);
     let more = more.map_or_else(String::new, |next| {
-        format!("; about {} more questions would part it from the next, `{}`", next.more_questions, next.id)
+        format!("; about {} more questions would separate it from the next, `{}`", next.more_questions, next.id)
     });
     let build = best.build.as_str();
     format!(
-        "Of {tried} settings that were tried {others} may be as good as `{build}`, so nothing is lost by any of these{more}{made_up}."
+        "Of {tried} settings that were tried, {others} may be as good as `{build}`, so you lose nothing by choosing \
+         any of these{more}{made_up}."
     )
 }
 
@@ -123,7 +124,7 @@ fn cost(report: &Report, best: &Cell) -> String {
         format!("takes {text} on this machine and ")
     });
     format!(
-        "Indexing all {} documents {seconds}makes {:.1} MB, and a question takes {:.0} ms.",
+        "Indexing all {} documents {seconds}produces {:.1} MB, and a question takes {:.0} ms.",
         report.labels.documents,
         best.cost.bytes as f64 / 1e6,
         best.cost.query_ms.p50.max(1.0)

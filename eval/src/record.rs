@@ -1,9 +1,9 @@
-//! What was measured of one dataset: a file of the run's folder, written when the dataset has been asked.
+//! The measurements of one dataset: a file in the run's folder, written once the dataset has answered all questions.
 //!
-//! A record has everything that scoring needs beside the labels: where every chunk stands, which chunks
-//! each way to search found for each question, and what all that cost. So a run can be scored again,
-//! by other rules or for other k, without running anything; other budgets are other contexts. Its key says what it was made from; a
-//! record with another key is made again.
+//! Together with the labels, a record contains everything that scoring needs: the place of every chunk, the chunks
+//! that each way to search found for each question, and the costs. A run can therefore be scored again, by other
+//! rules or for another k, without running anything; only other budgets need other contexts. The key identifies the
+//! inputs of a record; a record with another key is measured again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,61 +16,61 @@ use serde_json::{Map, Value};
 
 use crate::report::IndexCost;
 
-/// Version of the form of records.
+/// Version of the format of records.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// The folder of records, in a run's folder.
 const FOLDER: &str = "records";
 
-/// What was measured of a dataset.
+/// The measurements of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`FORMAT_VERSION`].
     pub format_version: u32,
-    /// Equal for records that were made from the same.
+    /// Equal for records with the same inputs.
     pub key: String,
     /// Name of the build.
     pub build: String,
     /// The dataset.
     pub dataset: DatasetRecord,
-    /// Repeated timings, if any were asked for.
+    /// Repeated timings, if requested.
     pub index: Option<IndexCost>,
     /// Peak resident memory in bytes by stage.
     pub peak_rss: BTreeMap<String, u64>,
-    /// Ids of the documents, in the order in which chunks name them.
+    /// Ids of the documents; chunks refer to positions in this list.
     pub documents: Vec<String>,
     /// The chunks, in the order of the dataset's rows.
     pub chunks: Vec<ChunkPlace>,
     /// Milliseconds to embed each question; empty if no way to search needed it.
     pub embed_ms: Vec<f64>,
-    /// What each way to search found, in the order of the build's variants.
+    /// The results of each way to search, in the order of the build's variants.
     pub variants: Vec<VariantRecord>,
 }
 
-/// A dataset as it was made.
+/// A dataset as it was built.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatasetRecord {
     /// Identity of its snapshot.
     pub snapshot: String,
-    /// Its chunk settings, as its manifest has them.
+    /// Its chunk settings from its manifest.
     pub spec: Map<String, Value>,
-    /// The same in one line.
+    /// Its chunk settings in one line.
     pub spec_text: String,
     /// The model's id.
     pub model: String,
-    /// Identifies what decides its vectors.
+    /// Identifies everything that determines its vectors.
     pub model_fingerprint: String,
-    /// What ran it, and in what precision.
+    /// The engine that ran the model, and its precision.
     pub engine: String,
-    /// Documents in it.
+    /// Number of its documents.
     pub documents: u64,
-    /// Documents that are in quarantine.
+    /// Number of quarantined documents.
     pub quarantined: u64,
-    /// Chunks in it.
+    /// Number of its chunks.
     pub chunks: u64,
     /// Tokens of all chunks, `cl100k_base`.
     pub tokens: u64,
-    /// Chunks of which the model does not see the end.
+    /// Number of chunks whose end the model does not see.
     pub truncated: u64,
     /// Bytes of its files.
     pub bytes: u64,
@@ -78,23 +78,23 @@ pub struct DatasetRecord {
     pub dim: usize,
     /// Bytes of its vectors, uncompressed.
     pub vector_bytes: u64,
-    /// Different texts that were to be embedded.
+    /// Number of distinct texts to embed.
     pub texts: u64,
-    /// Those whose vectors were in the cache.
+    /// Number of texts whose vectors were in the cache.
     pub texts_reused: u64,
 }
 
-/// Where a chunk stands. Written as a list of its four numbers.
+/// The place of a chunk, serialized as a list of its four numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[usize; 4]", into = "[usize; 4]")]
 pub struct ChunkPlace {
     /// Position of its document in [`Record::documents`].
     pub doc: usize,
-    /// First byte of the document that it holds, what it repeats of the chunk before included.
+    /// First byte in the document, including the overlap with the previous chunk.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// Its tokens, `cl100k_base`, with everything that stands before its text.
+    /// Number of its tokens, `cl100k_base`, including everything placed before its text.
     pub tokens: usize,
 }
 
@@ -110,64 +110,64 @@ impl From<ChunkPlace> for [usize; 4] {
     }
 }
 
-/// What a way to search found.
+/// The results of one way to search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VariantRecord {
     /// Its name.
     pub name: String,
     /// `vector`, `keyword`, `hybrid` or `graph`.
     pub mode: String,
-    /// For each question of the set, in its order; none if it was dropped.
+    /// Answers to the questions of the set, in its order; empty if the way to search was dropped.
     pub answers: Vec<Answer>,
     /// Milliseconds of each search.
     pub search_ms: Vec<f64>,
-    /// Why it was not asked all questions.
+    /// Why it was not asked all questions, if it was dropped.
     #[serde(default)]
     pub dropped: Option<Dropped>,
 }
 
-/// Why a race was over for a way to search.
+/// Why a race dropped a way to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// After so many questions.
+    /// Number of questions it was asked.
     pub questions: usize,
-    /// Its mean over them by the metric that decides.
+    /// Its mean over them by the primary metric.
     pub mean: f64,
-    /// The setting that is surely better.
+    /// Id of the setting that is significantly better.
     pub better: String,
-    /// Its mean less that one's.
+    /// Its mean minus that setting's.
     pub difference: f64,
 }
 
-/// What was found for a question, best first.
+/// The results for a question, best first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Rows of the chunks.
     pub rows: Vec<usize>,
     /// Their scores, in single precision.
     pub scores: Vec<f32>,
-    /// The documents by their best chunks, as positions in [`Record::documents`].
+    /// The documents ranked by their best chunks, as positions in [`Record::documents`].
     pub documents: Vec<usize>,
-    /// What `chunkmill context` hands over, for each budget of the run.
+    /// The context that `chunkmill context` hands over, for each budget of the run.
     pub contexts: Vec<HandedOver>,
 }
 
-/// A context: places in the order in which they are read.
+/// A context: places in reading order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandedOver {
-    /// Its tokens, labels included.
+    /// Number of its tokens, including labels.
     pub tokens: usize,
-    /// Its passages: each a document, as a position in [`Record::documents`], and ranges of its bytes.
+    /// Its passages: each one a document, as a position in [`Record::documents`], and byte ranges in it.
     pub passages: Vec<(usize, Vec<[usize; 2]>)>,
 }
 
-/// The file of a build in a run's folder: readable, and not another build's.
+/// Returns the path of a build's record in a run's folder. Its name is readable and unique to the build.
 #[must_use]
 pub fn path(run: &Path, build: &str) -> PathBuf {
     run.join(FOLDER).join(format!("{}.json", file_name(build)))
 }
 
-/// A name that every file system takes, for one that people read.
+/// Turns a readable name into a file name that every file system accepts.
 #[must_use]
 pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "=.-_".contains(c) { c } else { '-' };
@@ -176,15 +176,15 @@ pub fn file_name(name: &str) -> String {
 }
 
 impl Record {
-    /// The record of a build, if there is one with this key.
+    /// Reads the record of a build, if there is one with this key.
     #[must_use]
     pub fn find(run: &Path, build: &str, key: &str) -> Option<Self> {
-        // One that cannot be read, or is of another form, is made again.
+        // A record that cannot be read or has another format is measured again.
         let record: Self = serde_json::from_slice(&fs::read(path(run, build)).ok()?).ok()?;
         (record.format_version == FORMAT_VERSION && record.key == key).then_some(record)
     }
 
-    /// Writes the record, all of it or nothing.
+    /// Writes the record atomically.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be written.
@@ -194,7 +194,7 @@ impl Record {
     }
 }
 
-/// Writes a file under another name first, so that it is never there in part. Its folder is made if need be.
+/// Writes a file atomically: under another name first. Creates its folder if necessary.
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be written.

@@ -1,7 +1,7 @@
-//! A report as people and programs want it: every form is a pure function of the report.
+//! Renders a report for people and programs. Every format is a pure function of the report.
 //!
-//! [`html`] for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
-//! integration, and [`json`] for programs; [`table`] of several runs. [`svg`] draws.
+//! [`html`] is for reading, [`markdown`] for a pull request, [`csv`] for a spreadsheet, [`junit`] for continuous
+//! integration, and [`json`] for programs. [`table`] compares several runs. [`svg`] draws plots.
 
 mod baseline;
 pub mod csv;
@@ -25,9 +25,9 @@ use crate::report::{FILE, HybridVerdict, Report, Verdict};
 pub use baseline::Baseline;
 use view::View;
 
-/// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is made if it
-/// is not there. Each is written under another name first, so a reader sees the old file or the new one. Gives the
-/// paths in that order. With a baseline, page and Markdown also say what changed since.
+/// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is created if
+/// necessary, and returns the paths in that order. Each file is written under another name first, so a reader sees
+/// either the old file or the new one. With a baseline, the page and the Markdown also show the changes since then.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder or a file cannot be written, [`Error::Setting`] if the baseline cannot be compared.
@@ -49,7 +49,7 @@ pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Resul
     files.into_iter().map(place).collect()
 }
 
-/// What all comparisons of fused search say together, and how many say what alone.
+/// Summarizes all comparisons of fused search: their joint result, and the number of each individual result.
 fn hybrid_sentence(report: &Report, verdict: &Verdict) -> String {
     let gain = |verdict: &HybridVerdict| verdict.comparison.difference * direction(report, &report.scoring.primary);
     let all = &verdict.hybrid;
@@ -57,24 +57,25 @@ fn hybrid_sentence(report: &Report, verdict: &Verdict) -> String {
     let (better, worse) = (count(1.0), count(-1.0));
     let open = all.len() - better - worse;
     let each = format!(
-        "Of {} comparisons of one dataset each it wins {better}, loses {worse}, and {open} cannot be told apart, corrected for \
-         their number.",
+        "In {} comparisons on one dataset each, hybrid search wins {better} and loses {worse}; {open} cannot be told \
+         apart (corrected for the number of comparisons).",
         all.len()
     );
     verdict.hybrid_overall.as_ref().map_or(each.clone(), |overall| format!("{} {each}", overall.text))
 }
 
-/// A text of [`crate::analysis`], in which settings stand between backticks, with each piece as `plain` or `code` shows it.
+/// Renders a text of [`crate::analysis`]: settings, which are between backticks, with `code` and the rest with
+/// `plain`.
 fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&str) -> String) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
-    // A backtick too many: nobody knows which is which.
+    // With an unpaired backtick, the pieces cannot be told apart.
     if pieces.len().is_multiple_of(2) {
         return plain(text);
     }
     pieces.iter().enumerate().map(|(at, piece)| if at % 2 == 0 { plain(piece) } else { code(piece) }).collect()
 }
 
-/// The comparisons of fused search that matter most: those whose better side ranks highest.
+/// Returns the comparisons of fused search that matter most: those whose better side ranks highest.
 fn hybrid_leaders<'r>(view: &View<'r>, count: usize) -> Vec<&'r HybridVerdict> {
     let Some(verdict) = &view.report.verdict else { return Vec::new() };
     let place = |id: &str| view.ranked.iter().position(|cell| cell.id == id).unwrap_or(usize::MAX);

@@ -1,8 +1,8 @@
-//! What a sweep found out, as one value: `report.json`.
+//! The result of a sweep as one value: `report.json`.
 //!
-//! Everything that is shown or compared is in here, so each way to show it, the gate and the comparison
-//! of two runs are functions of this value alone. [`FORMAT_VERSION`] is raised when a reader of the old
-//! form could go wrong.
+//! A report contains everything that is shown or compared, so the renderers, the gate and the comparison of two runs
+//! are functions of this value alone. [`FORMAT_VERSION`] increases when a reader of the old format could misread the
+//! new one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,41 +13,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Version of the form of `report.json`.
+/// Version of the format of `report.json`.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// Name of the file in a run's folder.
 pub const FILE: &str = "report.json";
 
-/// What a report is, for who names something else.
-const REPORT: &str = "name the folder of a run, its report.json, or a file that `chunkmill-eval baseline RUN -o FILE` of this version wrote";
+/// Help for errors about a path that does not name a report.
+const REPORT: &str = "name the folder of a run, its report.json, or a file written by `chunkmill-eval baseline RUN -o FILE` of this version";
 
-/// What a sweep found out.
+/// The result of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// [`FORMAT_VERSION`].
     pub format_version: u32,
     /// Version of the program that made it.
     pub tool_version: String,
-    /// When, as RFC 3339.
+    /// Time of creation, as RFC 3339.
     pub created: String,
     /// The command line of the sweep, without the path of the program.
     pub command: Vec<String>,
-    /// Where it was measured.
+    /// The machine that measured it.
     pub environment: Environment,
-    /// What was asked.
+    /// The questions and documents.
     pub labels: LabelsRecord,
-    /// How answers were scored.
+    /// The rules for scoring answers.
     pub scoring: Scoring,
-    /// What each metric is, in the order in which they are shown.
+    /// The metrics, in display order.
     pub metrics: Vec<Metric>,
-    /// The questions that were scored, in the order of [`Cell::values`].
+    /// The scored questions, in the order of [`Cell::values`].
     pub queries: Vec<QueryRecord>,
-    /// What was tried, in the order of the sweep file.
+    /// The settings that were tried, in the order of the sweep file.
     pub cells: Vec<Cell>,
-    /// What was not tried, and why.
+    /// The settings that were not tried, with reasons.
     pub left_out: Vec<LeftOut>,
-    /// What follows; `None` if nothing could be scored.
+    /// The conclusions; `None` if nothing could be scored.
     pub verdict: Option<Verdict>,
     /// The questions that the best cell answered worst, worst first.
     pub worst: Vec<WorstQuery>,
@@ -60,11 +60,11 @@ pub struct Environment {
     pub os: String,
     /// `x86_64`, `aarch64`, …
     pub arch: String,
-    /// Name of the processor, if the system says it.
+    /// Name of the processor, if the system reports it.
     pub cpu: Option<String>,
-    /// How many threads it runs at once.
+    /// Number of threads it runs at once.
     pub cores: usize,
-    /// Main memory in bytes, if the system says it.
+    /// Main memory in bytes, if the system reports it.
     pub memory_bytes: Option<u64>,
 }
 
@@ -77,78 +77,78 @@ pub struct LabelsRecord {
     pub queries_hash: String,
     /// Hash of its documents.
     pub corpus_hash: String,
-    /// Documents in its corpus.
+    /// Number of documents in its corpus.
     pub documents: usize,
-    /// Bytes in them.
+    /// Bytes of the documents.
     pub bytes: u64,
-    /// Tokens in them, `cl100k_base`.
+    /// Tokens of the documents, `cl100k_base`.
     pub tokens: u64,
-    /// Its questions.
+    /// Number of its questions.
     pub queries: usize,
-    /// Those of which at least one reference could be scored.
+    /// Number of questions with at least one reference that could be scored.
     pub scored: usize,
-    /// Its references by state: valid, moved, split, ambiguous, gone, `no_document`.
+    /// Number of its references by state: valid, moved, split, ambiguous, gone, `no_document`.
     pub states: BTreeMap<String, usize>,
-    /// References that could be scored, in documents that were not indexed: files that the job does not take, or
-    /// that are in quarantine. They count as not found.
+    /// References that could be scored, in documents that were not indexed: files that the job does not accept or
+    /// that are quarantined. They count as not found.
     #[serde(default)]
     pub not_indexed: usize,
-    /// Whether questions were made up from the corpus by `synth`.
+    /// Whether `synth` made questions from the corpus.
     pub synthetic: bool,
 }
 
 /// How answers are scored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scoring {
-    /// Name of the metric that decides.
+    /// Name of the primary metric, which decides.
     pub primary: String,
     /// When a reference counts as found, in words.
     pub coverage: String,
-    /// Budgets of tokens at which recall is measured.
+    /// Token budgets at which recall is measured.
     pub budgets: Vec<usize>,
-    /// How many of the best chunks are looked at for document metrics, budgets and nDCG.
+    /// Number of best chunks examined for document metrics, budgets and nDCG.
     pub depth: usize,
-    /// Probability that an interval is to hold: 0.95.
+    /// Confidence level of the intervals: 0.95.
     pub confidence: f64,
-    /// Bootstrap samples.
+    /// Number of bootstrap samples.
     pub resamples: usize,
-    /// Permutations of a randomisation test.
+    /// Number of permutations of a randomisation test.
     pub permutations: usize,
-    /// What is done about making many comparisons.
+    /// The correction for multiple comparisons.
     #[serde(default)]
     pub correction: Correction,
     /// Whether settings were also chosen by half of the questions and measured by the other half.
     #[serde(default)]
     pub held_out: bool,
-    /// Seed of all that is drawn.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-/// How p-values are corrected for being many.
+/// A correction of p-values for multiple comparisons.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Correction {
-    /// Single-step `MaxT` (Westfall & Young 1993): it knows how alike the comparisons are.
+    /// Single-step `MaxT` (Westfall & Young 1993), which takes the correlation of the comparisons into account.
     #[default]
     MaxT,
-    /// Holm 1979: it takes all comparisons for strangers, and so sees less.
+    /// Holm 1979, which ignores the correlation of the comparisons and therefore detects less.
     Holm,
 }
 
-/// What a metric is.
+/// The description of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Its name in [`Cell::metrics`].
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// What it measures, in a sentence.
+    /// A sentence on what it measures.
     pub meaning: String,
     /// Whether larger is better. Shares are in 0..=1.
     pub higher_is_better: bool,
 }
 
-/// A question that was scored.
+/// A scored question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryRecord {
     /// Its id.
@@ -157,7 +157,8 @@ pub struct QueryRecord {
     pub text: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Questions with the same number have their evidence near each other; without a number a question is alone.
+    /// Questions with the same number have their evidence near each other; a question without a number is on its
+    /// own.
     #[serde(default)]
     pub cluster: Option<usize>,
 }
@@ -167,42 +168,43 @@ pub struct QueryRecord {
 pub struct Cell {
     /// Unique in the run, and the same in other runs of the same sweep file: `recursive max=400, vector, k=5`.
     pub id: String,
-    /// Cells with the same dataset have the same.
+    /// Name of the build; the same for cells that share a dataset.
     pub build: String,
-    /// The chunk settings as the dataset's manifest has them: strategy, unit, min, target, max, overlap, switches.
+    /// The chunk settings from the dataset's manifest: strategy, unit, min, target, max, overlap, switches.
     pub spec: Map<String, Value>,
-    /// The same in one line, as `--spec` takes it.
+    /// The chunk settings in one line, in the form that `--spec` accepts.
     pub spec_text: String,
     /// The model's id.
     pub model: String,
-    /// What ran it, and in what precision.
+    /// The engine that ran the model, and its precision.
     pub engine: String,
     /// `vector`, `keyword`, `hybrid` or `graph`.
     pub retrieval: String,
-    /// How many of the best chunks are taken.
+    /// Number of best chunks taken.
     pub k: usize,
-    /// Of fused retrieval, the ids of the cells by vector and by keyword search that it is made of.
+    /// For fused retrieval, the ids of the vector cell and the keyword cell that it fuses.
     #[serde(default)]
     pub halves: Vec<String>,
-    /// Identity of the dataset's snapshot: the same job over files with the same times gives the same anywhere.
+    /// Identity of the dataset's snapshot. The same job over files with the same modification times has the same
+    /// identity on any machine.
     pub snapshot: String,
-    /// Chunks in the dataset.
+    /// Number of chunks in the dataset.
     pub chunks: u64,
-    /// Over all questions, by name of the metric. A metric that no question has is absent.
+    /// Summaries over all questions, by name of the metric. A metric that no question has is absent.
     pub metrics: BTreeMap<String, Summary>,
-    /// For each question of [`Report::queries`] by name of the metric; `None` where a metric does not apply.
+    /// Values for each question of [`Report::queries`], by name of the metric; `None` where a metric does not apply.
     pub values: BTreeMap<String, Vec<Option<f64>>>,
-    /// What became of the references.
+    /// Number of references by outcome.
     pub evidence: EvidenceCounts,
-    /// What it costs.
+    /// Its costs.
     pub cost: Cost,
-    /// Probability that it is the best by the primary metric; `None` of a cell that is not in the choice.
+    /// Probability that it is the best by the primary metric; `None` for a cell that is left out of the choice.
     #[serde(default)]
     pub p_best: Option<f64>,
-    /// Against the best cell by the primary metric; `None` for the best itself.
+    /// Comparison with the best cell by the primary metric; `None` for the best cell itself.
     pub comparison: Option<Comparison>,
-    /// The costs at which no other cell is both cheaper and better: `bytes`, `index_seconds`, `query_ms` by the primary metric,
-    /// `retrieved_tokens` by `span_recall`, which is of the same k hits.
+    /// The costs for which no other cell is both cheaper and better. `bytes`, `index_seconds` and `query_ms` are
+    /// paired with the primary metric, `retrieved_tokens` with `span_recall`, which is measured on the same k hits.
     pub pareto: Vec<String>,
     /// Its settings for `chunkmill.toml`.
     pub toml: String,
@@ -221,25 +223,25 @@ pub struct Summary {
     pub hi: f64,
 }
 
-/// What became of the references that could be scored, at k.
+/// Outcomes of the references that could be scored, at k.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceCounts {
-    /// One retrieved chunk holds all of it.
+    /// One retrieved chunk contains all of the reference.
     pub whole: usize,
-    /// The retrieved chunks hold all of it together.
+    /// The retrieved chunks contain all of it only together.
     pub split: usize,
-    /// Chunks of the dataset hold it, and were not all retrieved.
+    /// Chunks of the dataset contain it, but not all of them were retrieved.
     pub missed: usize,
-    /// No chunks of the dataset hold all of it.
+    /// No chunks of the dataset contain all of it.
     pub unreachable: usize,
 }
 
-/// What a cell costs. Everything but the last two is the same for cells of one build.
+/// The costs of a cell. All fields except the last two are the same for all cells of a build.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Documents indexed.
+    /// Number of indexed documents.
     pub documents: u64,
-    /// Documents that are in quarantine.
+    /// Number of quarantined documents.
     pub quarantined: u64,
     /// Tokens of all chunks, `cl100k_base`.
     pub tokens: u64,
@@ -247,30 +249,30 @@ pub struct Cost {
     pub bytes: u64,
     /// Bytes of its vectors, uncompressed.
     pub vector_bytes: u64,
-    /// Chunks of which the model does not see the end.
+    /// Number of chunks whose end the model does not see.
     pub truncated: u64,
-    /// Different texts that were to be embedded when the sweep made the dataset.
+    /// Number of distinct texts to embed when the sweep built the dataset.
     pub texts: u64,
-    /// Those of them whose vectors an earlier cell or run had made.
+    /// Number of these texts whose vectors an earlier cell or run had computed.
     pub texts_reused: u64,
-    /// Runs of the whole job without the cache; `None` if the sweep did not time it.
+    /// Timings of the whole job without the cache; `None` if the sweep did not time it.
     pub index: Option<IndexCost>,
-    /// Peak resident memory in bytes by stage, each in a process of its own: `chunk` (parse and chunk all
-    /// documents), `index` (the whole job, model included), `search` (open and ask). Absent where the system does
-    /// not say.
+    /// Peak resident memory in bytes by stage, each stage in its own process: `chunk` (parse and chunk all
+    /// documents), `index` (the whole job including the model), `search` (open and ask). Absent if the system does
+    /// not report it.
     pub peak_rss: BTreeMap<String, u64>,
-    /// Time of a question by this retrieval, in milliseconds; embedding the question included.
+    /// Time per question with this retrieval in milliseconds, including embedding the question.
     pub query_ms: Percentiles,
-    /// The part of it that is search alone.
+    /// Time of the search alone.
     pub search_ms: Percentiles,
 }
 
-/// Timings of the job, of one run or several.
+/// Timings of the job over one or several runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IndexCost {
-    /// How often it was run.
+    /// Number of runs.
     pub repeats: usize,
-    /// Seconds from start to commit, model loading left out.
+    /// Seconds from start to commit, without loading the model.
     pub seconds: Spread,
     /// Seconds of work by stage: `chunk`, `embed`, `write`. They overlap in time.
     pub stages: BTreeMap<String, Spread>,
@@ -278,18 +280,18 @@ pub struct IndexCost {
     pub chunking_share: Spread,
 }
 
-/// Of repeated measurements.
+/// Median and range of repeated measurements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The middle one.
+    /// Median.
     pub median: f64,
-    /// The smallest.
+    /// Smallest value.
     pub min: f64,
-    /// The largest.
+    /// Largest value.
     pub max: f64,
 }
 
-/// Of many measurements.
+/// Percentiles of many measurements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Median.
@@ -303,7 +305,7 @@ pub struct Percentiles {
 /// A paired comparison of one cell with another.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Mean of this cell's values less the other's, over the questions that both have.
+    /// Mean of this cell's values minus the other's, over the questions for which both have a value.
     pub difference: f64,
     /// Lower end of its bootstrap interval.
     pub lo: f64,
@@ -311,50 +313,50 @@ pub struct Comparison {
     pub hi: f64,
     /// Two-sided p-value of the paired randomisation test.
     pub p: f64,
-    /// The same corrected for the number of comparisons.
+    /// The p-value corrected for the number of comparisons.
     pub p_adjusted: f64,
-    /// Whether the cells differ at all, as far as these questions tell: `p_adjusted` below 1 - confidence.
+    /// Whether these questions show a difference between the cells: `p_adjusted` is below 1 - confidence.
     pub separable: bool,
 }
 
 /// A setting that was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// What it would have been called.
+    /// Id that its cell would have had.
     pub id: String,
-    /// Why: what is wrong with it, or which cell it is equal to.
+    /// Reason: what is wrong with it, or which cell it is equal to.
     pub reason: String,
 }
 
-/// What follows from the cells.
+/// The conclusions from the cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The answer in a few sentences: which settings, how good, how sure.
     pub text: String,
     /// Id of the cell with the best mean of the primary metric.
     pub best: String,
-    /// Probability that it is the best; below 0.9 it is only ahead.
+    /// Probability that it is the best; below 0.9 it is only called ahead.
     #[serde(default)]
     pub p_best: f64,
-    /// The cell after it, and what would part the two; `None` if it is surely worse, or equal.
+    /// The second-best cell, and what would separate the two; `None` if it is significantly worse, or equal.
     #[serde(default)]
     pub runner_up: Option<RunnerUp>,
-    /// What choosing by half of the questions brings on the other half.
+    /// Result of choosing by half of the questions and measuring on the other half.
     #[serde(default)]
     pub held_out: Option<HeldOutRecord>,
     /// Ids of the cells that are not ruled out: they are not significantly worse, or the best with a probability of at
     /// least 0.025.
     pub not_separable: Vec<String>,
-    /// Of the best and those, the one whose dataset is smallest.
+    /// Of the best cell and those, the one with the smallest dataset.
     pub cheapest: String,
     /// The settings to use, for `chunkmill.toml`.
     pub toml: String,
-    /// How much better by the primary metric a cell would have to be than the best for these questions to show
-    /// it, uncorrected, with probability 0.8.
+    /// How much better than the best a cell would have to be by the primary metric for these questions to show it,
+    /// uncorrected, with probability 0.8.
     pub minimum_detectable_effect: f64,
-    /// Fused retrieval beside its halves.
+    /// Fused retrieval compared with its halves.
     pub hybrid: Vec<HybridVerdict>,
-    /// The same over all datasets together; `None` if there is none of which both halves were tried.
+    /// The same comparison over all datasets together; `None` if both halves were tried on none of them.
     #[serde(default)]
     pub hybrid_overall: Option<HybridOverall>,
 }
@@ -364,60 +366,61 @@ pub struct Verdict {
 pub struct RunnerUp {
     /// Its id.
     pub id: String,
-    /// How many more questions like these would show, in four of five cases, that the two differ, if they differ by as
-    /// much as they do now.
+    /// Number of additional questions like these that would show, in four of five cases, that the two differ, if the
+    /// difference stays the same.
     pub more_questions: u64,
 }
 
-/// Settings chosen by half of the questions and measured by the other half, both ways, over random halves.
+/// Result of choosing settings by half of the questions and measuring them by the other half, in both directions,
+/// over random halves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldOutRecord {
-    /// How many times the questions were halved.
+    /// Number of times the questions were halved.
     pub splits: usize,
-    /// Mean of the primary metric over the questions that chose.
+    /// Mean of the primary metric over the questions used for choosing.
     pub chosen: f64,
-    /// Its mean over the others.
+    /// Its mean over the other questions.
     pub held_out: f64,
-    /// Share of the choices that fell on the best by all questions.
+    /// Share of the choices that agree with the best cell by all questions.
     pub same: f64,
 }
 
-/// Fused retrieval beside the better of its halves, each question averaged over all datasets.
+/// Fused retrieval compared with the better of its halves, each question averaged over all datasets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HybridOverall {
-    /// The half that is better over all: `vector` or `keyword`.
+    /// The half that is better overall: `vector` or `keyword`.
     pub half: String,
-    /// Over how many datasets.
+    /// Number of datasets.
     pub datasets: usize,
-    /// Hybrid less half by the primary metric; one comparison, so nothing is corrected.
+    /// Hybrid minus half by the primary metric; a single comparison, so nothing is corrected.
     pub comparison: Comparison,
-    /// What that means, in a sentence.
+    /// A sentence on what that means.
     pub text: String,
 }
 
-/// Fused retrieval beside the better of its halves, over the same dataset and k.
+/// Fused retrieval compared with the better of its halves, over the same dataset and k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HybridVerdict {
-    /// Cell by fused retrieval.
+    /// Id of the cell with fused retrieval.
     pub hybrid: String,
-    /// Cell by its better half.
+    /// Id of the cell with its better half.
     pub half: String,
-    /// Hybrid less half by the primary metric.
+    /// Hybrid minus half by the primary metric.
     pub comparison: Comparison,
-    /// What that means, in a sentence.
+    /// A sentence on what that means.
     pub text: String,
 }
 
-/// A question that was answered badly, with what was retrieved.
+/// A badly answered question, with the retrieved text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorstQuery {
     /// Position in [`Report::queries`].
     pub query: usize,
     /// Its value by the primary metric.
     pub value: f64,
-    /// What would have answered it.
+    /// The texts that would have answered it.
     pub evidence: Vec<EvidenceText>,
-    /// What was handed over: the passages of the context by which cells are judged, or the best hits.
+    /// The text that was handed over: the passages of the context by which cells are judged, or the best hits.
     pub retrieved: Vec<RetrievedText>,
 }
 
@@ -426,29 +429,29 @@ pub struct WorstQuery {
 pub struct EvidenceText {
     /// Document.
     pub doc_id: String,
-    /// First line in it, from 1.
+    /// First line in the document, from 1.
     pub line: usize,
     /// The text; `None` if the document was judged as a whole.
     pub text: Option<String>,
     /// `whole`, `split`, `missed` or `unreachable`.
     pub state: String,
-    /// In how many other places it would have done as well.
+    /// Number of other places that would have counted as well.
     #[serde(default)]
     pub alternatives: usize,
-    /// Rank of the first chunk that holds some of it, as deep as was looked.
+    /// Rank of the first chunk that contains some of it, among the examined chunks.
     pub rank: Option<usize>,
 }
 
-/// A chunk that was retrieved, or a passage that was handed over.
+/// A retrieved chunk, or a passage that was handed over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RetrievedText {
     /// Rank, from 1.
     pub rank: usize,
-    /// Score by which it was ranked; `None` of a passage of a context.
+    /// Score by which it was ranked; `None` for a passage of a context.
     pub score: Option<f64>,
     /// `path:start_line-end_line`.
     pub citation: String,
-    /// Its text in pieces; what is evidence is marked. Long texts are shortened where they have no evidence.
+    /// Its text in pieces, with evidence marked. Long texts are shortened where they contain no evidence.
     pub pieces: Vec<TextPiece>,
 }
 
@@ -462,7 +465,7 @@ pub struct TextPiece {
 }
 
 impl Spread {
-    /// Of these values; 0 without any.
+    /// Summarizes these values; all fields are 0 if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
@@ -473,7 +476,7 @@ impl Spread {
 }
 
 impl Percentiles {
-    /// Of these values, by the nearest rank; 0 without any.
+    /// Computes the percentiles of these values by the nearest-rank method; 0 if there are none.
     #[must_use]
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
@@ -486,10 +489,11 @@ impl Percentiles {
 }
 
 impl Report {
-    /// Reads a report: the file, or that of a run's folder.
+    /// Reads a report from its file or from the folder of a run.
     ///
     /// # Errors
-    /// [`Error::Named`] or [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is no report or of another form.
+    /// [`Error::Named`] or [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is not a report or has
+    /// another format.
     pub fn read(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
         let text = fs::read_to_string(&path).map_err(Error::named(&path, REPORT))?;
@@ -505,18 +509,18 @@ impl Report {
                 let problem = format!("is a report of format {version}; this program reads {FORMAT_VERSION}");
                 return Err(wrong(problem, REPORT));
             }
-            None => return Err(wrong("is no report: it has no `format_version`".to_owned(), REPORT)),
+            None => return Err(wrong("is not a report: it has no `format_version`".to_owned(), REPORT)),
         }
         serde_json::from_value(value).map_err(|e| wrong(e.to_string(), REPORT))
     }
 
-    /// What a later run is compared with, and nothing else: these metrics, without the command line. It is a report like any
-    /// other, small enough to be kept with the code.
+    /// Returns only the parts with which a later run is compared: these metrics, without the command line. The
+    /// result is an ordinary report, small enough to keep with the code.
     #[must_use]
     pub fn baseline(&self, metrics: &[String]) -> Self {
         let mut kept = self.clone();
         kept.worst.clear();
-        // They may hold paths of the machine.
+        // It may contain paths of the machine.
         kept.command.clear();
         if let Some(verdict) = &mut kept.verdict {
             verdict.toml.clear();
@@ -530,13 +534,13 @@ impl Report {
         kept
     }
 
-    /// A cell by its id.
+    /// Finds a cell by its id.
     #[must_use]
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.id == id)
     }
 
-    /// What a metric is.
+    /// Finds the description of a metric.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.name == name)

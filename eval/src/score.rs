@@ -1,9 +1,9 @@
-//! How good are the answers of a cell? One value per question and metric, from places alone.
+//! How good are the answers of a cell? Computes one value per question and metric, from places alone.
 //!
-//! Text is measured in characters, as Chroma's evaluation does, so its figures and ours compare. What a
-//! chunk repeats of the one before it belongs to its text, because the reader gets it and pays for it.
-//! Evidence counts as found by the text that is not white space. Of a reference with several alternatives the
-//! one counts of which most was retrieved.
+//! Text is measured in characters, as in Chroma's evaluation, so the figures are comparable. Overlap repeated from
+//! the previous chunk belongs to a chunk's text, because the reader receives it and pays for it. White space does
+//! not count when deciding whether evidence was found. If a reference has alternatives, the best-covered one
+//! counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,32 +25,32 @@ use crate::report::{Correction, EvidenceCounts, Metric};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScoringOptions {
-    /// Name of the metric that decides; by default evidence in a context of the second budget, or of the only one.
+    /// Name of the primary metric. By default it is evidence in a context of the second budget, or the only one.
     pub primary: Option<String>,
-    /// Whether a text of some length that stands elsewhere too counts as found there.
+    /// Whether a text of some length that also appears elsewhere counts as found there.
     pub duplicates: bool,
     /// When a reference counts as found.
     pub coverage: CoverageRule,
-    /// Which share of its text must be there for that, above 0 and at most 1.
+    /// Share of a reference's text that must be found, above 0 and at most 1.
     pub share: f64,
-    /// Budgets of tokens of what is handed over, and at which recall is measured.
+    /// Token budgets for contexts and for recall.
     pub budgets: Vec<usize>,
-    /// How many chunks are retrieved for each question, at least k and 10.
+    /// Number of chunks that are retrieved for each question, raised to k or to 10 if lower.
     pub depth: usize,
     /// Whether a chunk that only touches a reference counts for precision-omega.
     pub touch: TouchRule,
-    /// Probability that an interval is to hold.
+    /// Confidence level of the intervals.
     pub confidence: f64,
-    /// Bootstrap samples.
+    /// Number of bootstrap samples.
     pub resamples: usize,
-    /// Permutations of a randomisation test.
+    /// Number of permutations in a randomisation test.
     pub permutations: usize,
-    /// What is done about making many comparisons.
+    /// Correction for multiple comparisons.
     pub correction: Correction,
-    /// Whether settings are also chosen by half of the questions and measured by the other half; by default from 60
-    /// questions on.
+    /// Whether settings are also chosen by half of the questions and measured by the other half. By default this
+    /// happens from 60 questions on.
     pub held_out: Option<bool>,
-    /// Seed of all that is drawn.
+    /// Seed of everything that is drawn at random.
     pub seed: u64,
 }
 
@@ -58,10 +58,10 @@ pub struct ScoringOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoverageRule {
-    /// The chunks up to a rank hold it together.
+    /// The chunks up to a rank together contain it.
     #[default]
     Together,
-    /// One chunk holds it.
+    /// A single chunk contains it.
     One,
 }
 
@@ -97,7 +97,7 @@ impl Default for ScoringOptions {
 }
 
 impl ScoringOptions {
-    /// Checks what the types do not.
+    /// Checks what the types do not enforce.
     ///
     /// # Errors
     /// [`Error::Setting`] naming the key.
@@ -107,7 +107,7 @@ impl ScoringOptions {
             Err(Error::Setting { origin, problem: problem.to_owned(), help: help.to_owned() })
         };
         if !(self.share > 0.0 && self.share <= 1.0) {
-            return wrong("share", &format!("{} is no share", self.share), "write a number above 0 and at most 1");
+            return wrong("share", &format!("{} is not a share", self.share), "write a number above 0 and at most 1");
         }
         if self.budgets.contains(&0) || self.budgets.len() > 16 {
             return wrong("budgets", "a budget is 0, or there are more than 16", "write budgets = [500, 1000, 2000]");
@@ -136,33 +136,33 @@ impl ScoringOptions {
         Ok(())
     }
 
-    /// The metric that decides.
+    /// Returns the name of the primary metric.
     #[must_use]
     pub fn primary(&self) -> String {
         let by_budget = self.budgets.get(1).or(self.budgets.first()).map(|budget| in_context(*budget));
         self.primary.clone().or(by_budget).unwrap_or_else(|| "ndcg_at_10".to_owned())
     }
 
-    /// The metric that decides for these labels: where they name no places, only documents can be found.
+    /// Returns the primary metric for these labels. If they name no places, only documents can be found.
     #[must_use]
     pub fn primary_for(&self, judge: &Judge) -> String {
         let has_places = judge.questions.iter().any(|question| !question.targets.is_empty());
         if self.primary.is_none() && !has_places { "doc_ndcg_at_10".to_owned() } else { self.primary() }
     }
 
-    /// Whether so many questions are halved to see what choosing brings.
+    /// Returns whether this many questions are halved to measure the luck of selection.
     #[must_use]
     pub fn holds_out(&self, questions: usize) -> bool {
         self.held_out.unwrap_or(questions >= 60)
     }
 
-    /// How many chunks are to be retrieved for cells with these k.
+    /// Returns the number of chunks to retrieve for cells with these k.
     #[must_use]
     pub fn depth(&self, ks: impl Iterator<Item = usize>) -> usize {
         ks.fold(self.depth.max(10), usize::max)
     }
 
-    /// The coverage rule in words.
+    /// Describes the coverage rule in words.
     #[must_use]
     pub fn describe_coverage(&self) -> String {
         let share = if self.share < 1.0 {
@@ -172,10 +172,11 @@ impl ScoringOptions {
         };
         match self.coverage {
             CoverageRule::Together => format!(
-                "a reference is found at the rank where the chunks so far together hold {share}, white space aside"
+                "a reference is found at the rank where the chunks so far together contain {share}, not counting white \
+                 space"
             ),
             CoverageRule::One => {
-                format!("a reference is found by the first chunk that alone holds {share}, white space aside")
+                format!("a reference is found by the first chunk that alone contains {share}, not counting white space")
             }
         }
     }
@@ -194,7 +195,7 @@ impl ScoringOptions {
         }
     }
 
-    /// What is measured, in the order in which it is shown.
+    /// Returns the metrics, in the order in which they are shown.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let metric = |name: &str, title: &str, meaning: &str, higher_is_better: bool| Metric {
@@ -222,7 +223,7 @@ impl ScoringOptions {
         let cut = budgets(
             in_tokens,
             "recall in B tokens",
-            "share of the evidence's text in the first B tokens of the list of hits, the last one cut",
+            "share of the evidence's text in the first B tokens of the list of hits, with the last hit cut",
         );
         let others = [
             ("span_recall", "recall of text", "share of the evidence's text in the k best chunks", true),
@@ -236,14 +237,14 @@ impl ScoringOptions {
             (
                 "precision_omega",
                 "precision Ω",
-                "precision of text if exactly the chunks that hold evidence were retrieved",
+                "precision of text if exactly the chunks that contain evidence were retrieved",
                 true,
             ),
             ("recall_at_k", "recall@k", "share of the references that are found in the k best chunks", true),
             (
                 "precision_at_k",
                 "precision@k",
-                "share of the k best chunks that bring a reference none before them brought",
+                "share of the k best chunks that add a reference not found before them",
                 true,
             ),
             ("hit_at_k", "hit@k", "whether any reference is found in the k best chunks", true),
@@ -258,17 +259,17 @@ impl ScoringOptions {
             (
                 "doc_ndcg_at_10",
                 "documents: nDCG@10",
-                "how early relevant documents come, ranked by their best chunk",
+                "how early relevant documents appear, ranked by their best chunk",
                 true,
             ),
             ("doc_mrr_at_10", "documents: MRR@10", "one over the rank of the first relevant document", true),
             ("doc_recall_at_10", "documents: recall@10", "share of the relevant documents among the best 10", true),
             ("doc_recall_at_100", "documents: recall@100", "share of the relevant documents among the best 100", true),
-            ("retrieved_tokens", "tokens read", "tokens of the k best chunks, which the reader gets", false),
+            ("retrieved_tokens", "tokens read", "tokens of the k best chunks, which the reader receives", false),
             (
                 "whole_document_tokens",
                 "tokens of whole documents",
-                "tokens of the documents that the k best chunks are of, had they been handed over whole",
+                "tokens of the documents that contain the k best chunks, if they were handed over whole",
                 false,
             ),
         ];
@@ -277,19 +278,19 @@ impl ScoringOptions {
     }
 }
 
-/// Name of the evidence's share in a context.
+/// Returns the name of the metric for the evidence's share in a context.
 #[must_use]
 pub fn in_context(budget: usize) -> String {
     format!("evidence_in_context_{budget}")
 }
 
-/// Name of whether a context has all evidence.
+/// Returns the name of the metric for whether a context contains all evidence.
 #[must_use]
 pub fn all_in_context(budget: usize) -> String {
     format!("all_evidence_in_context_{budget}")
 }
 
-/// Name of recall at a budget.
+/// Returns the name of the metric for recall at a budget.
 #[must_use]
 pub fn in_tokens(budget: usize) -> String {
     format!("recall_in_{budget}_tokens")
@@ -303,20 +304,20 @@ pub struct Judge {
     characters: Vec<Characters>,
     /// Tokens of each document.
     tokens: Vec<usize>,
-    /// The questions that can be scored: position in the set, and what answers them.
+    /// The scorable questions, each with its position in the set and its evidence.
     pub(crate) questions: Vec<Question>,
 }
 
-/// What answers a question.
+/// A question's evidence.
 #[derive(Debug)]
 pub(crate) struct Question {
     /// Position in the set.
     pub(crate) query: usize,
-    /// Its references that are places, white space left out.
+    /// Its references that are places, without white space.
     pub(crate) targets: Vec<Target>,
-    /// The same in full, each with its alternatives in the target's order.
+    /// The same references in full, each with its alternatives in the target's order.
     pub(crate) places: Vec<Vec<Alternative>>,
-    /// Documents of each alternative of each reference, and its grade.
+    /// The documents of each reference's alternatives, and its grade.
     relevant: Vec<(Vec<Vec<usize>>, f64)>,
 }
 
@@ -330,16 +331,16 @@ pub(crate) struct Alternative {
 }
 
 impl Question {
-    /// The evidence in full, each reference by the alternative that is nearest to what was retrieved.
+    /// Returns the evidence in full, using the best-covered alternative of each reference.
     fn wanted(&self, retrieved: &[Span]) -> Vec<Span> {
-        // Most references have but one place, for which nothing need be compared.
+        // Most references have only one place, which needs no comparison.
         let several = self.targets.iter().any(|target| target.any.len() > 1);
         let cover: Cover = retrieved.iter().copied().filter(|_| several).collect();
         let nearest = self.targets.iter().zip(&self.places).map(|(target, any)| &any[target.nearest(&cover)].full);
         nearest.flatten().copied().collect()
     }
 
-    /// The share of the evidence, white space aside, that some spans hold together.
+    /// Returns the share of the evidence that some spans contain together, not counting white space.
     fn share(&self, retrieved: &[Span]) -> f64 {
         let cover: Cover = retrieved.iter().copied().collect();
         let nearest = self.targets.iter().flat_map(|target| target.any[target.nearest(&cover)].spans());
@@ -347,7 +348,7 @@ impl Question {
         ratio(wanted.common(&cover), wanted.size())
     }
 
-    /// What has to be found among documents: each target any of some documents.
+    /// Returns what must be found among documents: for each target, the documents, any one of which will do.
     fn documents(&self) -> Vec<(Vec<usize>, f64)> {
         let mut targets: Vec<(Vec<usize>, f64)> = Vec::new();
         let mut put = |documents: BTreeSet<usize>, grade: f64| {
@@ -366,16 +367,16 @@ impl Question {
         targets
     }
 
-    /// All documents with evidence.
+    /// Returns all documents with evidence.
     fn around(&self) -> BTreeSet<usize> {
         self.places.iter().flatten().flat_map(|place| &place.full).map(|span| span.doc).collect()
     }
 }
 
-/// For every byte of a text, the number of characters before it.
+/// The number of characters before each byte of a text.
 #[derive(Debug)]
 enum Characters {
-    /// All characters are bytes.
+    /// Every character is one byte.
     Ascii,
     Table(Vec<u32>),
 }
@@ -403,18 +404,20 @@ impl Characters {
     }
 }
 
-/// A text of so many characters that are not white space is not twice in a corpus by chance.
+/// A text of at least this many characters, not counting white space, does not repeat in a corpus by chance.
 const DUPLICATE: usize = 40;
 
-/// So often a text may stand elsewhere: one that is everywhere, as a licence may be, would be found by anything.
+/// Largest number of other places of a text that count. A text that is everywhere, such as a licence, would be
+/// found by anything.
 const MOST_DUPLICATES: usize = 16;
 
-/// Questions whose evidence begins in the same stretch of so many bytes of a document resemble each other.
+/// Length in bytes of the stretches of a document that form clusters: questions whose evidence begins in the same
+/// one resemble each other.
 const NEAR: usize = 20_000;
 
 impl Judge {
-    /// Brings labels, as far as they fit the corpus, into the form that is scored. With `duplicates`, a text of some
-    /// length that stands elsewhere too may be found there as well.
+    /// Converts labels, where they fit the corpus, into the form that is scored. With `duplicates`, a text of some
+    /// length that also appears elsewhere may be found there too.
     ///
     /// # Errors
     /// Those of the tokenizer.
@@ -433,7 +436,7 @@ impl Judge {
         Ok(judge)
     }
 
-    /// References by the numbers of their documents.
+    /// Converts references, replacing the ids of documents with their numbers.
     fn references(&self, references: &[labels::Scored<'_>]) -> Vec<Reference> {
         let place = |place: &labels::ScoredPlace<'_>| {
             let doc = self.documents.binary_search_by(|id| id.as_str().cmp(place.doc_id)).ok()?;
@@ -466,7 +469,7 @@ impl Judge {
                     solid(text, range.clone()).into_iter().map(move |word| span(doc, &word))
                 };
                 let text: Cover = bytes.iter().flat_map(words).collect();
-                // White space alone is nothing that could be found.
+                // White space alone cannot be found.
                 if text.size() > 0 {
                     target.any.push(text);
                     let full = bytes.iter().map(|(doc, range)| span(*doc, range)).collect();
@@ -481,13 +484,13 @@ impl Judge {
         question
     }
 
-    /// Tokens of all documents, `cl100k_base`.
+    /// Returns the number of tokens of all documents, in `cl100k_base`.
     #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens.iter().sum()
     }
 
-    /// How many references that can be scored are, by each of their alternatives, in documents that are not among these.
+    /// Returns the number of scorable references whose every alternative needs a document that is not in the list.
     #[must_use]
     pub fn references_outside(&self, documents: &[String]) -> usize {
         let known: BTreeSet<&str> = documents.iter().map(String::as_str).collect();
@@ -496,7 +499,7 @@ impl Judge {
         references.filter(|(any, _)| any.iter().all(|all| all.iter().any(is_outside))).count()
     }
 
-    /// The documents that answer the `at`-th question that can be scored, with their grades, by id.
+    /// Returns the documents that answer the `at`-th scorable question, with their grades, by id.
     #[must_use]
     pub fn relevant_documents(&self, at: usize) -> Vec<(&str, f64)> {
         let mut relevant: BTreeMap<&str, f64> = BTreeMap::new();
@@ -509,8 +512,8 @@ impl Judge {
         relevant.into_iter().collect()
     }
 
-    /// For each question that can be scored the number of its cluster: questions whose evidence begins near each other,
-    /// in the same stretch of 20,000 bytes of a document, are in one. Of several places the first counts.
+    /// Returns the cluster number of each scorable question. Questions whose evidence begins in the same stretch
+    /// of 20,000 bytes of a document form a cluster. If a question has several places, the first one counts.
     #[must_use]
     pub fn clusters(&self) -> Vec<usize> {
         let mut numbers: BTreeMap<(usize, usize), usize> = BTreeMap::new();
@@ -526,19 +529,19 @@ impl Judge {
         self.questions.iter().map(&mut number).collect()
     }
 
-    /// Positions in the set of the questions that can be scored.
+    /// Returns the positions of the scorable questions in the set.
     pub fn queries(&self) -> impl Iterator<Item = usize> {
         self.questions.iter().map(|question| question.query)
     }
 }
 
-/// A reference whose documents are numbers.
+/// A reference with document numbers instead of ids.
 struct Reference {
     any: Vec<Vec<(usize, Option<Range<usize>>)>>,
     grade: f64,
 }
 
-/// Adds the places where the text of a reference stands as well.
+/// Adds the other places where the text of a reference appears.
 fn add_duplicates(questions: &mut [Vec<Reference>], corpus: &Corpus) {
     let texts: Vec<&str> = corpus.texts.values().map(String::as_str).collect();
     let mut patterns: Vec<&str> = Vec::new();
@@ -556,7 +559,7 @@ fn add_duplicates(questions: &mut [Vec<Reference>], corpus: &Corpus) {
             }
         }
     }
-    // Only patterns that are too many for its tables could be refused; then nothing is known to stand twice.
+    // This fails only if there are too many patterns for the tables; then no duplicates are known.
     let Ok(searcher) = AhoCorasick::new(&patterns) else { return };
     for (doc, text) in texts.iter().enumerate() {
         for found in searcher.find_overlapping_iter(text) {
@@ -573,20 +576,20 @@ fn add_duplicates(questions: &mut [Vec<Reference>], corpus: &Corpus) {
     }
 }
 
-/// The chunks of a dataset, in the terms of a judge.
+/// The chunks of a dataset, in the judge's terms.
 #[derive(Debug)]
 pub struct Chunks {
     spans: Vec<Span>,
     tokens: Vec<usize>,
     /// The chunks of each document.
     of: Vec<Vec<Span>>,
-    /// For each document of the record its number.
+    /// The judge's number of each document of the record.
     numbers: Vec<Option<usize>>,
 }
 
 impl Chunks {
-    /// The chunks of a record. A document that is not in the corpus gets no number: its chunks hold nothing that
-    /// could be wanted.
+    /// Converts the chunks of a record. A document that is not in the corpus gets no number: its chunks cannot
+    /// contain anything wanted.
     #[must_use]
     pub fn new(judge: &Judge, documents: &[String], places: &[ChunkPlace]) -> Self {
         let numbers: Vec<Option<usize>> = documents.iter().map(|id| judge.documents.binary_search(id).ok()).collect();
@@ -602,13 +605,13 @@ impl Chunks {
         Self { spans, tokens: places.iter().map(|place| place.tokens).collect(), of, numbers }
     }
 
-    /// The chunks of the documents that a question's evidence is in.
+    /// Returns the chunks of the documents that contain a question's evidence.
     fn around(&self, question: &Question) -> Vec<Span> {
         question.around().iter().flat_map(|&doc| self.of[doc].iter().copied()).collect()
     }
 
-    /// The chunks that by themselves answer the `at`-th question that can be scored, with their grades: those that
-    /// hold at least half of a reference's text, or of whose text at least half is a reference's.
+    /// Returns the chunks that answer the `at`-th scorable question on their own, with their grades: those that
+    /// contain at least half of a reference's text, or whose own text is at least half a reference's.
     #[must_use]
     pub fn relevant(&self, judge: &Judge, at: usize) -> Vec<(usize, f64)> {
         let question = &judge.questions[at];
@@ -626,7 +629,8 @@ impl Chunks {
         rows.filter_map(grade).collect()
     }
 
-    /// Share of the references that some chunks hold in full, and of those that one chunk holds.
+    /// Returns the share of the references that chunks together contain in full, and the share that a single chunk
+    /// contains.
     #[must_use]
     pub fn reachable(&self, judge: &Judge) -> (f64, f64) {
         let (mut all, mut reachable, mut whole) = (0.0, 0.0, 0.0);
@@ -644,7 +648,8 @@ impl Chunks {
         if all > 0.0 { (reachable / all, whole / all) } else { (0.0, 0.0) }
     }
 
-    /// Precision-omega of each question; it depends on the chunks alone, and of a reference's alternatives on the first.
+    /// Returns the precision-omega of each question. It depends on the chunks alone. If a reference has
+    /// alternatives, the first one counts.
     #[must_use]
     pub fn precision_omega(&self, judge: &Judge, options: &ScoringOptions) -> Vec<Option<f64>> {
         let of = |question: &Question| {
@@ -655,7 +660,8 @@ impl Chunks {
     }
 }
 
-/// The values of a cell for every question that can be scored, and what became of the references.
+/// Computes the values of a cell for every scorable question, and counts in what shape the references were
+/// retrieved.
 #[must_use]
 pub fn score(
     judge: &Judge,
@@ -685,7 +691,7 @@ pub fn score(
     (values, counts)
 }
 
-/// The values of one metric for every question that can be scored; `None` of those without an answer.
+/// Computes the values of one metric for every scorable question; `None` for questions without an answer.
 #[must_use]
 pub fn value(
     judge: &Judge,
@@ -703,7 +709,7 @@ pub fn value(
     judge.questions.iter().map(of).collect()
 }
 
-/// A question with what was found for it.
+/// A question with its answer.
 pub(crate) struct Scored<'a> {
     pub(crate) judge: &'a Judge,
     pub(crate) chunks: &'a Chunks,
@@ -711,19 +717,19 @@ pub(crate) struct Scored<'a> {
     pub(crate) answer: &'a Answer,
 }
 
-/// In what shape a reference was retrieved, by its best alternative.
+/// Returns in what shape a reference was retrieved, by its best alternative.
 fn shape(target: &Target, retrieved: &[Span], chunks: &[Span]) -> Evidence {
     let shapes = target.any.iter().map(|text| evidence(text, retrieved, chunks));
     shapes.min().unwrap_or(Evidence::Unreachable)
 }
 
 impl Scored<'_> {
-    /// What was retrieved at k.
+    /// Returns the spans of the k best chunks.
     fn retrieved(&self, k: usize) -> Vec<Span> {
         self.answer.rows.iter().take(k).map(|&row| self.chunks.spans[row]).collect()
     }
 
-    /// What a context holds, in its order.
+    /// Returns the spans of a context, in its order.
     fn handed_over(&self, context: &HandedOver) -> Vec<Span> {
         let spans = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
             let doc = self.chunks.numbers[*doc];
@@ -736,12 +742,12 @@ impl Scored<'_> {
         context.passages.iter().flat_map(spans).collect()
     }
 
-    /// In what shape each reference that is a place was retrieved at k.
+    /// Returns in what shape each reference that is a place was retrieved at k.
     pub(crate) fn evidence(&self, k: usize) -> Vec<Evidence> {
         self.shapes(&self.retrieved(k))
     }
 
-    /// In what shape each reference that is a place was handed over in a context.
+    /// Returns in what shape each reference that is a place is in a context.
     pub(crate) fn evidence_in(&self, context: &HandedOver) -> Vec<Evidence> {
         self.shapes(&self.handed_over(context))
     }
@@ -751,7 +757,7 @@ impl Scored<'_> {
         self.question.targets.iter().map(|target| shape(target, retrieved, &around)).collect()
     }
 
-    /// Rank of the first chunk that holds some of each reference that is a place.
+    /// Returns the rank of the first chunk that contains some of each reference that is a place.
     pub(crate) fn ranks(&self) -> Vec<Option<usize>> {
         let all = self.retrieved(usize::MAX);
         let holds = |target: &Target, span: &Span| target.any.iter().any(|text| text.within(span) > 0);
@@ -759,7 +765,8 @@ impl Scored<'_> {
         self.question.targets.iter().map(rank).collect()
     }
 
-    /// Which alternative of each reference that is a place is nearest to what was handed over, or else retrieved at k.
+    /// Returns the best-covered alternative of each reference that is a place, in the context or else in the k
+    /// best chunks.
     pub(crate) fn nearest(&self, context: Option<&HandedOver>, k: usize) -> Vec<usize> {
         let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
         let cover: Cover = spans.into_iter().collect();

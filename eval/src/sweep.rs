@@ -1,18 +1,18 @@
-//! Running a plan: every dataset is made, timed and asked, and its record written, one after the other.
+//! Runs a plan: builds, times and queries every dataset and writes its record, one after the other.
 //!
 //! A run is a folder:
 //!
 //! ```text
 //! RUN/
-//!   run.json        what is run: labels, plan, machine
-//!   records/        a file per dataset, when it has been asked
-//!   datasets/       the datasets, if they are to be kept
-//!   .chunkmill-work/  what is being made; gone when nothing runs
-//!   report.*        what came of it
+//!   run.json        the run: labels, plan, machine
+//!   records/        one file per finished dataset
+//!   datasets/       the datasets, if they are kept
+//!   .chunkmill-work/  work in progress; removed at the end
+//!   report.*        the result
 //! ```
 //!
-//! A run that was stopped goes on where it was: a dataset whose record is there, made from the same
-//! documents, questions and settings, is not made again.
+//! An interrupted run resumes: a dataset is not built again if it has a record of the same documents, questions
+//! and settings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,21 +35,21 @@ use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
 
-/// What is run, in a run's folder.
+/// The run's plan, in its folder.
 const FILE: &str = "run.json";
 
-/// What is being made.
+/// The folder of work in progress.
 const WORK: &str = ".chunkmill-work";
 
-/// Held while a sweep writes.
+/// The lock file, locked while a sweep writes.
 const LOCK: &str = ".lock";
 
-/// A run's plan as it is kept: what a report needs beside the records.
+/// A run's plan as stored: what a report needs in addition to the records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`FORMAT_VERSION`].
     pub format_version: u32,
-    /// When it was started last, as RFC 3339.
+    /// When it was last started, as RFC 3339.
     pub started: String,
     /// The command line, without the path of the program.
     pub command: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Run {
     pub environment: Environment,
     /// Folder of the labels.
     pub labels: PathBuf,
-    /// Hash of the questions and of the documents.
+    /// Hashes of the questions and of the documents.
     pub hashes: [String; 2],
     /// How answers are scored.
     pub scoring: ScoringOptions,
@@ -65,7 +65,7 @@ pub struct Run {
     pub builds: Vec<RunBuild>,
     /// The cells, each with the positions of its build and variant.
     pub cells: Vec<RunCell>,
-    /// What is not tried, and why.
+    /// The settings that are not tried, with the reasons.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -76,7 +76,7 @@ pub struct RunBuild {
     pub name: String,
     /// The key of its record.
     pub key: String,
-    /// Its settings, those of searches left out.
+    /// Its settings, without those of searches.
     pub options: Options,
     /// The ways to search it.
     pub variants: Vec<Way>,
@@ -91,20 +91,20 @@ pub struct RunCell {
     pub build: usize,
     /// Position of its variant.
     pub variant: usize,
-    /// How many chunks are taken.
+    /// Number of the best chunks that are taken.
     pub k: usize,
 }
 
-/// A set of labels that was read and compared with its corpus.
+/// A set of labels, checked against its corpus.
 #[derive(Debug)]
 pub struct Labelled {
     /// The labels.
     pub labels: LabelSet,
     /// The documents.
     pub corpus: Corpus,
-    /// What became of the references.
+    /// The state of every place of the references.
     pub checked: Vec<Checked>,
-    /// Hash of the questions and of the documents.
+    /// Hashes of the questions and of the documents.
     pub hashes: [String; 2],
 }
 
@@ -129,7 +129,8 @@ impl Labelled {
 }
 
 impl Run {
-    /// A run of a plan over labels; `models` says of each build what decides its vectors.
+    /// Creates a run of a plan over labels. `models` identifies, for each build, everything that decides its
+    /// vectors.
     #[must_use]
     pub fn new(plan: &Plan, labelled: &Labelled, models: &[String], command: Vec<String>, started: String) -> Self {
         let depth = plan.scoring.depth(plan.cells.iter().map(|cell| cell.k));
@@ -148,7 +149,7 @@ impl Run {
                 plan.scoring.budgets,
                 labelled.hashes,
                 plan.timing,
-                // Threads change no result, but times.
+                // Threads do not change results, but they change times.
                 (plan.timing.repeats > 0).then_some((build.options.run.threads, build.options.embedding.batch_tokens)),
             );
             let key = blake3::hash(made_from.as_bytes()).to_hex()[..32].to_owned();
@@ -175,7 +176,7 @@ impl Run {
         }
     }
 
-    /// Whether there is a run in a folder.
+    /// Returns whether a folder contains a run.
     #[must_use]
     pub fn is_in(folder: &Path) -> bool {
         folder.join(FILE).is_file()
@@ -184,7 +185,7 @@ impl Run {
     /// Reads the plan of the run in a folder.
     ///
     /// # Errors
-    /// [`Error::Setting`] if there is none or it is not one.
+    /// [`Error::Setting`] if there is none, or the file is not one.
     pub fn read(folder: &Path) -> Result<Self> {
         let file = folder.join(FILE);
         let wrong = |problem: String| Error::Setting {
@@ -195,35 +196,36 @@ impl Run {
         let text = fs::read(&file).map_err(|error| wrong(error.to_string()))?;
         let run: Self = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if run.format_version != FORMAT_VERSION {
-            return Err(wrong(format!("is of format {}, this program reads {FORMAT_VERSION}", run.format_version)));
+            return Err(wrong(format!("has format {}; this program reads {FORMAT_VERSION}", run.format_version)));
         }
         Ok(run)
     }
 }
 
-/// What happens while a sweep runs.
+/// An event of a running sweep.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// So many settings share one pass over the documents, of so many tokens.
+    /// One pass over the documents was shared by several settings: the number of settings, and of tokens read.
     Read(usize, u64),
-    /// A dataset begins: its position from 1, how many there are, and its name.
+    /// A dataset starts: its position from 1, the number of datasets, and its name.
     Begun(usize, usize, &'a str),
-    /// Its record was there already.
+    /// The dataset already has a record.
     Kept,
-    /// It has been made and asked.
+    /// The dataset was built and queried.
     Done(&'a Record),
 }
 
-/// How a sweep runs, beside its plan.
+/// Settings of a sweep that are not part of its plan.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Whether the datasets stay in the run's folder.
     pub keep_datasets: bool,
-    /// No dataset but the first is begun that would not be done by then, if it takes as long as those before.
+    /// No dataset except the first is started if it would not finish by then, estimated from the time per dataset
+    /// so far.
     pub deadline: Option<Instant>,
 }
 
-/// Loads each model once, so that a name that is wrong is known before hours have passed. Gives for each build what
+/// Loads each model once, so a wrong name is noticed before hours have passed. Returns, for each build, what
 /// decides its vectors.
 ///
 /// # Errors
@@ -246,12 +248,12 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
     Ok(models)
 }
 
-/// Makes and asks every dataset of a plan that has no record yet, and says how many have one now: all, or those for which
-/// there was time.
+/// Builds and queries every dataset of a plan that has no record yet. Returns how many have one now: all of them,
+/// or those for which there was time.
 ///
 /// # Errors
-/// What goes wrong with the first dataset that fails; the records of those before it stay. [`Error::Locked`] if
-/// another sweep writes to the folder.
+/// The error of the first dataset that fails; the records of earlier datasets stay. [`Error::Locked`] if another
+/// sweep writes to the folder.
 pub fn sweep(
     plan: &Plan,
     run: &Run,
@@ -263,7 +265,7 @@ pub fn sweep(
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     refuse_foreign(folder)?;
     let _lock = lock(folder)?;
-    // What an earlier plan came to must not be taken for this one's.
+    // A report of an earlier plan must not be taken for this one's.
     remove_file(&folder.join(crate::report::FILE))?;
     replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
     let work = folder.join(WORK);
@@ -312,7 +314,7 @@ pub fn sweep(
     Ok(plan.builds.len())
 }
 
-/// Lets the settings of a dataset lead a race that were asked all questions.
+/// Adds to a race the settings of a dataset that were asked all questions.
 fn lead(race: &mut Race<'_>, plan: &Plan, build: usize, record: &Record) {
     let chunks = Chunks::new(race.judge(), &record.documents, &record.chunks);
     for cell in plan.cells.iter().filter(|cell| cell.build == build) {
@@ -325,8 +327,9 @@ fn lead(race: &mut Race<'_>, plan: &Plan, build: usize, record: &Record) {
     }
 }
 
-/// With late pooling a vector is made of a document's token states, whatever the chunks are. So all settings that are
-/// still to be made share one pass, which leaves their vectors in the cache. Runs that are timed read no cache.
+/// Embeds the documents once for all settings with late pooling that are not built yet, and leaves their vectors
+/// in the cache. With late pooling, vectors are computed from a document's token states, whatever its chunks are,
+/// so one pass is enough. Does nothing if runs are timed, because timed runs do not read the cache.
 fn read_once(
     plan: &Plan,
     run: &Run,
@@ -359,7 +362,7 @@ fn read_once(
     Ok(())
 }
 
-/// A folder with something else in it is not made ours.
+/// Refuses a folder with other contents than a run.
 fn refuse_foreign(folder: &Path) -> Result<()> {
     if Run::is_in(folder) {
         return Ok(());
@@ -368,8 +371,8 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
     if entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK)) {
         return Err(Error::Setting {
             origin: folder.display().to_string(),
-            problem: "holds something that is no run of a sweep".to_owned(),
-            help: "name an empty folder, or one that is not there, with -o".to_owned(),
+            problem: "contains something other than a run of a sweep".to_owned(),
+            help: "name a new or empty folder with -o".to_owned(),
         });
     }
     Ok(())
@@ -382,7 +385,7 @@ fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder if it exists.
 fn clear(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder)(error)),
@@ -390,7 +393,8 @@ fn clear(folder: &Path) -> Result<()> {
     }
 }
 
-/// One sweep writes to a folder at a time. The system forgets the lock with the process.
+/// Locks a folder, so only one sweep writes to it at a time. The operating system releases the lock when the
+/// process ends.
 fn lock(folder: &Path) -> Result<fs::File> {
     let path = folder.join(LOCK);
     let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
@@ -406,7 +410,7 @@ fn lock(folder: &Path) -> Result<fs::File> {
 /// A way to search in a race.
 struct Lane {
     found: VariantRecord,
-    /// By question of the set.
+    /// The answers, by question of the set.
     answers: Vec<Option<Answer>>,
     search_ms: Vec<Option<f64>>,
     dropped: Option<Dropped>,
@@ -418,7 +422,7 @@ impl Lane {
         Self { found, answers: vec![None; queries], search_ms: vec![None; queries], dropped: None }
     }
 
-    /// What was found for the questions of a stage.
+    /// Adds the answers to the questions of a stage.
     fn add(&mut self, stage: &[usize], found: VariantRecord) {
         for (&at, (answer, ms)) in stage.iter().zip(found.answers.into_iter().zip(found.search_ms)) {
             (self.answers[at], self.search_ms[at]) = (Some(answer), Some(ms));
@@ -446,7 +450,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The record, where the dataset is, and the questions as vectors, if they were needed.
+    /// Returns the record, the path of the dataset, and the questions as vectors if they were needed.
     fn measure(&self) -> anyhow::Result<(Record, PathBuf, Option<QueryVectors>)> {
         let out = self.work.join("dataset");
         let runs = self.make(&out)?;
@@ -457,7 +461,7 @@ impl Step<'_> {
                 *highest = bytes.max(*highest);
             }
         };
-        // What chunking alone takes is worth a pass of its own only where costs are measured.
+        // Chunking alone is measured in a separate pass only if costs are measured.
         if self.plan.timing.repeats > 0 {
             let chunked: Chunked = delegate(&self.chunk())?;
             peak("chunk", chunked.peak_rss);
@@ -492,7 +496,7 @@ impl Step<'_> {
         Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.1.options.clone()) }
     }
 
-    /// Where the chunks stand.
+    /// Returns the places of the chunks.
     fn places(&self, asked: &Asked) -> Vec<ChunkPlace> {
         let nothing = String::new();
         let text = |doc: usize| self.labelled.corpus.texts.get(&asked.documents[doc]).unwrap_or(&nothing);
@@ -503,7 +507,7 @@ impl Step<'_> {
         Request::Index { corpus: self.corpus(), options: Box::new(options), out }
     }
 
-    /// Asks some questions, or all, in some ways.
+    /// Asks some questions, or all of them, in some of the ways to search.
     fn ask(&self, dataset: &Path, only: Option<&[usize]>, variants: &[Way]) -> anyhow::Result<Asked> {
         let queries = &self.labelled.labels.queries;
         let all: Vec<usize> = (0..queries.len()).collect();
@@ -523,7 +527,7 @@ impl Step<'_> {
         })
     }
 
-    /// Asks a part of the questions after the other, and leaves out what is surely worse.
+    /// Asks the questions in stages and drops the ways to search that are surely worse.
     fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>) -> anyhow::Result<Asked> {
         let queries = self.labelled.labels.queries.len();
         let variants = &self.run_build.variants;
@@ -559,7 +563,7 @@ impl Step<'_> {
                 let lagging = race.lagging(&values);
                 for at in running {
                     let of_lane = cells.iter().zip(&lagging).filter(|(cell, _)| cell.variant == at);
-                    // A way to search is asked on as long as it may be best at any k.
+                    // A way to search continues as long as it may be best at any k.
                     let all: Option<Vec<&Dropped>> = of_lane.map(|(_, dropped)| dropped.as_ref()).collect();
                     lanes[at].dropped = all.and_then(|all| all.first().map(|&dropped| dropped.clone()));
                 }
@@ -568,7 +572,7 @@ impl Step<'_> {
         }
         let mut asked = whole.context("there is no question to ask")?;
         asked.variants = lanes.into_iter().map(Lane::record).collect();
-        // Questions of a stage that no way by vectors reached were not embedded.
+        // Questions of a stage that no vector search reached were not embedded.
         asked.vectors = vectors.into_iter().collect::<Option<Vec<_>>>().map(|all| {
             let (vectors, embed_ms) = all.into_iter().unzip();
             QueryVectors { vectors, embed_ms }
@@ -576,8 +580,8 @@ impl Step<'_> {
         Ok(asked)
     }
 
-    /// Makes the dataset. What is timed is this very run: it finds no vector in a cache, and is repeated as often as the
-    /// plan says. Each gives the same bytes, so it does not matter which stays.
+    /// Builds the dataset. This run is the one that is timed: it finds no vectors in a cache, and is repeated as
+    /// often as the plan says. Every run produces the same bytes, so it does not matter which one stays.
     fn make(&self, out: &Path) -> anyhow::Result<Vec<Indexed>> {
         let Timing { repeats, seconds } = self.plan.timing;
         let mut options = self.build.1.options.clone();
@@ -596,7 +600,7 @@ impl Step<'_> {
     }
 }
 
-/// What runs of the same job took.
+/// Summarises the cost of several runs of the same job.
 fn cost(runs: &[Indexed]) -> IndexCost {
     let spread = |value: &dyn Fn(&Indexed) -> f64| Spread::of(runs.iter().map(value).collect());
     let stage = |at: usize| spread(&move |run: &Indexed| run.stages[at]);
@@ -609,13 +613,13 @@ fn cost(runs: &[Indexed]) -> IndexCost {
     }
 }
 
-/// Identifies the program: what another one measured is measured again.
+/// Identifies the program. Measurements of another program are repeated.
 fn program() -> String {
     let bytes = std::env::current_exe().and_then(fs::read);
     bytes.map_or_else(|_| env!("CARGO_PKG_VERSION").to_owned(), |bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// This machine, as far as the system says.
+/// Describes this machine, as far as the system reports it.
 fn environment() -> Environment {
     let value = |file: &str, key: &str| {
         let text = fs::read_to_string(file).ok()?;

@@ -1,45 +1,44 @@
-//! Questions made up from a corpus, without labels and without a language model, so that who has
-//! only documents gets a first answer.
+//! Makes up questions from a corpus, without labels and without a language model, for a first answer when there
+//! are only documents.
 //!
 //! | kind | the question | its evidence |
 //! | --- | --- | --- |
 //! | `heading` | a heading, after those above it if it says little alone | the section's own text without the heading |
-//! | `sentence` | the words of a sentence that say most, in order | the paragraph without that sentence |
+//! | `sentence` | the most informative words of a sentence, in order | the paragraph without that sentence |
 //! | `title` | a document's title and a term that no other document has | the paragraph that introduces the term |
 //!
 //! # What makes a question usable
 //!
-//! - It says enough: the bits of its words (inverse document frequency, the documents being
-//!   paragraphs) tell one passage from all others. A question that two candidates share is dropped.
-//! - Its evidence stands in one place: a passage of which half, in runs of four words, stands elsewhere
-//!   as well is ambiguous and dropped.
-//! - Its evidence is of the size of an answer, [`SIZE`] characters, so that whether it is found depends
-//!   on where chunks are cut more than on how large they may be.
-//! - It is alone: no two questions share evidence.
+//! - It is specific enough: its words carry enough bits (inverse document frequency, with paragraphs as documents)
+//!   to tell one passage from all others. A question that two candidates share is dropped.
+//! - Its evidence is in one place: a passage is ambiguous and dropped if half of it, in runs of four words, also
+//!   appears elsewhere.
+//! - Its evidence has the size of an answer, [`SIZE`] characters, so whether it is found depends more on where
+//!   chunks are cut than on how large they may be.
+//! - No two questions share evidence.
 //!
 //! # What is chosen
 //!
-//! Kinds take turns. Each takes its next question from the document that has fewest so far, so that a
-//! long document has no more say than a short one. Which of several documents, and which of a
-//! document's questions, is decided by a hash of the seed, the document's id and the place: the same
-//! corpus and seed give the same bytes, in whatever order files are found.
+//! Kinds take turns. Each takes its next question from the document that has the fewest so far, so a long document
+//! has no more weight than a short one. Ties between documents, and the order of a document's questions, are
+//! decided by a hash of the seed, the document's id and the place. The same corpus and seed produce the same
+//! bytes, in whatever order files are found.
 //!
 //! # Bias
 //!
 //! These questions compare settings on one corpus; as absolute figures they mean little.
 //!
-//! - Questions share words with the text, as those of people often do not. Keyword search looks better
-//!   than it is, and all figures are higher than with real questions.
-//! - Heading questions favour settings that keep or repeat headings, and know only documents that
-//!   have some.
-//! - Sentence questions need chunks that hold a sentence with its neighbours, so they favour chunks
-//!   that keep paragraphs whole, and know only paragraphs of three sentences.
+//! - Questions share words with the text, which people's questions often do not. Keyword search looks better than
+//!   it is, and all figures are higher than with real questions.
+//! - Heading questions favour settings that keep or repeat headings, and cover only documents that have some.
+//! - Sentence questions need chunks that contain a sentence's neighbours, so they favour chunks that keep
+//!   paragraphs whole, and cover only paragraphs of at least three sentences.
 //! - Title questions favour chunks that carry their document's title.
-//! - Code and tables are hardly asked for, short and very long sections not at all; nothing needs two
-//!   places at once.
+//! - Questions about code and tables are rare, and there are none about short and very long sections. None needs
+//!   two places at once.
 //!
-//! That is why every question has the tag [`SYNTHETIC`], and why questions
-//! that people have asked, even fifty of them, should take their place.
+//! That is why every question has the tag [`SYNTHETIC`], and why questions that people have asked, even fifty of
+//! them, should replace these.
 
 mod heading;
 mod sentence;
@@ -62,10 +61,10 @@ use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
 use texts::Texts;
 pub(crate) use words::sentences;
 
-/// Characters of the evidence of a question, all of it together.
+/// Number of characters in the evidence of a question, all of it together.
 pub const SIZE: RangeInclusive<usize> = 80..=1500;
 
-/// How a question is made.
+/// The source from which a question is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// From a heading.
@@ -77,10 +76,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order in which they take turns.
+    /// All kinds, in the order in which they take turns.
     pub const ALL: [Self; 3] = [Self::Heading, Self::Sentence, Self::Title];
 
-    /// The name used in settings, and the tag of its questions.
+    /// Returns the name used in settings and as the tag of its questions.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -100,48 +99,48 @@ impl FromStr for Kind {
     }
 }
 
-/// What is wanted.
+/// The settings of a synthesis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Most questions.
+    /// Largest number of questions.
     pub queries: usize,
-    /// Decides which questions are chosen.
+    /// Seed that decides which questions are chosen.
     pub seed: u64,
-    /// How they are made; which is first says nothing.
+    /// Kinds of questions, in any order.
     pub kinds: Vec<Kind>,
 }
 
-/// What was made of a corpus.
+/// The questions made from a corpus.
 #[derive(Debug, Default)]
 pub struct Synthesis {
     /// The documents, byte for byte, and the questions, in order of their evidence.
     pub set: Imported,
-    /// Documents that could not be read, and so are not in the set.
+    /// Documents that could not be read and are therefore not in the set.
     pub unreadable: Vec<Quarantined>,
-    /// How many questions of each kind were chosen, by its name.
+    /// Number of chosen questions of each kind, by its name.
     pub kinds: BTreeMap<&'static str, usize>,
-    /// How many documents are asked for.
+    /// Number of documents with questions.
     pub asked: usize,
 }
 
-/// A question that could be asked.
+/// A question that may be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
     kind: Kind,
     /// Position of its document.
     document: usize,
     text: String,
-    /// Bytes of the document, ascending. At least one range.
+    /// Byte ranges of the document, ascending. At least one.
     evidence: Vec<Range<usize>>,
 }
 
-/// Makes questions from the documents below `roots`. A document of a named root `NAME=PATH` stands
-/// below `NAME/` in the set. All documents are in memory at once.
+/// Makes questions from the documents below `roots`. Documents of a named root `NAME=PATH` are below `NAME/` in
+/// the set. All documents are in memory at once.
 ///
 /// # Errors
-/// [`Error::Setting`] if no question can be made, no kind is wanted, or two documents would have one
-/// path in the set; [`Error::Corpus`] for a root that cannot be used; [`Error::Io`] if a document
-/// vanishes while it is read.
+/// [`Error::Setting`] if no question can be made, no kind is wanted, or two documents would have the same path in
+/// the set; [`Error::Corpus`] for a root that cannot be used; [`Error::Io`] if a document vanishes while it is
+/// read.
 pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Synthesis> {
     let Documents { bytes, read, unreadable } = import::documents(roots, filter)?;
     let set = Imported { documents: bytes, ..Imported::default() };
@@ -151,7 +150,7 @@ pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Syn
     let chosen = chosen(&texts, candidates(&texts, &settings.kinds), settings);
     if chosen.is_empty() {
         let problem = format!("no question can be made from {} documents", texts.documents.len());
-        let help = "it takes headings with some lines of text below them, or paragraphs of three sentences; \
+        let help = "questions need headings with some lines of text below them, or paragraphs of three sentences; \
                     write questions by hand, or add documents";
         return Err(wrong(problem, help));
     }
@@ -163,18 +162,17 @@ pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Syn
     Ok(made)
 }
 
-/// Refuses to replace questions that people have asked: what lies at `set` must be nothing, or
-/// synthetic.
+/// Refuses to replace questions that people have asked: `set` must not exist, or be synthetic.
 ///
 /// # Errors
-/// [`Error::Setting`] if a question of the set there is not; those of [`LabelSet::read`].
+/// [`Error::Setting`] if a question of the existing set is not synthetic; those of [`LabelSet::read`].
 pub fn refuse_real_labels(set: &Path) -> Result<()> {
     if !set.join(QUERIES).is_file() || LabelSet::read(set)?.queries.iter().all(Query::is_synthetic) {
         return Ok(());
     }
     Err(Error::Setting {
         origin: set.display().to_string(),
-        problem: "holds questions that were not made by synth, and would be replaced".to_owned(),
+        problem: "contains questions that were not made by synth and would be replaced".to_owned(),
         help: "name a new folder with -o".to_owned(),
     })
 }
@@ -183,7 +181,7 @@ fn wrong(problem: String, help: &str) -> Error {
     Error::Setting { origin: "synth".to_owned(), problem, help: help.to_owned() }
 }
 
-/// All questions of these kinds that no other candidate asks as well.
+/// Returns all questions of these kinds that no other candidate asks too.
 fn candidates(texts: &Texts, kinds: &[Kind]) -> Vec<Candidate> {
     let mut all = Vec::new();
     for kind in Kind::ALL.into_iter().filter(|kind| kinds.contains(kind)) {
@@ -202,10 +200,10 @@ fn candidates(texts: &Texts, kinds: &[Kind]) -> Vec<Candidate> {
     all
 }
 
-/// The candidates that are asked, by document and place.
+/// Returns the chosen candidates, by document and place.
 fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec<Candidate> {
     let turn = |document: usize| order(settings.seed, &texts.documents[document].document.source.doc_id, "");
-    // By kind and document, the next one last.
+    // By kind and document, with the next candidate last.
     let mut waiting: BTreeMap<Kind, BTreeMap<usize, Vec<Candidate>>> = BTreeMap::new();
     for candidate in candidates {
         waiting.entry(candidate.kind).or_default().entry(candidate.document).or_default().push(candidate);
@@ -213,7 +211,7 @@ fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec
     for open in waiting.values_mut().flat_map(BTreeMap::values_mut) {
         open.sort_by_cached_key(|candidate| order(settings.seed, &candidate.id(texts), candidate.kind.name()));
     }
-    // Documents with the number of their questions, those with fewest first.
+    // Documents with their numbers of questions, those with the fewest first.
     let mut fewest: BTreeSet<(usize, [u8; 32], usize)> =
         (0..texts.documents.len()).map(|document| (0, turn(document), document)).collect();
     let mut chosen: Vec<Candidate> = Vec::new();
@@ -236,7 +234,7 @@ fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec
     chosen
 }
 
-/// The next candidate of a document whose evidence no other question has.
+/// Takes the next candidate of a document that shares no evidence with a chosen one.
 fn take(open: &mut BTreeMap<usize, Vec<Candidate>>, document: usize, chosen: &[Candidate]) -> Option<Candidate> {
     let waiting = open.get_mut(&document)?;
     while let Some(candidate) = waiting.pop() {
@@ -248,7 +246,7 @@ fn take(open: &mut BTreeMap<usize, Vec<Candidate>>, document: usize, chosen: &[C
     None
 }
 
-/// A place in an order that the seed decides, and nothing else about the run.
+/// Returns a sort key that depends only on the seed, the id and the kind.
 fn order(seed: u64, id: &str, kind: &str) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());
@@ -261,7 +259,7 @@ impl Candidate {
         self.evidence.first().map_or(0, |range| range.start)
     }
 
-    /// The same for the same place, whatever else is in the corpus or chosen.
+    /// Returns an id that depends only on the place, not on the rest of the corpus or the other questions.
     fn id(&self, texts: &Texts) -> String {
         format!("{}@{}", texts.documents[self.document].document.source.doc_id, self.start())
     }

@@ -1,8 +1,9 @@
 //! TREC run and qrels files, which other programs score.
 //!
-//! `trec_eval` ignores the rank in a run: it sorts by score, held in 32 bits, and breaks ties by document id,
-//! descending. Our order would be lost wherever two scores are equal or nearly so. Scores therefore strictly fall
-//! within a question: each is the true one rounded to 32 bits, or the next number below the one before it.
+//! `trec_eval` ignores the rank in a run: it sorts by score, stored in 32 bits, and breaks ties by document id,
+//! descending. Our order would be lost wherever two scores are equal or nearly equal. Scores therefore decrease
+//! strictly within a question: each is the true score rounded to 32 bits, or the next number below the previous
+//! score.
 
 use std::fmt::Write;
 
@@ -12,7 +13,8 @@ pub type RunRow<'a> = (&'a str, &'a str, usize, f64);
 /// A judgement: question id, document id, grade.
 pub type QrelsRow<'a> = (&'a str, &'a str, f64);
 
-/// A run file, `question Q0 document rank score tag` a line. Rows are in our order, those of a question together.
+/// Writes a run file with a line `question Q0 document rank score tag` per row. Rows must be in our order, with
+/// those of a question together.
 #[must_use]
 pub fn run<'a>(rows: impl IntoIterator<Item = RunRow<'a>>, tag: &str) -> String {
     let mut lines = String::new();
@@ -27,7 +29,7 @@ pub fn run<'a>(rows: impl IntoIterator<Item = RunRow<'a>>, tag: &str) -> String 
     lines
 }
 
-/// A qrels file, `question 0 document grade` a line. `trec_eval` reads whole grades only.
+/// Writes a qrels file with a line `question 0 document grade` per row. `trec_eval` reads whole grades only.
 #[must_use]
 pub fn qrels<'a>(rows: impl IntoIterator<Item = QrelsRow<'a>>) -> String {
     let mut lines = String::new();
@@ -37,7 +39,7 @@ pub fn qrels<'a>(rows: impl IntoIterator<Item = QrelsRow<'a>>) -> String {
     lines
 }
 
-/// The score to write after `last`. One that is no number ranks below all that are.
+/// Returns the score to write after `last`. A score that is not a number ranks below all others.
 #[expect(clippy::cast_possible_truncation, reason = "readers of runs hold scores in 32 bits")]
 fn falling(score: f64, last: Option<f32>) -> f32 {
     let lowest = f32::MIN / 2.0; // leaves room for more below it
@@ -48,7 +50,8 @@ fn falling(score: f64, last: Option<f32>) -> f32 {
     }
 }
 
-/// An id as one word. White space would end it; it and `%` are percent-encoded, so that different ids stay different.
+/// Returns an id as one word. White space would end it, so white space and `%` are percent-encoded, which keeps
+/// different ids different.
 fn word(id: &str) -> String {
     let mut word = String::with_capacity(id.len());
     let mut buffer = [0; 4];

@@ -1,10 +1,10 @@
-//! The steps of a sweep that are measured, each in a process of its own.
+//! The measured steps of a sweep, each in its own process.
 //!
-//! The parent writes a [`Request`] to the standard input of `chunkmill-eval work` and reads the result
-//! from its standard output. So a step starts from nothing: its memory is its own, caches of the one
-//! before do not help it, and its peak of memory is the system's count for that process. What it does
-//! is what `chunkmill index` and `chunkmill search` do, by the same code, so the dataset that is
-//! evaluated is the dataset that would be shipped.
+//! The parent writes a [`Request`] to the standard input of `chunkmill-eval work` and reads the result from its
+//! standard output. Each step therefore starts from nothing: it has its own memory, it does not benefit from the
+//! caches of the previous step, and its peak memory is the operating system's count for that process. It does what
+//! `chunkmill index` and `chunkmill search` do, with the same code, so the evaluated dataset is the one that would
+//! be shipped.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
@@ -31,43 +31,43 @@ use serde_json::{Map, Value};
 
 use crate::record::{Answer, ChunkPlace, DatasetRecord, HandedOver, VariantRecord};
 
-/// Documents that are ranked for a question, at most.
+/// Largest number of documents that are ranked for a question.
 const DOCUMENTS: usize = 100;
 
-/// Bytes of documents that are read together: their chunks by all settings are in memory.
+/// Bytes of documents that are read together. Their chunks for all settings are in memory at once.
 const BLOCK_BYTES: u64 = 1 << 18;
 
 /// The subcommand that performs requests.
 pub const COMMAND: &str = "work";
 
-/// A step.
+/// A step of a sweep.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read, parse and chunk all documents, without a model: [`Chunked`].
+    /// Read, parse and chunk all documents, without a model. Returns [`Chunked`].
     Chunk {
         /// The corpus.
         corpus: PathBuf,
         /// Settings.
         options: Box<Options>,
     },
-    /// Read the documents once for all chunks of several settings with late pooling, and leave the vectors in the cache:
-    /// [`ReadOnce`].
+    /// Read the documents once for the chunks of several settings with late pooling, and leave the vectors in the
+    /// cache. Returns [`ReadOnce`].
     Read {
         /// The corpus.
         corpus: PathBuf,
-        /// Settings. Those of the model are the same in all.
+        /// The settings. All have the same model settings.
         options: Vec<Options>,
     },
-    /// Run the whole job: [`Indexed`].
+    /// Run the whole job. Returns [`Indexed`].
     Index {
         /// The corpus.
         corpus: PathBuf,
         /// Settings.
         options: Box<Options>,
-        /// Folder of the dataset; it should not be there.
+        /// Folder of the dataset, which should not exist yet.
         out: PathBuf,
     },
-    /// Ask a dataset: [`Asked`].
+    /// Query a dataset. Returns [`Asked`].
     Ask {
         /// The dataset.
         dataset: PathBuf,
@@ -75,13 +75,13 @@ pub enum Request {
         options: Box<Options>,
         /// The questions.
         queries: Vec<String>,
-        /// The same as vectors, if they are known.
+        /// The questions as vectors, if they are known.
         vectors: Option<QueryVectors>,
         /// The ways to search.
         variants: Vec<Way>,
-        /// How many chunks are wanted.
+        /// Number of chunks to retrieve.
         depth: usize,
-        /// Tokens of the contexts that are wanted.
+        /// Token budgets of the contexts to pack.
         budgets: Vec<usize>,
     },
 }
@@ -93,44 +93,44 @@ pub struct Way {
     pub name: String,
     /// Its settings.
     pub options: SearchOptions,
-    /// As what vectors are searched: `f32`, `int8`, `binary@256`.
+    /// The form in which vectors are stored and searched: `f32`, `int8`, `binary@256`.
     pub stored_as: String,
 }
 
-/// A chunk as its row says.
+/// A chunk as described by its row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FoundChunk {
     doc: usize,
     start: usize,
     end: usize,
     tokens: usize,
-    /// Its prefix, if that repeats text of the chunk before it.
+    /// Its prefix, if that repeats text of the previous chunk.
     overlap: Option<String>,
 }
 
-/// What came of [`Request::Chunk`].
+/// The result of [`Request::Chunk`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Chunked {
     /// Ids of the documents.
     pub documents: Vec<String>,
     /// Their chunks.
     pub chunks: Vec<FoundChunk>,
-    /// Different texts that a model would embed.
+    /// Number of different texts that a model would embed.
     pub texts: u64,
-    /// Seconds it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Peak resident memory in bytes.
     pub peak_rss: Option<u64>,
 }
 
-/// What came of [`Request::Read`].
+/// The result of [`Request::Read`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReadOnce {
-    /// Tokens that the model read.
+    /// Number of tokens that the model read.
     pub tokens_read: u64,
 }
 
-/// What came of [`Request::Index`].
+/// The result of [`Request::Index`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Indexed {
     /// The dataset.
@@ -143,21 +143,21 @@ pub struct Indexed {
     pub peak_rss: Option<u64>,
 }
 
-/// Questions as a model has them.
+/// Questions as vectors of a model.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct QueryVectors {
     /// A vector for each question.
     pub vectors: Vec<Vec<f32>>,
-    /// Milliseconds that each took.
+    /// Milliseconds to embed each question.
     pub embed_ms: Vec<f64>,
 }
 
-/// What came of [`Request::Ask`].
+/// The result of [`Request::Ask`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Asked {
     /// The questions as vectors; `None` if no way to search needed them.
     pub vectors: Option<QueryVectors>,
-    /// What each way to search found.
+    /// The results of each way to search.
     pub variants: Vec<VariantRecord>,
     /// Ids of the documents.
     pub documents: Vec<String>,
@@ -167,12 +167,12 @@ pub struct Asked {
     pub peak_rss: Option<u64>,
 }
 
-/// Has a request performed by another process.
+/// Performs a request in another process.
 ///
 /// # Errors
-/// What that process says went wrong.
+/// The error that the process reports.
 pub fn delegate<T: DeserializeOwned>(request: &Request) -> anyhow::Result<T> {
-    let program = std::env::current_exe().context("cannot find this program itself")?;
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
     let mut child = Command::new(program)
         .arg(COMMAND)
         .stdin(Stdio::piped())
@@ -181,7 +181,8 @@ pub fn delegate<T: DeserializeOwned>(request: &Request) -> anyhow::Result<T> {
         .spawn()
         .context("cannot start a process for a step of the sweep")?;
     let text = serde_json::to_vec(request)?;
-    // The child reads all of it before it says anything. If it is gone already, its exit code tells.
+    // The child reads the whole request before it writes anything. If it has already ended, its exit code tells
+    // why.
     let sent = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(&text));
     let output = child.wait_with_output().context("cannot wait for a step of the sweep")?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -189,19 +190,19 @@ pub fn delegate<T: DeserializeOwned>(request: &Request) -> anyhow::Result<T> {
         let said = said.trim().trim_start_matches("error: ");
         bail!("{}", if said.is_empty() { output.status.to_string() } else { said.to_owned() });
     }
-    sent.context("cannot speak to a step of the sweep")?;
+    sent.context("cannot send the request to a step of the sweep")?;
     tell(said);
-    serde_json::from_slice(&output.stdout).context("a step of the sweep gave a result that cannot be read")
+    serde_json::from_slice(&output.stdout).context("a step of the sweep returned a result that cannot be read")
 }
 
 /// Performs the request on standard input and writes its result to standard output.
 ///
 /// # Errors
-/// Whatever goes wrong.
+/// Any error of reading the request, performing it, or writing the result.
 pub fn serve() -> anyhow::Result<()> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).context("cannot read the request")?;
-    let result = match serde_json::from_str(&text).context("the request cannot be read; `work` is for sweeps alone")? {
+    let result = match serde_json::from_str(&text).context("the request cannot be read; `work` is only for sweeps")? {
         Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
         Request::Read { corpus, options } => serde_json::to_value(read(&corpus, options)?)?,
         Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
@@ -212,7 +213,7 @@ pub fn serve() -> anyhow::Result<()> {
     print_json(&result)
 }
 
-/// Settings, checked; the threads are set for the whole process.
+/// Checks settings, and sets the number of threads for the whole process.
 fn ready(options: Options) -> anyhow::Result<Config> {
     let config = options.resolve()?;
     let threads = rayon::ThreadPoolBuilder::new().num_threads(config.threads.unwrap_or_default());
@@ -223,7 +224,7 @@ fn ready(options: Options) -> anyhow::Result<Config> {
 /// Chunks a corpus.
 ///
 /// # Errors
-/// Those of discovery and chunking. A document that the job would put in quarantine is passed over.
+/// Those of discovery and chunking. Documents that the job would quarantine are skipped.
 pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     let config = ready(options)?;
     let started = Instant::now();
@@ -254,7 +255,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     Ok(chunked)
 }
 
-/// Reads documents once for several settings.
+/// Reads the documents once for several settings.
 fn read(corpus: &Path, options: Vec<Options>) -> anyhow::Result<ReadOnce> {
     let specs = options.iter().map(|options| Ok(options.clone().resolve()?.spec));
     let specs = specs.collect::<chunkmill::error::Result<Vec<_>>>()?;
@@ -328,7 +329,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
     })
 }
 
-/// Asks a dataset every question in every way.
+/// Asks a dataset every question in every way to search.
 fn ask(
     dataset: &Path,
     options: Options,
@@ -341,7 +342,7 @@ fn ask(
     let config = ready(options)?;
     let dataset = Dataset::open(dataset)?;
     let (documents, chunks) = places(&dataset)?;
-    // A keyword index that other runs find would make this one's first search cheaper; it is not timed.
+    // No keyword cache: an index kept by another run would only make the first search cheaper, which is not timed.
     let mut searchers: Vec<(StoredAs, Searcher)> = Vec::new();
     for Way { stored_as, .. } in variants {
         let stored_as: StoredAs = stored_as.parse().map_err(anyhow::Error::msg)?;
@@ -376,7 +377,7 @@ fn ask(
     };
     let vectors = embedded.as_ref().map_or(&[][..], |embedded| embedded.vectors.as_slice());
     let mut asked = Vec::new();
-    // Contexts are packed from as many chunks as the program packs them from, whatever else is scored.
+    // Contexts are packed from as many chunks as `chunkmill context` uses, whatever else is scored.
     let k = depth.max(CANDIDATES);
     for (name, searcher, way) in ways {
         let Config { mode, ranking, packing, .. } = way;
@@ -384,7 +385,7 @@ fn ask(
         let rerank = way.rerank(reranker.map(Box::as_ref));
         let mut found =
             VariantRecord { name: name.to_owned(), mode: mode.name().to_owned(), ..VariantRecord::default() };
-        // The first search finds nothing in any cache of the processor; it does not count.
+        // The first search finds the processor's caches cold, so it is not counted.
         if let Some(text) = queries.first() {
             let vector = vectors.first().map(Vec::as_slice);
             searcher.search(&Query { mode, text, vector, k, ranking, rerank, ..Query::default() })?;
@@ -413,18 +414,19 @@ fn ask(
                 contexts: contexts.iter().map(|context| handed_over(context, &by_id)).collect::<anyhow::Result<_>>()?,
             })
         };
-        // What is not timed need not wait for each other.
+        // This part is not timed, so it can run in parallel.
         found.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
         asked.push(found);
     }
     Ok(Asked { vectors: embedded, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
 }
 
-/// The vectors of all questions, one after the other as users ask them, and the milliseconds each took.
+/// Embeds all questions one after the other, as users ask them. Returns the vectors and the milliseconds that each
+/// took.
 fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors> {
     let embedder = config.embedder()?;
     let embed = |text: &str| embed::query(embedder.as_ref(), text);
-    // The first pass through a model finds nothing in any cache of the processor.
+    // The first pass through a model finds the processor's caches cold, so it is not counted.
     if let Some(first) = queries.first() {
         embed(first)?;
     }
@@ -438,10 +440,10 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors
     Ok(QueryVectors { vectors, embed_ms })
 }
 
-/// A context as places.
+/// Converts a context to places.
 fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result<HandedOver> {
     let passage = |passage: &Passage| {
-        let doc = by_id.get(passage.doc_id.as_str()).copied().context("a passage is of no document")?;
+        let doc = by_id.get(passage.doc_id.as_str()).copied().context("a passage belongs to no known document")?;
         let place = |number: &u64| usize::try_from(*number).context("a document is too large");
         let range = |[start, end]: &[u64; 2]| Ok([place(start)?, place(end)?]);
         Ok((doc, passage.ranges.iter().map(range).collect::<anyhow::Result<_>>()?))
@@ -450,8 +452,8 @@ fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result
     Ok(HandedOver { tokens: context.tokens, passages })
 }
 
-/// The best documents by their best chunks, as [`Searcher::documents`] ranks them: a list is read as deep as that
-/// takes, and a fused one has an end.
+/// Returns the best documents by their best chunks, in the order of [`Searcher::documents`]. The list is read as
+/// deep as necessary; a fused list may end earlier.
 fn ranked_documents<'s>(
     searcher: &'s Searcher,
     query: &Query<'_>,
@@ -474,7 +476,7 @@ fn ranked_documents<'s>(
     Ok(documents)
 }
 
-/// Where every chunk of a dataset stands, by row, and the ids of the documents.
+/// Returns the ids of a dataset's documents, and where each chunk is, by row.
 fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
     const COLUMNS: [&str; 7] = ["doc_id", "content", "start_byte", "end_byte", "n_tokens", "prefix_len", "has_overlap"];
     let mut documents: Vec<String> = Vec::new();
@@ -509,21 +511,22 @@ fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
 }
 
 impl FoundChunk {
-    /// From its row: first and last byte, tokens, length of its prefix.
+    /// Creates a chunk from its row. `place` contains its first byte, the end of its bytes, its tokens and the
+    /// length of its prefix.
     fn new(doc: usize, place: [i64; 4], has_overlap: bool, content: &str) -> Self {
         let [start, end, tokens, prefix] = place.map(|value| usize::try_from(value).unwrap_or_default());
         let overlap = content.get(..prefix).filter(|prefix| has_overlap && !prefix.is_empty());
         Self { doc, start, end, tokens, overlap: overlap.map(str::to_owned) }
     }
 
-    /// Position of its document among those of the result.
+    /// Returns the position of its document among those of the result.
     #[must_use]
     pub fn doc(&self) -> usize {
         self.doc
     }
 
-    /// Where it stands in its document, with what it repeats of the chunk before: the longest end of its prefix
-    /// that stands in the text before it, white space between them aside.
+    /// Returns its place in its document, including what it repeats of the previous chunk: the longest end of its
+    /// prefix that also ends the text before it, ignoring white space between them.
     #[must_use]
     pub fn place(&self, text: &str) -> ChunkPlace {
         let Self { doc, start, end, tokens, .. } = *self;

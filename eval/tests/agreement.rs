@@ -74,7 +74,7 @@ fn the_program_says_it() {
     let b = file("b.json", &report(&[("x", 0.5), ("y", 0.6)]));
     let (code, said, _) = eval(&["agree", arg(&a), arg(&b)]);
     assert_eq!(code, 0);
-    assert!(said.contains("tau-b over 2 settings is -1.000") && said.contains("0.100 is lost"), "{said}");
+    assert!(said.contains("tau-b over 2 settings is -1.000") && said.contains("regret is 0.100"), "{said}");
     let (code, said, _) = eval(&["agree", arg(&a), arg(&b), "--json", "--metric", METRIC]);
     assert_eq!(code, 0);
     // All of them, and those by vector search, which here are the same.

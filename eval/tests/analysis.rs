@@ -58,7 +58,7 @@ fn the_best_is_named_with_what_cannot_be_told_from_it_and_the_cheapest_of_those(
         "Recall is 0.800 on average over 200 questions (95 % interval 0.7",
         "; 1 is perfect).",
         "1 of the other 2 settings is not ruled out: `alike` (",
-        "`alike`: 0.40 MB, where the best takes 1.00 MB.",
+        "`alike`: 0.40 MB, while the best takes 1.00 MB.",
         "in four of five cases",
     ] {
         assert!(verdict.text.contains(words), "{words}: {}", verdict.text);

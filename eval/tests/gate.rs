@@ -158,7 +158,7 @@ fn questions_are_matched_by_id_and_text_and_what_changed_is_said() {
     let outcome = checked(&other, &baseline);
     assert_eq!(outcome.questions, QUESTIONS - 1);
     let notes = outcome.notes.join("\n");
-    for words in ["149 in both", "1 only in the one before, 1 only", "documents are not the same", "machine is not"] {
+    for words in ["149 in both", "1 only in the earlier one, 1 only", "documents are not the same", "machine is not"] {
         assert!(notes.contains(words), "{words}: {notes}");
     }
     for query in &mut other.queries {

@@ -70,7 +70,7 @@ fn beir_becomes_a_set() {
     );
     assert_eq!(text(&files, "queries.jsonl"), expected);
     assert!(out.contains(": 2 questions, 3 references, 3 documents\n1 questions without evidence"), "{out}");
-    assert!(out.contains("1 references are to documents that are not there"), "{out}");
+    assert!(out.contains("1 references are to missing documents"), "{out}");
     let (code, out, _) = eval(&["verify", arg(&home.path().join("new/set"))]);
     assert_eq!(code, 1);
     assert!(out.starts_with("no_document q2: 99.txt: no such document\n"), "{out}");
@@ -128,7 +128,7 @@ fn trec_becomes_a_set() {
         "\n"
     );
     assert_eq!(text(&files, "queries.jsonl"), expected);
-    assert!(out.contains("1 references are to documents that are not there"), "two files are called FT-2: {out}");
+    assert!(out.contains("1 references are to missing documents"), "two files are called FT-2: {out}");
 
     fs::write(&qrels, "301 0 a/FT-1 1\n\n301 a/FT-1 1\n").unwrap();
     refused(&args, "qrels.txt:3: 3 fields, not 4");

@@ -112,7 +112,7 @@ fn a_flipped_byte_and_a_wrong_name_are_refused() {
     let home = TempDir::new().unwrap();
     let (code, err) = import(home.path(), &endpoint, false, "hf://datasets/team/set");
     assert_eq!(code, 2);
-    assert!(err.contains("test.jsonl has hash") && err.contains("it is not kept"), "{err}");
+    assert!(err.contains("test.jsonl has hash") && err.contains("it was not kept"), "{err}");
     for name in
         ["hf://datasets/team", "hf://datasets/team/set/../x", "hf://datasets/team/set@/x", "hf://datasets/team/s t"]
     {

@@ -103,7 +103,7 @@ fn qasper_becomes_a_set() {
          Twice as good.\n\nLoose end.\n\n## Figures and tables\n\nTable 1: Numbers."
     );
     assert!(out.contains(": 3 questions, 3 references, 1 documents\n2 questions without evidence"), "{out}");
-    assert!(out.contains("2 pieces of evidence are not in their documents"), "{out}");
+    assert!(out.contains("2 pieces of evidence were left out"), "{out}");
     let place = |start: usize, text: &str| json!({"doc_id": "1909.1.md", "start": start, "end": start + text.len(), "text": text});
     let both = json!([place(57, "Größe is\nmeasured. The results."), place(92, "Twice as good.")]);
     assert_eq!(references(&files, "q1"), json!([{"any": [place(33, "The results."), {"all": both}]}]));
@@ -208,7 +208,7 @@ fn conteb_becomes_a_set() {
     parquet(&at("queries/test-00000-of-00001.parquet"), &[json!({"query": "?", "chunk_id": "a_b_1"})]);
     refused(&args, "test-00000-of-00001.parquet:row 1: there is no chunk `a_b_1`");
     parquet(&at("documents/test-00000-of-00001.parquet"), &[chunk("a_1", "x"), chunk("a_1", "y")]);
-    refused(&args, "test-00000-of-00001.parquet:row 2: chunk `a_1` was there before");
+    refused(&args, "test-00000-of-00001.parquet:row 2: chunk `a_1` appears twice");
     refused(
         &["conteb", arg(home.path()), "--split", "dev"],
         "documents: no file belongs to split `dev`".replace("documents", arg(home.path())).as_str(),
@@ -243,7 +243,7 @@ fn hicbench_becomes_a_set() {
     let (set, out, files) = imported(&["hicbench", arg(home.path())]);
     assert_eq!(names(&files), ["corpus/d%201.md", "queries.jsonl"]);
     assert!(out.contains(": 1 questions, 2 references, 1 documents\n1 questions without evidence"), "{out}");
-    assert!(out.contains("2 pieces of evidence are not in their documents"), "{out}");
+    assert!(out.contains("2 pieces of evidence were left out"), "{out}");
     let place = |start: usize, text: &str| json!({"doc_id": "d%201.md", "start": start, "end": start + text.len(), "text": text});
     assert_eq!(references(&files, "d 1-0001"), json!([place(8, "Erster Satz."), place(21, "Über\nzwei Zeilen.")]));
     verified(set.path());
@@ -285,7 +285,7 @@ fn miracl_becomes_a_set() {
         "\n"
     );
     assert_eq!(text(&files, "queries.jsonl"), lines);
-    assert!(out.contains("1 questions without evidence") && out.contains("1 references are to documents"), "{out}");
+    assert!(out.contains("1 questions without evidence") && out.contains("are to missing documents"), "{out}");
 
     let (_set, _, files) = imported(&[&args[..], &["--articles"]].concat());
     assert_eq!(names(&files), ["corpus/de/7.txt", "corpus/sw/7.txt", "queries.jsonl"]);
@@ -295,7 +295,7 @@ fn miracl_becomes_a_set() {
 
     refused(&["miracl", arg(&a), "--corpus", arg(&b), "--language", "yo"], "topics.miracl-v1.0-yo-dev.tsv");
     fs::write(b.join("miracl-corpus-v1.0-de/docs-1.jsonl"), passage("7#0", "Again.")).unwrap();
-    refused(&args, "docs-1.jsonl:1: passage `7#0` was there before");
+    refused(&args, "docs-1.jsonl:1: passage `7#0` appears twice");
     for name in ["docs-0.jsonl", "docs-1.jsonl"] {
         let file = b.join("miracl-corpus-v1.0-de").join(name);
         fs::rename(&file, file.with_extension("jsonl.gz")).unwrap();
@@ -361,7 +361,7 @@ fn narrativeqa_becomes_a_set() {
     parquet(&file, &[row("b1", "Long.", "Who?"), row("b1", "Other.", "Why?")]);
     refused(
         &["narrativeqa", arg(home.path())],
-        "test-00000-of-00001.parquet:row 2: story `b1` had another text before",
+        "test-00000-of-00001.parquet:row 2: story `b1` has a different text in an earlier row",
     );
 }
 

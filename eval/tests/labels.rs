@@ -172,7 +172,7 @@ fn what_is_no_list_of_alternatives_is_refused() {
         (r#"{"any":[{"all":[]}]}"#.to_owned(), "`all` is empty"),
         (format!(r#"{{"any":[{place}],"doc_id":"b.md"}}"#), "a reference has `any` and something else"),
         (format!(r#"{{"any":[{{"all":[{place}],"start":1}}]}}"#), "an alternative has `all` and something else"),
-        (format!(r#"{{"any":[{{"any":[{place}]}}]}}"#), "lists may stand in each other only as `all` in `any`"),
+        (format!(r#"{{"any":[{{"any":[{place}]}}]}}"#), "lists may be nested only as `all` inside `any`"),
         (r#"{"any":[{"doc_id":"a.md","grade":2}]}"#.to_owned(), "a grade belongs to the reference"),
         (r#"{"start":1}"#.to_owned(), "has no doc_id"),
     ] {
@@ -243,7 +243,7 @@ fn a_malformed_line_is_an_error_with_its_number() {
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 9, "text": "o"}]}"#,
             "not as long as its text",
         ),
-        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0}]}"#, "not all of start"),
+        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0}]}"#, "not have all of start"),
         (
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 1, "text": "o"}], "grade": -1}"#,
             "grade -1",

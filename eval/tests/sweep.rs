@@ -264,7 +264,7 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     let (code, _, said) = sweep(&larder(), &file, &out, &[]);
     assert_eq!(code, 0, "{said}");
     // One may have been in the middle of being written.
-    let kept = said.matches("was done").count();
+    let kept = said.matches("already done").count();
     assert!(kept == done || kept + 1 == done, "{kept} of {done} kept\n{said}");
     let (stopped, whole) = (Report::read(&out).unwrap(), Report::read(&whole).unwrap());
     for (a, b) in stopped.cells.iter().zip(&whole.cells) {
@@ -273,7 +273,7 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     assert_eq!(stopped.verdict, whole.verdict);
     // Once more, with nothing to do.
     let (code, _, said) = sweep(&larder(), &file, &out, &[]);
-    assert_eq!((code, said.matches("was done").count()), (0, 9), "{said}");
+    assert_eq!((code, said.matches("already done").count()), (0, 9), "{said}");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn what_changed_is_measured_again_and_never_mixed() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("have changed since the sweep"), "{said}");
     let (code, _, said) = sweep(&set, &file, &out, &[]);
-    assert_eq!((code, said.matches("was done").count()), (0, 0), "{said}");
+    assert_eq!((code, said.matches("already done").count()), (0, 0), "{said}");
     let second = Report::read(&out).unwrap();
     assert_eq!(second.labels.states, [("moved".to_owned(), 1)].into());
     assert_ne!(first.cells[0].snapshot, second.cells[0].snapshot);
@@ -336,7 +336,7 @@ fn what_changed_is_measured_again_and_never_mixed() {
     )
     .unwrap();
     let (code, _, said) = sweep(&set, &file, &out, &[]);
-    assert_eq!((code, said.matches("was done").count()), (0, 2), "{said}");
+    assert_eq!((code, said.matches("already done").count()), (0, 2), "{said}");
     assert_eq!(Report::read(&out).unwrap().cells.len(), 6);
 }
 
@@ -483,7 +483,7 @@ fn a_folder_that_is_no_run_is_refused() {
     fs::write(out.join("work/precious"), "mine").unwrap();
     let (code, _, said) = sweep(&larder(), &file, &out, &[]);
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("is no run of a sweep"), "{said}");
+    assert!(said.contains("other than a run of a sweep"), "{said}");
     assert_eq!(fs::read_to_string(out.join("work/precious")).unwrap(), "mine");
     assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
 }

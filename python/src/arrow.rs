@@ -1,5 +1,5 @@
-//! How tables come in and go out: by Arrow's C stream in a capsule, which `pyarrow`, Polars, `DuckDB` and others give and
-//! take. Neither way copies a value.
+//! Tables as input and output, through Arrow's C stream in a capsule, which `pyarrow`, Polars, `DuckDB` and others
+//! produce and accept. Neither direction copies a value.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
 use crate::error::{raised, setting};
 
-/// A table: rows in memory, or in the files of a dataset. Every Arrow library takes it as it is; each time, its rows are
-/// read from the first on.
+/// A table: rows in memory, or in the files of a dataset. Every Arrow library accepts it directly; each time, its
+/// rows are read from the start.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -28,12 +28,12 @@ enum Rows {
 }
 
 impl Table {
-    /// Rows that are in memory.
+    /// Creates a table of rows in memory.
     pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, rows: Rows::Here(batches) }
     }
 
-    /// Some columns of a table of a dataset, or all; they are read when somebody takes them.
+    /// Creates a table of some or all columns of a dataset's table, which are read when they are used.
     pub(crate) fn of(dataset: Arc<store::Dataset>, table: store::Table, columns: Option<&[String]>) -> PyResult<Self> {
         let files: Vec<FileEntry> = dataset.files(table).cloned().collect();
         let all = table.schema(&dataset.manifest().representations());
@@ -69,7 +69,7 @@ impl Table {
                         Err(error) => Box::new(std::iter::once(Err(failed(error)))),
                         Ok(batches) => Box::new(batches.map(move |batch| {
                             let batch = batch.map_err(failed)?;
-                            // A file has its columns in an order of its own.
+                            // A file may have its columns in a different order.
                             let column = |name: &str| {
                                 let found = batch.column_by_name(name).cloned();
                                 found.ok_or_else(|| ArrowError::SchemaError(format!("no column `{name}`")))
@@ -87,19 +87,19 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Its rows as Arrow's C stream.
+    /// Returns its rows as Arrow's C stream.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Who gives may do so as it can: the one who takes casts.
+        // The producer may ignore the requested schema: the consumer casts.
         drop(requested_schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(self.reader()), c"arrow_array_stream")
     }
 
-    /// Its columns as Arrow's C schema.
+    /// Returns its columns as Arrow's C schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| unreadable(&error))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
@@ -129,7 +129,7 @@ impl Table {
     }
 }
 
-/// The rows of any object that gives Arrow's C stream.
+/// Returns the rows of any object that has Arrow's C stream.
 pub(crate) fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     const METHOD: &str = "__arrow_c_stream__";
     if !table.hasattr(METHOD)? {
@@ -141,23 +141,23 @@ pub(crate) fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
     let capsule = capsule.cast::<PyCapsule>()?;
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     #[expect(unsafe_code, reason = "the C interface is a pointer")]
-    // SAFETY: by the protocol a capsule of this name holds a valid stream, which the one who takes it may move out; what
-    // is left is marked as released, so that the capsule does not release it again. No other thread has it: it was
-    // made for this call.
+    // SAFETY: by the protocol, a capsule of this name contains a valid stream, which the consumer may move out.
+    // `from_raw` marks the remains as released, so the capsule does not release it again. No other thread has it: it
+    // was made for this call.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     reader.map_err(|error| unreadable(&error))
 }
 
-/// What is wrong with a table that cannot be read.
+/// Converts the error of a table that cannot be read into an exception.
 pub(crate) fn unreadable(error: &ArrowError) -> PyErr {
     raised(&unreadable_table(error))
 }
 
-/// The same as an error of the library.
+/// Converts the error of a table that cannot be read into an error of the library.
 pub(crate) fn unreadable_table(error: &ArrowError) -> chunkmill::error::Error {
     chunkmill::error::Error::Setting {
         origin: "table".to_owned(),
         problem: error.to_string(),
-        help: "it reads doc_id and text".to_owned(),
+        help: "the table needs the columns doc_id and text".to_owned(),
     }
 }

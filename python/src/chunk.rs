@@ -1,4 +1,4 @@
-//! Which chunks has a text, a file, a folder, a table? And how long is a text?
+//! Which chunks does a text, a file, a folder or a table have? And how long is a text?
 
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -28,15 +28,15 @@ use crate::job::json;
 use crate::settings::{self, CUTTING};
 use crate::work::{interruptibly, pool};
 
-/// Texts that are smaller together are cut at once, on this thread: it takes a millisecond or two.
+/// Texts with a smaller total size are cut directly on this thread: it takes a millisecond or two.
 const SMALL: usize = 64 << 10;
 
-/// Rows of a batch of an Arrow table.
+/// Number of rows in a batch of an Arrow table.
 const BATCH_ROWS: usize = 8192;
 
-/// A chunk: a row of the table `chunks` that no model has read.
+/// A chunk: a row of the table `chunks`, without the columns of a model.
 ///
-/// All chunks of a document are in memory together, as long as one of them is.
+/// All chunks of a document stay in memory together, as long as one of them does.
 #[pyclass(frozen, eq, hash, module = "chunkmill")]
 pub(crate) struct Chunk {
     rows: Arc<[ChunkRow]>,
@@ -61,7 +61,7 @@ impl Hash for Chunk {
     }
 }
 
-/// Gives attributes for fields of the row.
+/// Declares attributes for fields of the row.
 macro_rules! attributes {
     ($($name:ident: $type:ty = |$row:ident| $value:expr;)*) => {
         #[pymethods]
@@ -74,7 +74,7 @@ macro_rules! attributes {
                 }
             )*
 
-            /// All columns by name, as `chunkmill chunk` prints them.
+            /// Returns all columns by name, as `chunkmill chunk` prints them.
             fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 py.import("json")?.call_method1("loads", (json(self.row()),))
             }
@@ -123,23 +123,23 @@ attributes! {
     content_hash: &str = |row| &row.content_hash;
 }
 
-/// Cuts documents as its settings say. What they need is loaded once, so one chunker is to be used many times.
+/// Cuts documents according to its settings. It loads everything once, so use one chunker many times.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Chunker {
     config: Config,
     counter: Option<Box<dyn TokenCounter>>,
-    /// Once somebody has asked for vectors.
+    /// The model, loaded when vectors are first requested.
     embedder: Lazy,
 }
 
-/// What is to be cut.
+/// A source to cut.
 enum Given {
     Text(PyBackedStr),
     Path(PathBuf),
 }
 
 impl Given {
-    /// A `str` is a text, a path is an `os.PathLike`.
+    /// Reads a `str` as a text and an `os.PathLike` as a path.
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
             return Ok(Self::Text(PyBackedStr::try_from(text.clone())?));
@@ -157,13 +157,13 @@ impl Given {
     }
 }
 
-/// A document that is about to be cut.
+/// A document to cut.
 enum Document<'g> {
     Text(&'g str, String),
     File(Fetched),
 }
 
-/// What comes of a document.
+/// The result of cutting a document.
 type Cut = Result<Arc<[ChunkRow]>, Quarantined>;
 
 impl Chunker {
@@ -184,7 +184,7 @@ impl Chunker {
         Ok(cut.map(|cut| cut.rows().collect()))
     }
 
-    /// Finds all documents and cuts them, side by side; for each source what came of its documents.
+    /// Finds all documents and cuts them in parallel. Returns the results for the documents of each source.
     fn cut_all(&self, sources: &[(Given, String)], stop: &AtomicBool) -> Result<Vec<Vec<Cut>>> {
         let (mut work, mut all): (Vec<(usize, Document<'_>)>, Vec<Vec<Cut>>) = (Vec::new(), Vec::new());
         for (at, (given, name)) in sources.iter().enumerate() {
@@ -208,7 +208,7 @@ impl Chunker {
         Ok(all)
     }
 
-    /// The chunks of each source: texts and paths, each with a name for the case that it is a text.
+    /// Returns the chunks of each source: texts and paths, each with a name to use if it is a text.
     fn run(
         &self,
         py: Python<'_>,
@@ -239,7 +239,7 @@ impl Chunker {
         cut.into_iter().map(|documents| documents.into_iter().filter_map(keep).collect()).collect()
     }
 
-    /// The model, loaded when it is first asked for.
+    /// Returns the model, which is loaded when it is first needed.
     fn embedder(&self, py: Python<'_>) -> PyResult<Arc<dyn Embedder>> {
         py.detach(|| self.embedder.get(|| self.config.embedder())).map_err(|error| raised(&error))
     }
@@ -258,7 +258,7 @@ impl Chunker {
         Ok(Self { counter: counter.map_err(|error| raised(&error))?, config, embedder: Lazy::default() })
     }
 
-    /// The chunks of each source.
+    /// Returns the chunks of each source.
     fn cut_sources<'py>(
         &self,
         py: Python<'py>,
@@ -279,7 +279,7 @@ impl Chunker {
         PyList::new(py, all.into_iter().map(list).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The chunks of all sources as one table.
+    /// Returns the chunks of all sources as one table.
     fn cut_to_arrow(
         &self,
         py: Python<'_>,
@@ -306,7 +306,7 @@ impl Chunker {
         Ok(Table::new(schema, batches))
     }
 
-    /// The chunks of the documents in a table, as another.
+    /// Returns the chunks of the documents in a table, as another table.
     fn cut_table(&self, py: Python<'_>, table: &Bound<'_, PyAny>, embed: bool) -> PyResult<Table> {
         let input = rows_of(table)?;
         let embedder = if embed { Some(self.embedder(py)?) } else { None };
@@ -325,7 +325,7 @@ impl Chunker {
                 let mut filter = TableFilter::new(recipe, batcher, stored, &input.schema())?;
                 let mut made = Vec::new();
                 for batch in input {
-                    // Whoever gives the rows may need Python for that, which nobody has now.
+                    // The producer of the rows may need to attach to Python for that; nobody is attached now.
                     let batch = batch.map_err(|error| unreadable_table(&error))?;
                     pool.install(|| {
                         filter.chunk(&batch, stop, |rows| {
@@ -341,13 +341,13 @@ impl Chunker {
         Ok(Table::new(schema, batches))
     }
 
-    /// The settings in words.
+    /// Returns the settings in words.
     fn __repr__(&self) -> String {
         format!("Chunker({})", self.config.spec)
     }
 }
 
-/// Texts that are not worth other threads, if that is all there is.
+/// Returns the texts if there are no other sources and they are too small to be worth other threads.
 fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)>> {
     let mut bytes = 0;
     let mut text = |(given, name): (&'s Given, &'s String)| match given {
@@ -360,7 +360,7 @@ fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)
     sources.iter().map(|(given, name)| text((given, name))).collect()
 }
 
-/// The source of a text that has no file.
+/// Creates the source of a text that has no file.
 fn named(name: &str, bytes: usize) -> Source {
     Source {
         doc_id: name.into(),
@@ -381,10 +381,10 @@ fn root(path: &Path) -> Result<Root> {
     }
 }
 
-/// The tokenizer of a model that texts were counted with before.
+/// The tokenizer that counted texts last, with its model.
 type Known = Option<(Engine, ModelRef, Arc<dyn TokenCounter>)>;
 
-/// The size of each text.
+/// Returns the size of each text.
 #[pyfunction]
 #[pyo3(signature = (texts, **settings))]
 pub(crate) fn count(

@@ -1,4 +1,4 @@
-//! What is in a dataset, and what of it answers a question?
+//! What is in a dataset, and which parts of it answer a question?
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,7 +36,7 @@ impl Dataset {
         Ok(Self { dataset: Arc::new(dataset.map_err(|error: Error| raised(&error))?) })
     }
 
-    /// One of its tables, or some columns of it.
+    /// Returns one of its tables, or some columns of it.
     #[pyo3(signature = (name, columns=None))]
     fn table(&self, name: &str, columns: Option<Vec<String>>) -> PyResult<Table> {
         let table = store::Table::ALL.into_iter().find(|table| table.name() == name);
@@ -48,7 +48,8 @@ impl Dataset {
         Table::of(Arc::clone(&self.dataset), table, columns.as_deref())
     }
 
-    /// The vectors of all chunks in the order of the table, one after the other: the bytes of their f32 values.
+    /// Returns the vectors of all chunks in the order of the table, one after the other: the bytes of their f32
+    /// values.
     fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let read = py.detach(|| {
             let dataset = &self.dataset;
@@ -60,7 +61,7 @@ impl Dataset {
                     let values = batch.columns().first().and_then(|column| store::vectors(column, of.dim));
                     let values = values.ok_or_else(|| Error::Dataset {
                         path: dataset.root().join(&file.path),
-                        problem: format!("`{}` is no column of vectors", of.column),
+                        problem: format!("`{}` is not a column of vectors", of.column),
                         help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
                     })?;
                     all.extend_from_slice(values.as_primitive::<Float32Type>().values());
@@ -71,7 +72,8 @@ impl Dataset {
         bytes_of(py, &read.map_err(|error: Error| raised(&error))?)
     }
 
-    /// Whether it is what it says it is, as JSON; with the roots that it was made from, also whether they still are.
+    /// Verifies the dataset and returns the result as JSON. With the roots it was built from, also compares it with
+    /// them.
     fn verify(&self, py: Python<'_>, corpus: Vec<String>) -> PyResult<String> {
         let pool = pool(None)?;
         let verified = py.detach(|| {
@@ -86,7 +88,7 @@ impl Dataset {
         .to_string())
     }
 
-    /// What its manifest says of it, as JSON.
+    /// Returns a summary of its manifest as JSON.
     fn about(&self) -> String {
         let manifest = self.dataset.manifest();
         let model = &manifest.model;
@@ -105,25 +107,25 @@ impl Dataset {
     }
 }
 
-/// A snapshot that is open for search.
+/// A snapshot opened for search.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Searcher {
     opened: search::Searcher,
     options: Options,
-    /// The model of the dataset, once a question needs its vector.
+    /// The model of the dataset, loaded when a question first needs a vector.
     embedder: Lazy,
-    /// The reranker that was asked last.
+    /// The reranker that was used last.
     reranker: Mutex<Option<(ModelRef, Arc<dyn Reranker>)>>,
 }
 
-/// Where chunks may be found: collections, promotion levels, paths, headings, tags.
+/// Filters on chunks: collections, promotion levels, paths, headings, tags.
 type Where = [Vec<String>; 5];
 
-/// A question: its words, how many are wanted, where they may be, and the least score.
+/// A question: its words, the number of results, the filters, and the minimum score.
 type Asked = (String, usize, Where, Option<f64>);
 
 impl Searcher {
-    /// Asks a question, with settings that go over those of the searcher.
+    /// Asks a question, with settings that override those of the searcher.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -154,7 +156,7 @@ impl Searcher {
         answered.map_err(|error: Error| raised(&error))
     }
 
-    /// The reranker of a question, kept for others that want the same.
+    /// Returns the reranker of a question, and keeps it for later questions with the same reranker.
     fn reranker(&self, config: &Config) -> Result<Option<Arc<dyn Reranker>>, Error> {
         let Some(wanted) = &config.rerank else { return Ok(None) };
         let mut kept = self.reranker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -194,19 +196,19 @@ impl Searcher {
         })
     }
 
-    /// The best chunks, as JSON.
+    /// Returns the best chunks as JSON.
     #[pyo3(signature = (asked, **settings))]
     fn search(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.hits(&searcher.search(query)?, false)?)))
     }
 
-    /// The best documents, with their chunks that were found, as JSON.
+    /// Returns the best documents with their matching chunks, as JSON.
     #[pyo3(signature = (asked, **settings))]
     fn documents(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.documents(query)?)))
     }
 
-    /// Passages that fit a budget of tokens, as JSON.
+    /// Returns passages that fit a token budget, as JSON.
     #[pyo3(signature = (asked, budget, **settings))]
     fn context(
         &self,
@@ -220,7 +222,7 @@ impl Searcher {
         })
     }
 
-    /// Number of its chunks.
+    /// Returns the number of its chunks.
     fn __len__(&self) -> usize {
         self.opened.len()
     }

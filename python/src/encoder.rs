@@ -1,4 +1,4 @@
-//! What vectors have texts?
+//! Which vectors do texts have?
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::error::raised;
 use crate::settings::{self, ENCODING};
 use crate::work::{interruptibly, pool};
 
-/// A model that is loaded.
+/// A loaded model.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Encoder {
     embedder: Arc<dyn Embedder>,
@@ -24,7 +24,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Loads a model, by the way that `load` has.
+    /// Loads a model with `load`.
     fn load(
         py: Python<'_>,
         settings: Option<&Bound<'_, PyDict>>,
@@ -50,14 +50,14 @@ impl Encoder {
         Self::load(py, settings, |config, _| config.embedder())
     }
 
-    /// The model that made the vectors of a dataset.
+    /// Loads the model that made the vectors of a dataset.
     #[staticmethod]
     #[pyo3(signature = (out, **settings))]
     fn of_dataset(py: Python<'_>, out: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         Self::load(py, settings, |config, named| config.embedder_of(&Manifest::read(&out.parse::<Location>()?)?, named))
     }
 
-    /// The vectors of some texts, one after the other: the bytes of their f32 values.
+    /// Returns the vectors of some texts, one after the other: the bytes of their f32 values.
     fn vectors<'py>(&self, py: Python<'py>, texts: Vec<String>, query: bool) -> PyResult<Bound<'py, PyByteArray>> {
         let role = if query { Role::Query } else { Role::Document };
         let pool = pool(self.threads)?;
@@ -80,7 +80,7 @@ impl Encoder {
         self.embedder.info().dim
     }
 
-    /// Most tokens the model reads.
+    /// Largest number of tokens that the model reads.
     #[getter]
     fn max_tokens(&self) -> usize {
         self.embedder.info().max_tokens
@@ -92,19 +92,19 @@ impl Encoder {
         &self.embedder.info().id
     }
 
-    /// Identifies the files and everything else that decides the vectors.
+    /// Identifies the files and everything else that determines the vectors.
     #[getter]
     fn fingerprint(&self) -> &str {
         &self.embedder.info().fingerprint
     }
 }
 
-/// A model that is loaded when it is first asked for.
+/// A model that is loaded when it is first needed.
 #[derive(Default)]
 pub(crate) struct Lazy(Mutex<Option<Arc<dyn Embedder>>>);
 
 impl Lazy {
-    /// The model; whoever asks first says how to load it.
+    /// Returns the model. The first call loads it with `load`.
     pub(crate) fn get(
         &self,
         load: impl FnOnce() -> Result<Box<dyn Embedder>, Error>,
@@ -117,7 +117,7 @@ impl Lazy {
     }
 }
 
-/// Values as the bytes of an array of `NumPy`, which takes them as they are.
+/// Returns values as the bytes of a `NumPy` array, which uses them without a copy.
 pub(crate) fn bytes_of<'py>(py: Python<'py>, values: &[f32]) -> PyResult<Bound<'py, PyByteArray>> {
     PyByteArray::new_with(py, size_of_val(values), |place| {
         for (place, value) in place.as_chunks_mut().0.iter_mut().zip(values) {

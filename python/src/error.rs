@@ -1,10 +1,10 @@
-//! Which exception an error is.
+//! Maps errors to exceptions.
 
 use chunkmill::error::Error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// The exception for an error of the library, with its words.
+/// Returns the exception for an error of the library, with its message.
 pub(crate) fn raised(error: &Error) -> PyErr {
     let name = match error {
         Error::Interrupted => return PyKeyboardInterrupt::new_err(error.to_string()),
@@ -19,12 +19,12 @@ pub(crate) fn raised(error: &Error) -> PyErr {
     exception(name, &error.to_string())
 }
 
-/// The same for a setting.
+/// Returns the exception for a setting.
 pub(crate) fn setting(origin: &str, problem: String, help: &str) -> PyErr {
     raised(&Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() })
 }
 
-/// An exception of the package.
+/// Creates an exception of the package.
 pub(crate) fn exception(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let made = py.import("chunkmill._errors").and_then(|errors| errors.getattr(name)?.call1((message,)));

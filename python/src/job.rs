@@ -1,4 +1,4 @@
-//! What comes of a job?
+//! What is the result of a job?
 
 use chunkmill::cli::Summary;
 use chunkmill::corpus::Root;
@@ -12,8 +12,9 @@ use crate::error::raised;
 use crate::settings::{self, JOB};
 use crate::work::{interruptibly, pool, threads_of_process};
 
-/// Indexes a corpus: its roots as they are written on a command line. Gives the report as JSON. `progress` gets, several
-/// times a second and once at the end, how far the job is, as JSON, and the share of it that is done.
+/// Indexes a corpus, given by its roots as on a command line, and returns the report as JSON. `progress` is called
+/// several times a second and once at the end, with the progress of the job as JSON and the share of it that is
+/// done.
 #[pyfunction]
 #[pyo3(signature = (paths, out, fresh, progress, **settings))]
 pub(crate) fn index(
@@ -50,7 +51,7 @@ pub(crate) fn index(
     Ok(serde_json::json!({"summary": summary, "quarantine": quarantined}).to_string())
 }
 
-/// A value as JSON.
+/// Serializes a value as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::json!(value).to_string()
 }

@@ -1,22 +1,22 @@
 //! The Python module of chunkmill: the library as it is, in Python's terms.
 //!
-//! What people import is the package in `python/chunkmill`, which adds types and words; it imports this module as
+//! Users import the package in `python/chunkmill`, which adds types and documentation; it imports this module as
 //! `chunkmill._chunkmill`.
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `error` | Which exception is an error? |
+//! | `error` | Which exception does an error become? |
 //! | `log` | Where do warnings go? |
-//! | `settings` | What do keyword arguments say? |
-//! | `work` | On which threads is it done, and how does Ctrl-C end it? |
-//! | `arrow` | How do tables come in and go out? |
-//! | `chunk` | Which chunks has a text, a file, a table? |
-//! | `encoder` | What vectors have texts? |
-//! | `job` | What comes of a job? |
-//! | `dataset` | What is in a dataset, and what of it answers a question? |
+//! | `settings` | What do keyword arguments mean? |
+//! | `work` | Which threads do the work, and how does Ctrl-C stop it? |
+//! | `arrow` | How are tables passed in and out? |
+//! | `chunk` | Which chunks does a text, a file or a table have? |
+//! | `encoder` | Which vectors do texts have? |
+//! | `job` | What is the result of a job? |
+//! | `dataset` | What is in a dataset, and which parts of it answer a question? |
 //!
-//! Results that are few and large in fields (reports, hits, contexts) go over as JSON, from which the package makes its own
-//! types. Chunks, tables and vectors, of which there are many, do not.
+//! Results that are few but have many fields (reports, hits, contexts) are passed as JSON, from which the package
+//! makes its own types. Chunks, tables and vectors are too many for that.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
@@ -39,7 +39,7 @@ mod job;
 
 mod dataset;
 
-/// What the package is made of.
+/// The native part of the package.
 #[pymodule]
 mod _chunkmill {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

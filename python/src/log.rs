@@ -1,4 +1,4 @@
-//! Where warnings go: to Python's own log, under the name `chunkmill`.
+//! Sends warnings to Python's `logging`, under the name `chunkmill`.
 
 use std::fmt::{self, Write};
 
@@ -8,10 +8,11 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// Hands on what the library says from now on.
+/// Forwards the library's log events to Python from now on.
 pub(crate) fn to_python() {
     let subscriber = tracing_subscriber::registry().with(ToPython.with_filter(LevelFilter::INFO));
-    // Refused if a module of this process that was loaded before has done so: then it does already.
+    // Fails if a module loaded earlier in this process has set the subscriber, which then forwards the events
+    // already.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
@@ -31,7 +32,7 @@ impl<S: Subscriber> Layer<S> for ToPython {
         };
         let mut message = Message(String::new());
         event.record(&mut message);
-        // Whoever waits for this thread waits detached, so attaching cannot wait for ever.
+        // Anyone who waits for this thread is detached, so attaching cannot wait forever.
         let logged = Python::try_attach(|py| {
             let logger = py.import("logging")?.call_method1("getLogger", ("chunkmill",))?;
             logger.call_method1(level, ("%s", message.0)).map(|_| ())
@@ -42,7 +43,7 @@ impl<S: Subscriber> Layer<S> for ToPython {
     }
 }
 
-/// The words of an event.
+/// The message of an event.
 struct Message(String);
 
 impl Visit for Message {

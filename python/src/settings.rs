@@ -1,7 +1,7 @@
-//! What keyword arguments say: settings by their names, as flags of the program do.
+//! Keyword arguments: settings by name, like the flags of the program.
 //!
-//! A call knows what it is told, and nothing else: no variable of the environment, and no settings file unless `config`
-//! names one. So it does the same wherever it runs.
+//! A call uses only its arguments: no environment variables, and no settings file unless `config` names one. It
+//! therefore does the same wherever it runs.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::error::{raised, setting};
 
-/// Names of the tables whose settings a call takes.
+/// Names of the tables whose settings a call accepts.
 pub(crate) type Tables = &'static [&'static str];
 
 const CORPUS: &str = CorpusOptions::NAME;
@@ -28,18 +28,18 @@ const SEARCH: &str = SearchOptions::NAME;
 const ANSWER: &str = AnswerOptions::NAME;
 const RUN: &str = RunOptions::NAME;
 
-/// What cutting reads.
+/// Settings for cutting.
 pub(crate) const CUTTING: Tables = &[CHUNKING, CORPUS, EMBEDDING, OUTPUT, RUN];
-/// What a job reads.
+/// Settings for a job.
 pub(crate) const JOB: Tables = CUTTING;
-/// What embedding reads.
+/// Settings for embedding.
 pub(crate) const ENCODING: Tables = &[EMBEDDING, RUN];
-/// What opening a dataset for search reads.
+/// Settings for opening a dataset for search.
 pub(crate) const SEARCHING: Tables = &[SEARCH, EMBEDDING, RUN];
-/// What a question reads.
+/// Settings for a question.
 pub(crate) const ASKING: Tables = &[SEARCH];
 
-/// Reads keyword arguments. One that is `None` says nothing.
+/// Reads keyword arguments. An argument that is `None` is ignored.
 pub(crate) fn options(given: Option<&Bound<'_, PyDict>>, tables: Tables) -> PyResult<Options> {
     let mut options = Options::default();
     let mut file = None;
@@ -58,14 +58,14 @@ pub(crate) fn options(given: Option<&Bound<'_, PyDict>>, tables: Tables) -> PyRe
     }
 }
 
-/// Checks what was read, fills in the defaults, and warns of what has no effect.
+/// Checks options, fills in the defaults, and warns about settings that have no effect.
 pub(crate) fn resolve(options: Options) -> PyResult<Config> {
     let config = options.resolve().map_err(|error| raised(&error))?;
     warn_of_settings(&config);
     Ok(config)
 }
 
-/// The settings of some tables.
+/// Returns the settings of some tables.
 fn of(tables: Tables) -> impl Iterator<Item = (&'static str, &'static Setting)> {
     config::settings().into_iter().filter(move |(table, _)| tables.contains(table))
 }
@@ -86,7 +86,7 @@ fn set(options: &mut Options, tables: Tables, name: &str, text: &str) -> PyResul
     read.map_err(|problem| setting(name, format!("`{text}` is not understood: {problem}"), &found.help()))
 }
 
-/// A value as flags and variables have it.
+/// Formats a value as flags and variables write it.
 fn written(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.is_instance_of::<PyBool>() {
         return Ok(value.extract::<bool>()?.to_string());
@@ -105,7 +105,8 @@ fn written(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Err(setting(name, format!("is of type {kind}"), "give a text, a number, a bool, a path, or a list of them"))
 }
 
-/// All settings: name, the table of a settings file that it stands in, what a value looks like in JSON, and what it does.
+/// Returns all settings, each with its name, its table in a settings file, the JSON Schema of its value, and its
+/// help.
 #[pyfunction]
 pub(crate) fn settings() -> String {
     let all = config::settings().into_iter().filter(|(table, _)| *table != ANSWER);

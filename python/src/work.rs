@@ -1,7 +1,8 @@
-//! On which threads work is done, and how Ctrl-C ends it.
+//! Worker threads, and how Ctrl-C stops the work.
 //!
-//! Nothing here watches for signals. While a call works on threads of its own, the one that made it looks several times a
-//! second whether Python has something to raise; if so, the work is told to stop, and the exception goes up once it has.
+//! Nothing here installs signal handlers. While a call works on its own threads, the calling thread checks several
+//! times a second whether Python has an exception to raise. If so, the work is told to stop, and the exception is
+//! raised once it has stopped.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{exception, raised};
 
-/// How often a call looks for an exception.
+/// Interval at which a call checks for an exception.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Worker threads of this process.
@@ -28,10 +29,11 @@ struct Workers {
 
 static WORKERS: Mutex<Option<Workers>> = Mutex::new(None);
 
-/// Worker threads, as many as a setting says; those of the call before, if they are as many.
+/// Returns a pool with the given number of worker threads; reuses that of the previous call if the number is the
+/// same.
 ///
-/// They are not rayon's own of the process: a process that Python has forked has none of its parent's threads, and would
-/// wait for them for ever. It gets new ones here.
+/// This is not rayon's global pool: a process that Python has forked has none of its parent's threads, and would
+/// wait for them forever. It gets new ones here.
 pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let (process, threads) = (std::process::id(), threads.unwrap_or_default());
     let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,13 +46,14 @@ pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().map_err(cannot_start)?);
     let before = workers.replace(Workers { process, threads, pool: Arc::clone(&pool) });
     if let Some(before) = before.filter(|before| before.process != process) {
-        // Its threads are in another process.
+        // Its threads belong to another process.
         std::mem::forget(before);
     }
     Ok(pool)
 }
 
-/// Sets how many threads the job's own stages use: those of the process, which the first job decides.
+/// Sets the number of threads for the job's own stages, which use the global pool; the first job of a process
+/// decides it.
 pub(crate) fn threads_of_process(threads: Option<usize>) -> PyResult<()> {
     static STARTED: Mutex<Option<(u32, Option<usize>)>> = Mutex::new(None);
     let process = std::process::id();
@@ -69,7 +72,7 @@ pub(crate) fn threads_of_process(threads: Option<usize>) -> PyResult<()> {
             threads
         }
     };
-    // Python runs on while it logs, and so may one that waits for this lock.
+    // Logging lets other Python threads run, and one of them may wait for this lock.
     drop(started);
     if threads.is_some() && threads != before {
         tracing::warn!("`threads` has no effect: the first job of this process has decided it");
@@ -81,8 +84,8 @@ fn cannot_start(problem: impl std::fmt::Display) -> PyErr {
     exception("Error", &format!("cannot start the worker threads: {problem}"))
 }
 
-/// Does some work while Python runs on, and looks after signals meanwhile. `look` is called as often, and its exception
-/// stops the work too.
+/// Does some work while other Python threads run, and checks for signals meanwhile. `look` is called as often, and
+/// an exception from it stops the work too.
 pub(crate) fn interruptibly<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> Result<T, Error> + Send,
@@ -92,7 +95,7 @@ pub(crate) fn interruptibly<T: Send>(
     thread::scope(|scope| {
         let (done, mut waiting) = sync_channel(1);
         let asked = &stop;
-        // Nobody takes it only after a panic here, which goes up anyway.
+        // The receiver is gone only after a panic here, which propagates anyway.
         let worker = scope.spawn(move || drop(done.send(work(asked))));
         let mut exception = None;
         loop {

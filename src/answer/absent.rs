@@ -1,16 +1,16 @@
-//! Takes the place of `client` in a program without the feature `answer`: there is no client, so nobody is asked.
+//! Replaces `client` in a program without the feature `answer`: there is no client, so no request is ever sent.
 
 use serde_json::Value;
 
 use super::{ApiKey, Said, Settings};
 use crate::error::{Error, Result};
 
-/// A service that can be asked: none.
+/// A client that does not exist.
 #[derive(Debug)]
 pub enum Client {}
 
 impl Client {
-    /// Says that this program asks nobody.
+    /// Fails, because this program cannot send requests.
     ///
     /// # Errors
     /// [`Error::Setting`], always.

@@ -1,9 +1,9 @@
-//! The numbers in square brackets of an answer.
+//! Citations in an answer: numbers in square brackets.
 
-/// Most numbers that a range like `[1-3]` stands for; a longer one names only its ends.
+/// Largest number of citations that a range like `[1-3]` expands to; a longer range cites only its ends.
 const MOST: usize = 100;
 
-/// Numbers that a text names as `[1]`, `[1, 2]` or `[1-3]`, each once, in order.
+/// Returns the numbers that a text cites as `[1]`, `[1, 2]` or `[1-3]`, each once, in order.
 pub(super) fn numbers(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices('[') {
@@ -18,7 +18,7 @@ pub(super) fn numbers(text: &str) -> Vec<usize> {
     found
 }
 
-/// `1, 2-4`; `None` if anything else stands there.
+/// Parses `1, 2-4`; `None` if the text contains anything else.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in text.split([',', ';']).map(str::trim) {

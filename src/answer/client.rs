@@ -1,5 +1,5 @@
-//! One request to `ENDPOINT/chat/completions`, and what can go wrong with it. Neither the key nor
-//! credentials in the endpoint's URL are in any message.
+//! One request to `ENDPOINT/chat/completions`, and what can go wrong with it. No message contains the key, or
+//! credentials in the endpoint's URL.
 
 use std::io::Read;
 
@@ -14,13 +14,13 @@ use super::{ApiKey, Endpoint, Said, Settings};
 use crate::error::{Error, Result};
 use crate::http;
 
-/// Most bytes of a response that are read.
+/// Largest number of bytes that are read from a response.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Most characters of what an endpoint says went wrong that are shown.
+/// Largest number of characters that are shown of an endpoint's message.
 const MOST_SHOWN: usize = 400;
 
-/// A service that can be asked.
+/// A client for one endpoint.
 #[derive(Debug)]
 pub struct Client {
     http: blocking::Client,
@@ -49,7 +49,7 @@ struct Message {
 }
 
 impl Client {
-    /// Prepares to ask. Nothing is sent yet.
+    /// Creates a client. Nothing is sent yet.
     ///
     /// # Errors
     /// [`Error::Setting`] if no endpoint or no model was configured, [`Error::Answer`] if the system's
@@ -62,20 +62,20 @@ impl Client {
         };
         let endpoint = settings.endpoint.clone().ok_or_else(|| {
             let help = "name an OpenAI-compatible one: --endpoint http://localhost:11434/v1, or `endpoint` in [answer]; \
-                        `chunkmill context` shows the passages without asking anyone";
-            missing("endpoint", "none is configured, so nobody can be asked", help)
+                        `chunkmill context` shows the passages without calling a model";
+            missing("endpoint", "none is configured", help)
         })?;
         let model = settings.model.clone().filter(|model| !model.trim().is_empty()).ok_or_else(|| {
             missing("answer-model", "no model is named", "name one that the endpoint has: --answer-model NAME")
         })?;
         let http = http::client()
             .timeout(settings.timeout)
-            // Passages and key go where they were meant to go, or nowhere.
+            // Passages and key are sent to the configured endpoint or nowhere.
             .redirect(redirect::Policy::none())
             .build();
         let http = http.map_err(|error| Error::Answer {
             endpoint: endpoint.to_string(),
-            problem: format!("the client cannot be made: {}", http::reason(error)),
+            problem: format!("cannot create the client: {}", http::reason(error)),
             help: "check the system's certificates".to_owned(),
         })?;
         Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key })
@@ -100,10 +100,10 @@ impl Client {
         let body = self.body(response)?;
         if !status.is_success() {
             let help = match status.as_u16() {
-                401 | 403 => "set CHUNKMILL_ANSWER_API_KEY to a key that the endpoint takes",
+                401 | 403 => "set CHUNKMILL_ANSWER_API_KEY to a key that the endpoint accepts",
                 404 => "check the endpoint's path, often /v1, and the name of the model",
                 429 => "wait, or ask for less: --budget",
-                300..=399 => "name the address that it leads to; redirects are not followed",
+                300..=399 => "name the address that it redirects to; redirects are not followed",
                 _ => "see what the endpoint says",
             };
             return Err(self.error(format!("answers {status}: {}", self.shown(&message(&body))), help));
@@ -111,7 +111,8 @@ impl Client {
         self.read(&body)
     }
 
-    /// The endpoint's path with `chat/completions` after it. A key goes before credentials in the URL.
+    /// Returns the endpoint's URL with `chat/completions` appended to its path. A key takes precedence over
+    /// credentials in the URL.
     fn url(&self) -> Url {
         let mut url = self.endpoint.url().clone();
         if self.key.is_some() {
@@ -131,24 +132,25 @@ impl Client {
                 .get_ref()
                 .and_then(|e| e.downcast_ref::<reqwest::Error>())
                 .is_some_and(reqwest::Error::is_timeout);
-            if timeout { self.too_slow() } else { self.error(format!("its answer breaks off: {error}"), "try again") }
+            if timeout { self.too_slow() } else { self.error(format!("its answer ended early: {error}"), "try again") }
         })?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(self
-                .error(format!("its answer is over {MOST_BYTES} bytes"), "check that it is an endpoint of this kind"));
+            return Err(
+                self.error(format!("its answer is over {MOST_BYTES} bytes"), "check that it is OpenAI-compatible")
+            );
         }
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn read(&self, body: &str) -> Result<Said> {
-        let help = "it must answer as OpenAI's chat completions do; check the endpoint's path, often /v1";
+        let help = "it must answer like OpenAI's chat completions; check the endpoint's path, often /v1";
         let malformed = |problem: &str| self.error(format!("{problem}: {}", self.shown(body)), help);
         let completion: Completion = serde_json::from_str(body)
             .map_err(|error| malformed(&format!("its answer is not understood ({error})")))?;
         let Completion { choices, model, usage } = completion;
-        let choice = choices.into_iter().next().ok_or_else(|| malformed("its answer holds no choice"))?;
+        let choice = choices.into_iter().next().ok_or_else(|| malformed("its answer contains no choice"))?;
         let text = choice.message.content.filter(|text| !text.trim().is_empty());
-        let text = text.ok_or_else(|| malformed("its answer holds no text"))?;
+        let text = text.ok_or_else(|| malformed("its answer contains no text"))?;
         Ok(Said { text, cut: choice.finish_reason.as_deref() == Some("length"), model, usage })
     }
 
@@ -157,7 +159,7 @@ impl Client {
             return self.too_slow();
         }
         self.error(
-            format!("cannot be asked: {}", http::reason(error)),
+            format!("cannot be reached: {}", http::reason(error)),
             "check that the endpoint is up, and its address",
         )
     }
@@ -173,7 +175,7 @@ impl Client {
         Error::Answer { endpoint: self.endpoint.to_string(), problem, help: help.to_owned() }
     }
 
-    /// What an endpoint said, in one short line. Some repeat the key that they refuse.
+    /// Shortens an endpoint's message to one line, without the key: some repeat the key that they refuse.
     fn shown(&self, text: &str) -> String {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.text(), "…"));
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -181,7 +183,7 @@ impl Client {
     }
 }
 
-/// The message in `{"error": {"message"}}` or `{"error"}`, else all of it.
+/// Returns the message in `{"error": {"message"}}` or `{"error"}`, or the whole body.
 fn message(body: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(body).ok();
     let error = parsed.as_ref().and_then(|value| value.get("error"));

@@ -1,4 +1,4 @@
-//! Whom to ask, and the key for it. Neither the key nor credentials in the URL are shown.
+//! The endpoint to call, and its key. Neither the key nor credentials in the URL are ever shown.
 
 use std::fmt;
 use std::str::FromStr;
@@ -64,12 +64,12 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// The key that an endpoint asks for. It is sent to it, and shown nowhere.
+/// The key of an endpoint. It is sent to that endpoint and never shown.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// `None` if the text is blank.
+    /// Creates a key; `None` if the text is blank.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Some(Self(text.trim().to_owned())).filter(|key| !key.0.is_empty())
@@ -90,7 +90,7 @@ impl fmt::Debug for ApiKey {
 }
 
 pub(super) fn without_credentials(mut url: Url) -> Url {
-    // Both refuse only URLs without a host, which an endpoint has.
+    // Both fail only for URLs without a host, and an endpoint has one.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url

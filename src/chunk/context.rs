@@ -1,10 +1,10 @@
-//! What the model sees before a chunk's content, so that its vector knows where the passage stands. Questions name their
-//! document and its topics; a passage from the middle of it does not.
+//! The text that the model sees before a chunk's content, which makes its vector reflect where the passage is.
+//! Questions name their document and its topics; a passage from the middle of the document does not.
 
 use crate::document::name;
 use crate::value::named;
 
-/// What stands before the content in the embedded text. The chunk's row keeps the content as it is.
+/// The text before the content in the embedded text. The chunk's row keeps the content as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Context {
     /// Nothing.
@@ -22,7 +22,7 @@ impl Context {
     /// Every choice.
     pub const ALL: [Self; 4] = [Self::None, Self::Headings, Self::Document, Self::Full];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,19 +33,20 @@ impl Context {
         }
     }
 
-    /// The name of a document with this title and path, if it is shown.
+    /// Returns the name of a document with this title and path, if it is shown.
     #[must_use]
     pub(crate) fn name_of(self, title: Option<&str>, path: &str) -> Option<String> {
         if matches!(self, Self::Document | Self::Full) { name(title, path) } else { None }
     }
 
-    /// What the model sees of a chunk with this heading path and this content, in a document with this title and path.
+    /// Returns the text that the model sees of a chunk with this heading path and content, in a document with this
+    /// title and path.
     #[must_use]
     pub fn before(self, header_path: &str, content: String, title: Option<&str>, path: &str) -> String {
         let name = self.name_of(title, path);
         let headings = if matches!(self, Self::Headings | Self::Full) { header_path } else { "" };
         match name {
-            // The title is mostly the first heading.
+            // The title is usually the first heading, too.
             Some(name) if !is_first(&name, headings) => {
                 let arrow = if headings.is_empty() { "" } else { " > " };
                 format!("{name}{arrow}{headings}\n\n{content}")
@@ -60,4 +61,4 @@ fn is_first(name: &str, headings: &str) -> bool {
     headings.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" > "))
 }
 
-named!(Context, "what can stand before a chunk");
+named!(Context, "a context");

@@ -1,8 +1,7 @@
 //! Seed 3's mode for large homogeneous text: windows of the target size with overlap.
 //!
-//! With `respect_boundaries` a window ends where its section ends, small sections being taken
-//! together while they fit a chunk; without, only where footnotes or what is left out interrupt the
-//! text.
+//! With `respect_boundaries`, a window ends where its section ends, and small sections are merged while they fit a
+//! chunk. Without it, only footnotes and parts that are left out interrupt the text.
 
 use super::pack::Group;
 use super::packer::Packer;
@@ -21,8 +20,8 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 
-/// Prose under the minimum, and headings without text, take the prose that follows, and what is left
-/// under the minimum goes to the prose before it, if both fit a chunk.
+/// Merges prose under the minimum, and headings without text, with the prose that follows. Prose that is still
+/// under the minimum joins the prose before it. Both require that the result fits a chunk.
 fn merge_small(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
     let is_small = |part: &Part| -> Result<bool> { Ok(packer.ruler.size(part.range.clone())? < packer.spec.min()) };
     let mut merged: Vec<Part> = Vec::with_capacity(parts.len());

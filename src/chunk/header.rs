@@ -1,10 +1,10 @@
-//! Seed 1: sections by heading, merged forward while under the minimum, split at blank lines when
-//! over the maximum.
+//! Seed 1: sections by heading, merged forward while under the minimum, and split at blank lines if over the
+//! maximum.
 //!
-//! Merging goes through the document once, from its start: a chunk that is under the minimum takes
-//! the next section, whatever its level, until it is not; the last one may stay small, unless it is a
-//! heading alone, which joins the one before. A chunk has the heading path of the section it starts in. Only the pieces of a section that
-//! had to be split overlap, because sections are different topics.
+//! Merging goes through the document once, from its start. A chunk under the minimum takes the next section,
+//! whatever its level, until it reaches the minimum. The last chunk may stay small, unless it is only a heading,
+//! which joins the previous one. A chunk has the heading path of the section it starts in. Only the pieces of a
+//! section that had to be split overlap, because sections are different topics.
 
 use std::ops::Range;
 
@@ -35,8 +35,8 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// The runs of sections that are merged. Headings without text are never one by themselves: at the end of the
-/// document they join the run before.
+/// Returns the runs of sections that are merged. Headings without text never form a run of their own: at the end
+/// of the document they join the previous run.
 fn merged(packer: &Packer<'_>) -> Result<Vec<Range<usize>>> {
     let document = packer.document;
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -57,14 +57,14 @@ fn merged(packer: &Packer<'_>) -> Result<Vec<Range<usize>>> {
     Ok(runs)
 }
 
-/// The text of a run of sections, without white space at its ends.
+/// Returns the text of a run of sections, without white space at its ends.
 fn text_of(document: &Document, run: &Range<usize>) -> Range<usize> {
     let sections = &document.sections[run.clone()];
     let end = sections.last().map_or(0, |last| last.range.end);
     trim(&document.text, sections.first().map_or(end, |first| first.range.start)..end)
 }
 
-/// The headings that a text starting at `start` stands under and does not start with itself.
+/// Returns the headings above a text that starts at `start`, except the one that it starts with itself.
 fn parent_headers(document: &Document, start: usize) -> String {
     let sections = &document.sections;
     let mut above: Vec<String> = Vec::new();

@@ -1,11 +1,10 @@
 //! Seed 4: every heading starts a chunk, and a section over the maximum becomes windows.
 //!
-//! A section is tokenized on its own. Its windows are runs of exactly `max` of those tokens, each
-//! starting exactly `overlap` tokens before the end of the one before; with another unit, read
-//! characters, words or lines for tokens. Two corrections keep every promise about chunks. A cut
-//! inside a character moves to the nearer side of it. And since a few texts tokenize longer once
-//! they are cut out of their section, a window whose own count is over `max` gives up tokens at
-//! its end until it is not.
+//! Each section is tokenized on its own. Its windows are runs of exactly `max` of those tokens, each starting
+//! exactly `overlap` tokens before the end of the previous one; with another unit, read characters, words or lines
+//! for tokens. Two corrections keep every promise about chunks. A cut inside a character moves to its nearer side.
+//! And because a few texts have more tokens once they are cut out of their section, a window whose own count is
+//! over `max` drops tokens at its end until it fits.
 
 use super::Boundary;
 use super::pack::{Group, Piece};
@@ -16,7 +15,7 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let document = packer.document;
     if document.sections.is_empty() {
-        // An empty file gives one empty chunk, so that it can be found at all.
+        // An empty file produces one empty chunk, so it can be found at all.
         let empty = document.body.start..document.body.start;
         return Ok(vec![Group::whole(Piece::plain(empty, Boundary::Start))]);
     }

@@ -1,16 +1,16 @@
-//! Chunk ids, as each design writes them: unique in the corpus, the same for the same input and spec.
+//! Chunk ids in the notation of each design: unique in the corpus, and the same for the same input and spec.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Strategy;
 
-/// Names the chunks of one document.
+/// The ids of the chunks of one document.
 pub(super) struct Ids<'a> {
     strategy: Strategy,
     doc_id: &'a str,
-    /// How often each label was defined so far.
+    /// How often each label has been defined so far.
     labels: HashMap<String, usize>,
-    /// Ids of footnotes that were given.
+    /// Ids that are already assigned to footnotes.
     given: HashSet<String>,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Ids<'a> {
     }
 
     pub(super) fn text(&self, index: usize, section: usize, sub: Option<usize>) -> String {
-        // Put together without `format!`, which takes longer than much of the cutting.
+        // Concatenated without `format!`, which takes longer than much of the cutting.
         let numbered = |mark: &str, number: usize| [self.doc_id, mark, &number.to_string()].concat();
         match (self.strategy, sub) {
             (Strategy::Heading | Strategy::Structure, _) => numbered("#", index),
@@ -33,8 +33,8 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// The ids of a footnote's chunks: of one, or of the pieces it was split into. A label that was
-    /// defined before gets a number, and so does one whose ids another footnote has.
+    /// Returns the ids of a footnote's chunks: one id, or one for each piece it was split into. A label that was
+    /// defined before gets a number, and so does one whose ids belong to another footnote.
     pub(super) fn footnote(&mut self, label: &str, pieces: Option<usize>) -> Vec<String> {
         let number = self.labels.entry(label.to_owned()).or_insert(0);
         loop {
@@ -53,8 +53,8 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// A GUID that follows from document and position alone: the first 16 bytes of a BLAKE3 hash, marked
-/// as a UUID of version 8 (RFC 9562, section 5.8: bits that an application chooses).
+/// Returns a GUID that depends on document and position alone: the first 16 bytes of a BLAKE3 hash, marked as a
+/// UUID of version 8 (RFC 9562, section 5.8: bits that an application chooses).
 fn guid(doc_id: &str, index: usize) -> String {
     let hash = blake3::hash(format!("{doc_id}\0{index}").as_bytes());
     let mut bytes = [0; 16];

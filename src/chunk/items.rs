@@ -1,14 +1,13 @@
-//! Source code for seed 2: documentation apart where there is enough of it, small items with their
-//! siblings, and never the end of one item with the start of the next.
+//! Source code for seed 2: enough documentation is kept separate, small items merge with their siblings, and the
+//! end of one item never shares a chunk with the start of the next.
 //!
-//! An item (a function, a class, the file) has text of its own and members. Text of its own that no
-//! member interrupts is one text, of which documentation comments of at least the minimum are taken
-//! out: shorter ones say too little without their code. From the innermost item outwards, what is under
-//! the minimum then joins what follows it in its item, else what is before it, while both are within the
-//! maximum. Members take part if they are whole. Of a member that is in several pieces only the first can
-//! still take something, the own text of the item around it: that text ends where the member starts, and
-//! the heading path of where it starts is true of both. So a small function between two that are in pieces
-//! stays a chunk of its own, whole and under its own path.
+//! An item (a function, a class, the file) has its own text and members. Own text that no member interrupts is one
+//! text, except that documentation comments of at least the minimum are separated; shorter ones say too little
+//! without their code. Then, from the innermost item outwards, a text under the minimum joins what follows it in
+//! its item, otherwise what precedes it, if both are within the maximum. Only whole members take part. If a member
+//! is in several pieces, its first piece can still take something: the own text of the item around it. That text
+//! ends where the member starts, and the heading path of its start is true for both. A small function between two
+//! split ones therefore stays a separate chunk, whole and under its own path.
 
 use super::Kind;
 use super::packer::Packer;
@@ -16,7 +15,7 @@ use super::part::{Part, Treatment, parts};
 use crate::document::{BlockKind, Section};
 use crate::error::Result;
 
-/// The parts of a document of source code.
+/// Returns the parts of a source code document.
 pub(super) fn merged(packer: &Packer<'_>) -> Result<Vec<Part>> {
     let mut open = vec![Item::default()];
     let mut entered = 0;
@@ -35,7 +34,7 @@ pub(super) fn merged(packer: &Packer<'_>) -> Result<Vec<Part>> {
     Ok(file.pieces.into_iter().map(|piece| piece.part).collect())
 }
 
-/// The text of each section, documentation comments of at least the minimum apart.
+/// Returns the text of each section, with documentation comments of at least the minimum separated.
 fn texts(packer: &Packer<'_>) -> Result<Vec<Part>> {
     let code = |kind| if kind == BlockKind::Code { Treatment::Apart(Kind::Code) } else { Treatment::Prose };
     let mut texts: Vec<Part> = Vec::new();
@@ -51,9 +50,9 @@ fn texts(packer: &Packer<'_>) -> Result<Vec<Part>> {
     Ok(texts)
 }
 
-/// Closes the items that a section is not in, and opens its own.
+/// Closes the items that do not contain a section, and opens the section's own.
 fn enter(packer: &Packer<'_>, open: &mut Vec<Item>, section: &Section) -> Result<()> {
-    // A section of level 0 is of the file, which is never closed.
+    // A section of level 0 belongs to the file, which is never closed.
     let goes_on = section.continues || section.level == 0;
     close(packer, open, if goes_on { section.level } else { section.level - 1 })?;
     if !goes_on {
@@ -62,7 +61,7 @@ fn enter(packer: &Packer<'_>, open: &mut Vec<Item>, section: &Section) -> Result
     Ok(())
 }
 
-/// Closes items below a level: their pieces become the item's around them.
+/// Closes items below a level. Their pieces become pieces of the item around them.
 fn close(packer: &Packer<'_>, open: &mut Vec<Item>, level: u8) -> Result<()> {
     while let Some(mut item) = open.pop_if(|item| item.level > level) {
         item.settle(packer)?;
@@ -84,20 +83,20 @@ struct Item {
     pieces: Vec<Piece>,
 }
 
-/// What may become a chunk.
+/// A candidate for a chunk.
 struct Piece {
     part: Part,
     holds: Holds,
 }
 
-/// What a piece holds of the item that it is in.
+/// The part of its item that a piece contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
-    /// Own text alone.
+    /// Own text only.
     Own,
-    /// Whole members, and own text beside them.
+    /// Whole members, possibly with own text.
     Whole,
-    /// Some of a member that is in several pieces.
+    /// Part of a member that is in several pieces.
     Some,
 }
 
@@ -135,7 +134,8 @@ impl Item {
         Ok(())
     }
 
-    /// The last piece is not followed by what it can take: if it is small, the one before takes it.
+    /// Merges a small last piece into the previous one, if that can take it. Nothing that the last piece could
+    /// take follows it.
     fn settle(&mut self, packer: &Packer<'_>) -> Result<()> {
         if let [.., before, last] = &mut self.pieces[..]
             && last.is_small(packer)?
@@ -153,12 +153,12 @@ impl Piece {
         Ok(packer.ruler.size(self.part.range.clone())? < packer.spec.min())
     }
 
-    /// Whether the next piece may be added, as far as it goes by what both hold.
+    /// Returns whether the next piece may be joined to this one, given what both contain.
     fn takes(&self, packer: &Packer<'_>, next: &Self) -> Result<bool> {
         Ok(self.holds != Holds::Some && next.holds != Holds::Some && self.fits(packer, next)?)
     }
 
-    /// Whether both are within the maximum, or will be split in any case.
+    /// Returns whether both together are within the maximum, or will be split in any case.
     fn fits(&self, packer: &Packer<'_>, next: &Self) -> Result<bool> {
         let fits = |piece: &Self| packer.fits("", piece.part.range.clone());
         let split = self.holds == Holds::Own && next.holds != Holds::Whole && !(fits(self)? && fits(next)?);

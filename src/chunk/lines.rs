@@ -1,10 +1,10 @@
-//! Strategy `lines`, after seed 5: a document over the threshold is cut at its headings of level 2 and 3, any other is one
-//! chunk.
+//! Strategy `lines`, after seed 5: a document over the threshold is cut at its headings of level 2 and 3; any
+//! other document is one chunk.
 //!
-//! The threshold is the spec's minimum, the limit of a section its maximum. Deeper headings stay
-//! inside their section; text before the first heading of level 2 or 3 is a section without a path;
-//! a section with nothing under its heading is skipped. A section over the limit is packed block by
-//! block, so code is never cut.
+//! The threshold is the spec's minimum, and the limit of a section is its maximum. Deeper headings stay inside
+//! their section. Text before the first heading of level 2 or 3 is a section without a path. A section with
+//! nothing under its heading is skipped. A section over the limit is packed block by block, so code is not cut
+//! unless `cut_oversized` is on.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     if whole.is_empty() {
         return Ok(Vec::new());
     }
-    // The whole file counts, its front matter too.
+    // The whole file counts, including its front matter.
     let size = packer.ruler.size(0..document.text.len())?;
     if size <= packer.spec.min() {
         return Ok(vec![Group::whole(Piece::plain(whole, Boundary::Start)).of(Kind::Document)]);
@@ -29,7 +29,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     kept.map(|(boundary, range)| packer.whole_or_filled(trim(&document.text, range), boundary)).collect()
 }
 
-/// The document between its headings of level 2 and 3.
+/// Cuts the document at its headings of level 2 and 3.
 fn cuts(document: &Document) -> Vec<(Boundary, Range<usize>)> {
     let mut cuts: Vec<(Boundary, Range<usize>)> = Vec::new();
     for section in &document.sections {
@@ -44,7 +44,7 @@ fn cuts(document: &Document) -> Vec<(Boundary, Range<usize>)> {
     cuts
 }
 
-/// Whether a range is a heading of level 2 or 3 and nothing else.
+/// Returns whether a range is at most a heading of level 2 or 3.
 fn is_empty(document: &Document, range: &Range<usize>) -> bool {
     match document.blocks_in(range) {
         [] => true,
@@ -57,7 +57,7 @@ fn is_empty(document: &Document, range: &Range<usize>) -> bool {
     }
 }
 
-/// The headings of level 2 and 3 that a section stands under, written as in the source.
+/// Returns the headings of level 2 and 3 in a section's heading path, written as in the source.
 pub(super) fn header_path(document: &Document, section: usize) -> String {
     let up = |&at: &usize| document.sections[at].parent;
     let mut path: Vec<String> = std::iter::successors(Some(section), up)

@@ -1,12 +1,12 @@
-//! Chunking: a document and a [`Spec`] make [`Chunk`]s.
+//! Chunking: turns a document into [`Chunk`]s, according to a [`Spec`].
 //!
-//! A strategy proposes groups of source ranges, one file per strategy; `pack` alone enforces
-//! sizes and overlap; this file alone gives ids, paths and positions. So every strategy works with
-//! every unit, and every chunk obeys the same rules:
+//! A strategy proposes groups of source ranges, one file per strategy. Only `pack` enforces sizes and overlap;
+//! only this file assigns ids, paths and positions. Every strategy therefore works with every unit, and every
+//! chunk obeys the same rules:
 //!
 //! - its content is a prefix, exactly the bytes `range` of the document, and a suffix;
-//! - the ranges of a document's chunks do not overlap and hold every byte that is not white space
-//!   or dropped front matter;
+//! - the ranges of a document's chunks do not overlap, and they cover every byte except white space, dropped front
+//!   matter and what the spec leaves out;
 //! - its size is at most the spec's maximum, unless it is one atomic block and flagged
 //!   `oversized_…`.
 //!
@@ -15,13 +15,13 @@
 //! | strategy | may cut | merges | over the limit |
 //! | --- | --- | --- | --- |
 //! | `header` | before every heading | forward until the minimum | whole blocks up to the maximum |
-//! | `section` | before every heading, around documentation in source code | a small one with the next that is not deeper; items of source code inside one item | whole blocks up to the target, then sentences |
+//! | `section` | before every heading, around documentation in source code | a small section with the next one that is not deeper; items of source code inside one item | whole blocks up to the target, then sentences |
 //! | `semantic` | where a subtree of sections no longer fits | siblings up to the target | whole blocks up to the target |
-//! | `code_aware` | as `semantic`, and around code | as `semantic`, prose and code apart | as `semantic` |
+//! | `code_aware` | like `semantic`, and around code | like `semantic`, prose and code separately | like `semantic` |
 //! | `fixed` | before headings, or nowhere | forward until the minimum | windows of the target |
 //! | `heading` | before every heading | never | windows of the maximum |
 //! | `lines` | before headings 2 and 3 of long documents | never | whole blocks up to the maximum |
-//! | `structure` | wherever it costs least | what is under the minimum, inside one parent first | blocks, then rows, lines, sentences, words |
+//! | `structure` | wherever it costs least | chunks under the minimum, inside one parent first | blocks, then rows, lines, sentences, words |
 //! | `recursive` | at separators, from blank line to character | pieces up to the maximum | – |
 //! | `windows` | anywhere | never | windows of the maximum |
 //! | `none` | nowhere | – | – |
@@ -67,12 +67,12 @@ use id::Ids;
 use pack::{Group, Piece};
 use packer::Packer;
 
-/// What a chunk holds.
+/// The contents of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Part of a document.
     Text,
-    /// Code, where a strategy keeps it apart from prose.
+    /// Code, where a strategy separates it from prose.
     Code,
     /// A footnote.
     Footnote,
@@ -81,7 +81,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name written to datasets.
+    /// Returns the name written to datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -93,30 +93,30 @@ impl Kind {
     }
 }
 
-/// Why a chunk starts where it does.
+/// The reason why a chunk starts where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
-    /// The text starts here.
+    /// The start of the text.
     Start,
-    /// A heading of this level starts here.
+    /// A heading of this level.
     Heading(u8),
-    /// The chunk before was full; this is the next blank line.
+    /// The previous chunk was full; this is the next blank line.
     BlankLine,
-    /// The chunk before was full, no blank line would have served; this is the next block.
+    /// The previous chunk was full, and there was no suitable blank line; this is the next block.
     Block,
-    /// The chunk before was full, and so would be the whole block; this is its next row or line.
+    /// The previous chunk was full, and the whole block is too large; this is its next row or line.
     Line,
-    /// The chunk before was full, and so would be the whole paragraph; this is its next sentence.
+    /// The previous chunk was full, and the whole paragraph is too large; this is its next sentence.
     Sentence,
-    /// The chunk before was full; this is inside a block, at the limit.
+    /// The previous chunk was full; this is inside a block, at the limit.
     Limit,
-    /// The chunk before was full; this separator stands here, the empty one between two characters.
+    /// The previous chunk was full; this is the next separator. The empty one is between two characters.
     Separator(&'static str),
-    /// Code that is kept apart starts here.
+    /// The start of code that is kept separate.
     Code,
-    /// Prose goes on after what was kept apart or left out.
+    /// Prose that continues after something that was kept separate or left out.
     Prose,
-    /// A footnote starts here.
+    /// The start of a footnote.
     Footnote,
 }
 
@@ -142,46 +142,45 @@ impl fmt::Display for Boundary {
 /// A piece of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Unique in the corpus, the same for the same input and spec.
+    /// Id, unique in the corpus and the same for the same input and spec.
     pub id: String,
     /// Position in the document, from 0.
     pub index: usize,
-    /// Position of the section (or merged sections) it comes from among those of the document.
+    /// Position in the document of its section, or of the merged sections it comes from.
     pub section_index: usize,
-    /// Position among the pieces of a section that was split; `None` if it was not.
+    /// Position among the pieces of a section that was split; `None` if it was not split.
     pub sub_index: Option<usize>,
-    /// How many chunks its section gave.
+    /// Number of chunks from its section.
     pub n_in_section: usize,
-    /// What it holds.
+    /// The kind of its contents.
     pub kind: Kind,
-    /// Titles of the headings that its source starts under, outermost first.
+    /// Titles of the headings above the start of its source, outermost first.
     pub heading_path: Vec<String>,
-    /// The heading path in the strategy's own way of writing it.
+    /// The heading path in the strategy's own notation.
     pub header_path: String,
-    /// What stands before the source text: parent headers, overlap, the head of a table or a fence that
-    /// was cut.
+    /// Text before the source: parent headers, overlap, or the head of a table or fence that was cut.
     pub prefix: String,
-    /// What stands after the source text: the end of a fence that was cut.
+    /// Text after the source: the end of a fence that was cut.
     pub suffix: String,
-    /// Whether the prefix repeats text of the chunk before.
+    /// Whether the prefix repeats text of the previous chunk.
     pub has_overlap: bool,
-    /// Its bytes in the document.
+    /// Its byte range in the document.
     pub range: Range<usize>,
-    /// `oversized_…` if it is over the maximum or part of a list item that is; the names of the
-    /// document's [signals](Document::signals) in it.
+    /// `oversized_…` if it is over the maximum, or is part of a list item that is; the names of the document's
+    /// [signals](Document::signals) in it; and whether its document is blocked.
     pub flags: Vec<&'static str>,
-    /// Why it starts where it does.
+    /// The reason why it starts where it does.
     pub boundary: Boundary,
 }
 
 impl Chunk {
-    /// The text: prefix, source, suffix.
+    /// Returns the text: prefix, source, suffix.
     #[must_use]
     pub fn content(&self, document: &Document) -> String {
         [&self.prefix, &document.text[self.range.clone()], &self.suffix].concat()
     }
 
-    /// How many sections of the document its source touches.
+    /// Returns the number of sections that its source touches.
     #[must_use]
     pub fn sections(&self, document: &Document) -> usize {
         let last = document.section_at(self.range.end.saturating_sub(1).max(self.range.start));
@@ -189,8 +188,8 @@ impl Chunk {
     }
 }
 
-/// Cuts a document. The result depends on the document, the spec and the sizer's tokenizer alone.
-/// Linear in the document's length for any fixed limit.
+/// Chunks a document. The result depends only on the document, the spec and the sizer's tokenizer. Time is linear
+/// in the document's length for any fixed limit.
 ///
 /// # Errors
 /// [`Error::Embed`](crate::error::Error::Embed) if the sizer's tokenizer fails.
@@ -198,8 +197,7 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
     chunk_measured(&sizer.measure(document)?, spec)
 }
 
-/// [`chunk`], of a document that somebody measures for other ends too. The ruler's sizer is of the spec's
-/// unit.
+/// Chunks a document that the caller has already measured. The ruler's sizer must use the spec's unit.
 ///
 /// # Errors
 /// Those of [`chunk`].
@@ -265,14 +263,15 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
     chunks
 }
 
-/// The label of the footnote whose definition starts here.
+/// Returns the label of the footnote whose definition starts here.
 fn label(document: &Document, start: usize) -> &str {
     let footnotes = &document.footnotes;
     let after = footnotes.partition_point(|footnote| document.blocks[footnote.block].range.start <= start);
     after.checked_sub(1).map_or("", |at| &footnotes[at].label)
 }
 
-/// What a piece holds: where a group of code had to be split, text that stands beside it may be left without it.
+/// Returns the kind of a piece. If a group of code had to be split, a piece may contain only the text next to the
+/// code.
 fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
     let blocks = &document.blocks;
     let is_code = |block: &Block| block.kind == BlockKind::Code;
@@ -285,11 +284,11 @@ fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
     if kind == Kind::Code && !starts() && !goes_on() { Kind::Text } else { kind }
 }
 
-/// The piece's own flags and those it inherits: the signals of its text, overlap included, and that
-/// its document would be blocked.
+/// Returns the piece's own flags and those it inherits: the signals of its text, overlap included, and that its
+/// document would be blocked.
 fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
-    // Overlap is text that ends where the piece starts, or a little before.
+    // The overlap ends where the piece starts, or slightly before.
     let start =
         if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
     for name in signals.within(start..piece.range.end) {
@@ -301,7 +300,7 @@ fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&
     flags
 }
 
-/// Goes through a document's signals as its pieces go on.
+/// A cursor over a document's signals that advances with its pieces.
 struct Signals<'d> {
     document: &'d Document,
     /// The first signal that starts after all pieces so far.
@@ -311,7 +310,7 @@ struct Signals<'d> {
 }
 
 impl Signals<'_> {
-    /// Names of the signals that touch a range. The ends of the ranges that are asked for ascend.
+    /// Returns the names of the signals that touch a range. The ends of successive ranges must ascend.
     fn within(&mut self, range: Range<usize>) -> impl Iterator<Item = &'static str> {
         let signals = &self.document.signals;
         while let Some(signal) = signals.get(self.next).filter(|signal| signal.range.start < range.end) {

@@ -1,4 +1,4 @@
-//! The whole document as one chunk: seed 1 with chunking switched off, and the baseline.
+//! The whole document as one chunk: seed 1 with chunking turned off, and the baseline.
 
 use super::pack::{Group, Piece};
 use super::{Boundary, Kind};

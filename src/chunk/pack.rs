@@ -1,8 +1,8 @@
 //! Packing: the one place where sizes and overlap are enforced.
 //!
-//! A strategy says which range to pack and what it starts with. [`Packer::fill`] packs whole
-//! blocks and never cuts one that fits; [`Packer::windows`] cuts exactly at the limit. Sizes count
-//! the whole content: prefix and source.
+//! A strategy chooses the range to pack and the boundary it starts with. [`Packer::fill`] packs whole blocks and
+//! never cuts one that fits; [`Packer::windows`] cuts exactly at the limit. Sizes count the whole content: prefix,
+//! source and suffix.
 
 use std::ops::Range;
 
@@ -12,41 +12,41 @@ use super::{Boundary, Kind, Strategy, Switch};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
 
-/// Stands between overlap and text.
+/// Text between overlap and source.
 const SEPARATOR: &str = "\n\n";
 
-/// The chunks of one section, or of several that were merged.
+/// The chunks of one section, or of several merged sections.
 pub(super) struct Group {
     pub(super) pieces: Vec<Piece>,
-    /// Whether the limit forced a split, also if only one piece came of it.
+    /// Whether the limit forced a split, even if only one piece resulted.
     pub(super) split: bool,
-    /// What the pieces hold.
+    /// The kind of the pieces.
     pub(super) kind: Kind,
 }
 
 impl Group {
-    /// A section that is one chunk.
+    /// Makes a group of a section that is one chunk.
     pub(super) fn whole(piece: Piece) -> Self {
         Self { pieces: vec![piece], split: false, kind: Kind::Text }
     }
 
-    /// A section that was split.
+    /// Makes a group of a section that was split.
     pub(super) fn split(pieces: Vec<Piece>) -> Self {
         Self { pieces, split: true, kind: Kind::Text }
     }
 
-    /// The pieces of a document that is cut without regard to sections.
+    /// Makes one group of the pieces of a document that is cut without regard to sections.
     pub(super) fn document(pieces: Vec<Piece>) -> Vec<Self> {
         if pieces.is_empty() { Vec::new() } else { vec![Self { split: pieces.len() > 1, pieces, kind: Kind::Text }] }
     }
 
-    /// The same with another kind.
+    /// Returns the group with another kind.
     pub(super) fn of(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 }
 
-/// What becomes one chunk.
+/// The parts of one future chunk.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
@@ -58,7 +58,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// A piece without prefix or flags.
+    /// Creates a piece without prefix, suffix or flags.
     pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
         let (prefix, suffix) = Default::default();
         Self { range, prefix, suffix, has_overlap: false, flags: Vec::new(), boundary }
@@ -66,7 +66,7 @@ impl Piece {
 }
 
 impl Packer<'_> {
-    /// A range as one chunk if it fits, else packed by [`fill`](Self::fill).
+    /// Returns a range as one chunk if it fits, otherwise packed by [`fill`](Self::fill).
     pub(super) fn whole_or_filled(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
         if self.fits("", range.clone())? {
             return Ok(Group::whole(Piece::plain(range, boundary)));
@@ -74,7 +74,7 @@ impl Packer<'_> {
         Ok(Group::split(self.fill(&range, boundary, &|_| String::new())?))
     }
 
-    /// A range as one chunk if it fits, else cut by [`windows`](Self::windows).
+    /// Returns a range as one chunk if it fits, otherwise cut by [`windows`](Self::windows).
     pub(super) fn whole_or_windows(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
         if self.fits("", range.clone())? {
             return Ok(Group::whole(Piece::plain(range, boundary)));
@@ -84,13 +84,12 @@ impl Packer<'_> {
 
     /// Packs a range into pieces of whole blocks, each as full as the target allows.
     ///
-    /// Cuts are made between paragraphs that a blank line separates; where such a paragraph is over
-    /// the maximum by itself, between its blocks (the items of a list, say); where such a block is,
-    /// between the blocks inside it or, with a strategy that cuts between sentences, between those
-    /// of a paragraph. What has nothing inside is never cut, but becomes a piece of its own and is
-    /// flagged. A piece starts with the `headers` for the offset at which its source starts; each
-    /// but the first goes on with the end of the piece before, unless a block would then no longer
-    /// fit.
+    /// Cuts are made between paragraphs that a blank line separates. If a paragraph is over the maximum by itself,
+    /// it is cut between its blocks (for example, list items). If one of these blocks is over the maximum, it is
+    /// cut between the blocks inside it or, with a strategy that cuts between sentences, between the sentences of
+    /// a paragraph. A block with nothing inside is cut only if `cut_oversized` is on; otherwise it becomes a
+    /// separate piece with a flag. A piece starts with the `headers` for the offset of its source. Each piece
+    /// except the first continues with the end of the previous one, unless a block would then no longer fit.
     pub(super) fn fill(
         &self,
         range: &Range<usize>,
@@ -103,7 +102,7 @@ impl Packer<'_> {
         let mut units = self.paragraphs(range)?;
         units.reverse();
         while let Some(unit) = units.pop() {
-            // A piece that is still empty already is the fresh one, and can only lose its overlap.
+            // A piece that is still empty is already the fresh one, and can only lose its overlap.
             let empty = open.range.is_empty();
             let limit = if empty { self.spec.max() } else { self.spec.target() };
             let alone = trim(text, unit.range.clone());
@@ -139,7 +138,7 @@ impl Packer<'_> {
             if let Some(prefix) = prefix {
                 let mut next = next(prefix);
                 if unit.inside_item && !empty {
-                    // The item is over the maximum, and here it is cut: both sides say so.
+                    // The item is over the maximum and is cut here, so both sides are flagged.
                     flag(&mut open, CUT_ITEM);
                     flag(&mut next, CUT_ITEM);
                 }
@@ -179,7 +178,7 @@ impl Packer<'_> {
         Ok(pieces)
     }
 
-    /// The flag of a unit that is over the maximum and cannot be cut.
+    /// Returns the flag of a unit that is over the maximum and cannot be cut.
     pub(super) fn oversized(&self, unit: &Unit) -> Result<&'static str> {
         Ok(match unit.grain {
             Grain::Sentence => "oversized_sentence",
@@ -191,8 +190,8 @@ impl Packer<'_> {
         })
     }
 
-    /// A last piece under the minimum joins the one before where both together are within the
-    /// maximum: with a target below it there can be room.
+    /// Merges a last piece under the minimum into the previous one, if both together are within the maximum. There
+    /// can be room if the target is below the maximum.
     fn merge_last(&self, pieces: &mut Vec<Piece>) -> Result<()> {
         if let [.., before, last] = pieces.as_slice()
             && before.flags.is_empty()
@@ -215,10 +214,10 @@ impl Packer<'_> {
         }
     }
 
-    /// The prefix of the piece after this one: headers, then the end of this one's content.
+    /// Returns the prefix of the next piece: headers, then the end of this piece's content.
     fn overlap(&self, piece: &Piece, headers: &str) -> Result<String> {
         let range = trim(&self.document.text, piece.range.clone());
-        // A blank piece is none.
+        // A blank piece has nothing to repeat.
         if self.spec.overlap() == 0 || range.is_empty() {
             return Ok(headers.to_owned());
         }
@@ -232,9 +231,9 @@ impl Packer<'_> {
         Ok(format!("{headers}{tail}{SEPARATOR}"))
     }
 
-    /// Cuts a range into windows of exactly the target that overlap by exactly the overlap. What
-    /// is left at the end is one window if it is within the maximum. With `fixed`, a code block or
-    /// table counts as one atom: no window ends inside, and one over the maximum is flagged.
+    /// Cuts a range into windows of exactly the target size that overlap by exactly the overlap. The rest at the
+    /// end is one window if it is within the maximum. With `fixed`, a code block or table counts as one atom: no
+    /// window ends inside it, and one over the maximum is flagged.
     pub(super) fn windows(&self, range: &Range<usize>, boundary: Boundary) -> Result<Vec<Piece>> {
         let text = &self.document.text;
         let (target, max) = (self.spec.target(), self.spec.max());
@@ -246,7 +245,7 @@ impl Packer<'_> {
         let overlap = self.ruler.atoms_in(self.spec.overlap()).min(width - 1);
         let at = |atom: usize| if atom == 0 { range.start } else { ends[atom - 1] };
         let mut pieces: Vec<Piece> = Vec::new();
-        // Windows are runs of atoms `first..last`; `done` is where the one before ended.
+        // Windows are runs of atoms `first..last`; `done` is where the previous one ended.
         let (mut first, mut done) = (0, 0);
         while done < ends.len() {
             let rest = ends.len() - first <= self.ruler.most_atoms_in(max);
@@ -272,7 +271,7 @@ impl Packer<'_> {
             if pieces.is_empty() {
                 start = core.start;
             }
-            // A window of white space and of what the one before already holds says nothing.
+            // A window that adds only white space to the previous one is left out.
             if !is_blank(&text[core.clone()]) {
                 pieces.push(Piece {
                     prefix: text[start..core.start].to_owned(),
@@ -285,7 +284,7 @@ impl Packer<'_> {
             }
             done = last;
             first = last.saturating_sub(overlap);
-            // A block in the overlap can be larger than all of it should be.
+            // A block in the overlap can be larger than the whole overlap may be.
             while !whole.is_empty() && first < last && self.ruler.size(at(first)..at(last))? > self.spec.overlap() {
                 first += 1;
             }
@@ -293,8 +292,8 @@ impl Packer<'_> {
         Ok(pieces)
     }
 
-    /// The code blocks and tables at the top level of a range, with the headings above them and without white
-    /// space at their ends. Headings at the end of the range are in one piece with what stands before them.
+    /// Returns the code blocks and tables at the top level of a range, with the headings above them and without
+    /// white space at their ends. Headings at the end of the range are in one piece with the text before them.
     fn uncuttable(&self, range: &Range<usize>) -> Vec<(Range<usize>, BlockKind)> {
         let (text, blocks) = (&self.document.text, &self.document.blocks);
         let first = blocks.partition_point(|block| block.range.start < range.start);
@@ -325,10 +324,10 @@ impl Packer<'_> {
     }
 }
 
-/// The flag of chunks that hold only part of a list item.
+/// Flag of chunks that contain only part of a list item.
 const CUT_ITEM: &str = BlockKind::ListItem.oversized();
 
-/// The flag of a chunk of one character that is over the maximum by itself.
+/// Flag of a chunk of one character that is over the maximum by itself.
 pub(super) const OVERSIZED_CHARACTER: &str = "oversized_character";
 
 fn flag(piece: &mut Piece, flag: &'static str) {

@@ -1,4 +1,4 @@
-//! A document with the limits that its chunks have to keep, and what measures them: what every strategy works with.
+//! A document with the limits of its chunks and what measures them, for every strategy.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 
-/// Sizes of a prefix and of a range add up to the size of both to within this many units. Where
-/// that could decide, the joined text is measured.
+/// The sizes of a prefix and of a range add up to the size of both to within this many units. Where that could
+/// decide, the joined text is measured.
 pub(super) const JOIN_SLACK: usize = 8;
 
-/// Packs ranges of one document.
+/// A packer for ranges of one document.
 pub(super) struct Packer<'a> {
     pub(super) document: &'a Document,
     pub(super) spec: &'a Spec,
@@ -20,7 +20,7 @@ pub(super) struct Packer<'a> {
 }
 
 impl Packer<'_> {
-    /// Whether prefix and range together are within the maximum.
+    /// Returns whether prefix and range together are within the maximum.
     pub(super) fn fits(&self, prefix: &str, range: Range<usize>) -> Result<bool> {
         self.within(self.spec.max(), prefix, range, "")
     }
@@ -38,8 +38,8 @@ impl Packer<'_> {
     }
 }
 
-/// The largest number of `least..=most` that passes, for a test that the smaller pass if the larger
-/// do; `least` if none does. It is looked for from above, because it is mostly there.
+/// Returns the largest number in `least..=most` that passes a test, or `least` if none does. If a number passes,
+/// all smaller ones must pass. The search starts from the top, because the result is usually there.
 pub(super) fn furthest(least: usize, most: usize, passes: impl Fn(usize) -> Result<bool>) -> Result<usize> {
     let (mut bad, mut step) = (most, 1);
     if most <= least || passes(most)? {

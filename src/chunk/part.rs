@@ -1,5 +1,5 @@
-//! A document in parts that never share a chunk: prose, and what a strategy wants apart from it or
-//! left out. Parts follow the sections: each lies in one.
+//! A document in parts that never share a chunk: prose, and what a strategy keeps separate or leaves out. Parts
+//! follow the sections: each is inside one.
 
 use std::ops::Range;
 
@@ -9,28 +9,28 @@ use super::{Boundary, Kind};
 use crate::document::{Block, Document, is_blank, trim};
 use crate::error::Result;
 
-/// What becomes of a top-level block.
+/// The treatment of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Treatment {
-    /// It stays in the prose around it.
+    /// Stays in the prose around it.
     Prose,
-    /// It is a part of its own.
+    /// Is a separate part.
     Apart(Kind),
-    /// It is in no chunk.
+    /// Is not in any chunk.
     Out,
 }
 
-/// A range inside one section, or inside several that were merged.
+/// A range inside one section, or inside several merged sections.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// The first section that it lies in.
+    /// The first section that it is in.
     pub(super) section: usize,
     pub(super) range: Range<usize>,
-    /// What it holds; `None` if it is left out.
+    /// The kind of its contents; `None` if it is left out.
     pub(super) kind: Option<Kind>,
 }
 
-/// The parts of a document in order. A part without anything but white space does not exist.
+/// Returns the parts of a document in order. Parts of white space only are left out.
 pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut push = |section: usize, range: Range<usize>, kind: Option<Kind>| {
@@ -63,7 +63,7 @@ pub(super) fn parts(document: &Document, treatment: impl Fn(&Block) -> Treatment
 }
 
 impl Part {
-    /// Adds the next part. Code and its documentation together are code.
+    /// Adds the next part. Code together with its documentation is code.
     pub(super) fn join(&mut self, next: &Self) {
         self.range.end = next.range.end;
         if self.kind != next.kind {
@@ -71,12 +71,12 @@ impl Part {
         }
     }
 
-    /// Whether it is one heading or several, and nothing else.
+    /// Returns whether it is one or more headings and nothing else.
     pub(super) fn is_bare(&self, document: &Document) -> bool {
         self.kind == Some(Kind::Text) && is_bare(document, &self.range)
     }
 
-    /// Why a chunk starts here.
+    /// Returns the reason why a chunk starts here.
     pub(super) fn boundary(&self, document: &Document) -> Boundary {
         let section = &document.sections[self.section];
         let starts_section = is_blank(&document.text[section.range.start..self.range.start]);
@@ -89,14 +89,14 @@ impl Part {
         }
     }
 
-    /// Its chunks: one if it fits, else whole blocks packed to the target.
+    /// Returns its chunks: one if it fits, otherwise whole blocks packed to the target.
     pub(super) fn packed(&self, packer: &Packer<'_>) -> Result<Option<Group>> {
         let Some(kind) = self.kind else { return Ok(None) };
         let group = packer.whole_or_filled(self.range.clone(), self.boundary(packer.document))?;
         Ok(Some(group.of(kind)))
     }
 
-    /// Its chunks as windows.
+    /// Returns its chunks as windows.
     pub(super) fn windows(&self, packer: &Packer<'_>) -> Result<Option<Group>> {
         let Some(kind) = self.kind else { return Ok(None) };
         let group = packer.whole_or_windows(self.range.clone(), self.boundary(packer.document))?;
@@ -104,14 +104,14 @@ impl Part {
     }
 }
 
-/// Whether a range is one heading or several, and nothing else.
+/// Returns whether a range is one or more headings and nothing else.
 pub(super) fn is_bare(document: &Document, range: &Range<usize>) -> bool {
     let inside = document.blocks_in(range);
     let begins = inside.first().is_some_and(|first| is_blank(&document.text[range.start..first.range.start]));
     begins && inside.iter().all(Block::is_heading)
 }
 
-/// Joins headings that still stand alone with what follows them or, if that is no text, with what they follow.
+/// Joins headings that still have no text to what follows them or, if that is not text, to what precedes them.
 pub(super) fn adopt_bare(document: &Document, parts: Vec<Part>) -> Vec<Part> {
     let holds_text = |part: &Part| matches!(part.kind, Some(Kind::Text | Kind::Code));
     let mut adopted: Vec<Part> = Vec::with_capacity(parts.len());
@@ -132,7 +132,7 @@ pub(super) fn adopt_bare(document: &Document, parts: Vec<Part>) -> Vec<Part> {
     adopted
 }
 
-/// Joins prose that follows prose, over the limits of sections.
+/// Joins consecutive prose across section boundaries.
 pub(super) fn join_prose(parts: Vec<Part>) -> Vec<Part> {
     let mut joined: Vec<Part> = Vec::new();
     for part in parts {

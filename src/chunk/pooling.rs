@@ -1,16 +1,17 @@
-//! From what the model reads a chunk's vector is made. Read alone, a passage says what stands in it; read with what surrounds
-//! it, also what its pronouns and its terse headings mean, and one pass over a document serves any number of chunkings.
+//! The text from which the model computes a chunk's vector. Read alone, a passage conveys only what it says
+//! itself. Read with the text around it, it also conveys what its pronouns and terse headings mean, and one pass
+//! over a document serves any number of chunkings.
 
 use crate::value::named;
 
-/// What the model reads to make the vector of a chunk.
+/// The text that the model reads to compute a chunk's vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Pooling {
-    /// Its text, alone.
+    /// The chunk's text alone.
     #[default]
     Chunk,
-    /// Its document, in windows that overlap; the vector is the mean over the chunk's tokens. Known as late chunking
-    /// (Günther et al. 2024, arXiv 2409.04701).
+    /// The whole document, in overlapping windows; the vector is the mean over the chunk's tokens. Known as late
+    /// chunking (Günther et al. 2024, arXiv 2409.04701).
     Late,
 }
 
@@ -18,7 +19,7 @@ impl Pooling {
     /// Every choice.
     pub const ALL: [Self; 2] = [Self::Chunk, Self::Late];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,4 +29,4 @@ impl Pooling {
     }
 }
 
-named!(Pooling, "a pooling");
+named!(Pooling, "a kind of pooling");

@@ -1,11 +1,10 @@
-//! The usual baseline: a hierarchy of separators, as `LangChain`'s recursive character splitter has
-//! it, with the separators that Chroma's chunking evaluation uses.
+//! The usual baseline: a hierarchy of separators, as in `LangChain`'s recursive character splitter, with the
+//! separators of Chroma's chunking evaluation.
 //!
-//! The text is cut before every occurrence of the first separator that it holds; a piece that is
-//! not under the maximum is cut by the next ones, in the end between characters. Neighbouring pieces
-//! are then joined up to the maximum, counting the sum of their own sizes, and the pieces at the end
-//! of a chunk that together are within the overlap are repeated in the next. Chunks lose the white
-//! space around them.
+//! The text is cut before every occurrence of the first separator that it contains. A piece that is not under the
+//! maximum is cut by the next separators, and finally between characters. Neighbouring pieces are then joined up
+//! to the maximum, which is compared with the sum of their own sizes. The pieces at the end of a chunk that
+//! together are within the overlap are repeated in the next chunk. Chunks lose the white space around them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use super::packer::Packer;
 use crate::error::Result;
 use crate::tokens::Unit;
 
-/// From the coarsest to the finest; the last one stands between any two characters.
+/// From the coarsest to the finest; the last one matches between any two characters.
 const SEPARATORS: [&str; 7] = ["\n\n", "\n", ".", "?", "!", " ", ""];
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
@@ -41,7 +40,7 @@ struct Open {
 }
 
 impl Splitter<'_> {
-    /// Calls itself only with fewer separators: at most seven deep.
+    /// Splits a range. Calls itself only with fewer separators, so at most seven levels deep.
     fn split(&mut self, range: &Range<usize>, separators: &[&'static str]) -> Result<()> {
         let text = &self.packer.document.text[range.clone()];
         let found = separators.iter().position(|separator| text.contains(separator));
@@ -50,7 +49,7 @@ impl Splitter<'_> {
         };
         let finer = &separators[at + 1..];
         let mut open = Open::default();
-        // Every cut but the first is an occurrence; before the first there may be nothing.
+        // Every piece except the first starts with the separator; the first may be empty.
         let cuts = text.match_indices(separator).map(|(at, _)| range.start + at).chain([range.end]);
         let mut start = range.start;
         for end in cuts {
@@ -86,8 +85,8 @@ impl Splitter<'_> {
         Ok(())
     }
 
-    /// Size of the open pieces with one more. Of tokens it is the sum of what each piece has alone,
-    /// as in the original; other units are measured, because only there it costs nothing.
+    /// Returns the size of the open pieces with one more. In tokens, it is the sum of the pieces' own sizes, as in
+    /// the original; in other units, the text is measured, because only there it costs nothing.
     fn joined(&self, open: &Open, piece: &Range<usize>, size: usize) -> Result<usize> {
         match open.pieces.front() {
             Some((first, _)) if !self.sums() => self.packer.ruler.size(first.start..piece.end),
@@ -122,7 +121,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Makes chunks of a range; what of it was in a chunk before is overlap.
+    /// Adds a range as chunks. The part of it that was in an earlier chunk becomes overlap.
     fn emit(&mut self, range: &Range<usize>) -> Result<()> {
         let text = &self.packer.document.text;
         let strip = |range: Range<usize>| {
@@ -145,7 +144,7 @@ impl Splitter<'_> {
             let prefix = text[whole.start..core.start].to_owned();
             self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
         } else {
-            // A text can have more tokens than its pieces together, and then is cut at the limit.
+            // A text can have more tokens than its pieces together; it is then cut at the limit.
             self.pieces.extend(self.packer.windows(&core, boundary)?);
         }
         self.done = range.end;

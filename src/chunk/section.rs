@@ -1,13 +1,13 @@
-//! Seed 2: sections by heading; a small one takes the next when its level allows, a large one is
-//! packed to a target.
+//! Seed 2: sections by heading. A small section takes the next one if its level allows, and a large one is packed
+//! to a target.
 //!
-//! A section under the minimum merges with the one that follows it unless that one is deeper: a
-//! heading's short introduction stays apart from the first of its subsections. Sections over the
-//! maximum are packed paragraph by paragraph up to the target, each piece starting with the end of
-//! the one before. A paragraph over the maximum is cut between sentences.
+//! A section under the minimum merges with the next one unless that one is deeper: a heading's short introduction
+//! stays separate from the first of its subsections. Sections over the maximum are packed paragraph by paragraph
+//! up to the target, and each piece starts with the end of the previous one. A paragraph over the maximum is cut
+//! between sentences.
 //!
-//! Other formats have sections too: the top-level keys of YAML and JSON, the items of source code. Those
-//! of source code merge by rules of their own, see [`items`].
+//! Other formats have sections too: the top-level keys of YAML and JSON, and the items of source code. Those of
+//! source code merge by their own rules; see [`items`].
 
 use super::items;
 use super::pack::Group;

@@ -1,9 +1,9 @@
-//! A document as a row of segments: texts that no cut goes through, with how much each belongs to the
-//! one before it.
+//! A document as a row of segments: texts that are never cut, each with how closely it belongs to the previous
+//! one.
 //!
-//! A segment is a block or an item of a list; of a block that is over the maximum a block inside it, some
-//! of its rows or lines, a sentence, or part of one. Segments know the sums of sizes up to them, so that
-//! the size of any run of them is a difference.
+//! A segment is a block or a list item. If a block is over the maximum, its segments are the blocks inside it,
+//! some of its rows or lines, its sentences, or parts of these. Each segment stores the sum of the sizes up to it,
+//! so the size of any run of segments is a difference.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,61 +19,61 @@ use crate::tokens::Unit as Measure;
 pub(super) struct Segment {
     /// Its text, without white space at its ends.
     pub(super) range: Range<usize>,
-    /// Why a chunk would start here.
+    /// The reason why a chunk would start here.
     pub(super) boundary: Boundary,
-    /// How much it belongs to the segment before.
+    /// How closely it belongs to the previous segment.
     pub(super) bond: Bond,
-    /// Level of the section that it is in.
+    /// Level of its section.
     pub(super) level: u8,
-    /// Size of what a chunk that starts here repeats of a table or a fence, or of the text before it.
+    /// Size of the text that a chunk repeats if it starts here: lines of a table or fence, or overlap.
     pub(super) opening: usize,
-    /// Size of what a chunk that ends here repeats of a fence.
+    /// Size of the text that a chunk repeats if it ends here: the last line of a fence.
     pub(super) closing: usize,
     wrap: Wrap,
-    /// Whether it is one heading.
+    /// Whether it is a single heading.
     pub(super) is_heading: bool,
-    /// Whether it does not fit a chunk with the headings above it.
+    /// Whether it is separated from the headings above it, because they do not fit a chunk together.
     parted: bool,
-    /// Size of what stands before it, and of that with its own text, as far as sizes add up.
+    /// Size of everything before it, and of that with its own text, as far as sizes add up.
     sums: [usize; 2],
 }
 
 impl Segment {
-    /// Where the text stands that a chunk repeats if it starts here.
+    /// Returns the range of the text that a chunk repeats if it starts here.
     pub(super) fn opening(&self) -> Range<usize> {
         self.wrap.opening(self.range.start).0
     }
 
-    /// Where the text stands that a chunk repeats if it ends here.
+    /// Returns the range of the text that a chunk repeats if it ends here.
     pub(super) fn closing(&self) -> Range<usize> {
         self.wrap.closing(self.range.end).0
     }
 }
 
-/// How much two neighbours belong together, from the least to the most.
+/// How closely two neighbours belong together, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
-    /// Another section starts.
+    /// The start of another section.
     Section,
-    /// A blank line is between them.
+    /// A blank line between them.
     Loose,
-    /// There is none, or they are items of one list.
+    /// No blank line between them, or items of one list.
     Tight,
-    /// Blocks inside one that is over the maximum.
+    /// Blocks inside a block that is over the maximum.
     Nested,
-    /// A text that ends with a colon, and what it announces.
+    /// A text that ends with a colon, and the text after it.
     Announced,
-    /// Lines of one block, a blank line between them.
+    /// Lines of one block, with a blank line between them.
     Stanza,
-    /// Lines of one block of which the second is not indented.
+    /// Lines of one block, where the second one is not indented.
     Line,
-    /// Sentences, indented lines.
+    /// Sentences, or lines where the second one is indented.
     Sentence,
     /// Words.
     Word,
-    /// A documentation comment, and what it is about.
+    /// A documentation comment and the code that it describes.
     Comment,
-    /// A heading, and what is under it.
+    /// A heading and the text under it.
     Heading,
 }
 
@@ -81,14 +81,14 @@ pub(super) enum Bond {
 pub(super) struct Segments<'a> {
     packer: &'a Packer<'a>,
     pub(super) row: Vec<Segment>,
-    /// The flags of those that are over the maximum alone.
+    /// Flags of the segments that are over the maximum by themselves.
     oversized: BTreeMap<usize, &'static str>,
-    /// Whether the sizes of neighbours add up to that of both.
+    /// Whether the sizes of neighbours add up to the size of both.
     adds_up: bool,
 }
 
 impl<'a> Segments<'a> {
-    /// The segments of the body.
+    /// Splits the body into segments.
     pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
         let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
         let mut segments = Self { packer, row: Vec::new(), oversized: BTreeMap::new(), adds_up };
@@ -100,7 +100,7 @@ impl<'a> Segments<'a> {
         Ok(segments)
     }
 
-    /// Size of a run of segments, without what a chunk of them would repeat.
+    /// Returns the size of a run of segments, without the text that a chunk of them would repeat.
     pub(super) fn size(&self, first: usize, last: usize) -> Result<usize> {
         let (first, last) = (&self.row[first], &self.row[last]);
         if self.adds_up {
@@ -109,13 +109,13 @@ impl<'a> Segments<'a> {
         self.packer.ruler.size(first.range.start..last.range.end)
     }
 
-    /// The flag of a segment that is over the maximum alone.
+    /// Returns the flag of a segment that is over the maximum by itself.
     pub(super) fn oversized(&self, segment: usize) -> Option<&'static str> {
         self.oversized.get(&segment).copied()
     }
 
-    /// Adds units, the last of them first, or what they must be cut into; each comes with whether it is
-    /// inside of one that was.
+    /// Adds units as segments, from the last to the first, after cutting those that do not fit. Each unit comes
+    /// with whether it is inside one that was cut.
     fn add(&mut self, units: &mut Vec<(Unit, bool)>, level: u8) -> Result<()> {
         while let Some((unit, nested)) = units.pop() {
             let range = trim(&self.packer.document.text, unit.range.clone());
@@ -124,7 +124,7 @@ impl<'a> Segments<'a> {
             }
             let bond = self.bond(&unit, &range, nested);
             let mut segment = self.segment(&unit, range, bond, level)?;
-            // A text that does not fit with its heading is cut rather than parted from it.
+            // A text that does not fit together with its heading is cut rather than separated from it.
             let headings = self.headings_above(self.row.len())?;
             let start = headings.map_or(&segment, |first| &self.row[first]);
             let above = segment.sums[0] - start.sums[0];
@@ -150,8 +150,8 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Whether a unit is rather parted from its headings than cut: what reads badly in pieces, if its headings
-    /// fit a chunk with what stands before them.
+    /// Returns whether a unit should be separated from its headings rather than cut. It should if it reads badly
+    /// in pieces and its headings fit a chunk with the text before them.
     fn may_part(&self, unit: &Unit) -> Result<bool> {
         let kind = self.packer.document.blocks.get(unit.blocks.start).map(|block| block.kind);
         if unit.grain != Grain::Block || matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem)) {
@@ -163,7 +163,7 @@ impl<'a> Segments<'a> {
         self.fits(&self.row[start.unwrap_or(before)], last)
     }
 
-    /// The first of the headings that stand directly above a segment and belong to it.
+    /// Returns the first of the headings that are directly above a segment and belong to it.
     fn headings_above(&self, segment: usize) -> Result<Option<usize>> {
         let belong = |count: usize| -> Result<bool> {
             let Some(first) = segment.checked_sub(count) else { return Ok(false) };
@@ -173,7 +173,7 @@ impl<'a> Segments<'a> {
             };
             self.packer.belong(above[0].range.start..last.range.end)
         };
-        // There can be very many.
+        // There can be very many headings.
         let mut most = 1;
         while belong(most)? {
             most *= 2;
@@ -182,7 +182,8 @@ impl<'a> Segments<'a> {
         Ok((count > 0).then(|| segment - count))
     }
 
-    /// Whether the text from one segment to another fits a chunk, with what that repeats.
+    /// Returns whether the text from one segment to another fits a chunk, including the text that the chunk
+    /// repeats.
     pub(super) fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
         let Packer { document, spec, .. } = self.packer;
         let sum = last.sums[1] - first.sums[0] + first.opening + last.closing;
@@ -215,7 +216,7 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// How much a unit belongs to the last segment.
+    /// Returns how closely a unit belongs to the last segment.
     fn bond(&self, unit: &Unit, range: &Range<usize>, nested: bool) -> Bond {
         let document = self.packer.document;
         let Some(last) = self.row.last() else { return Bond::Section };
@@ -240,9 +241,9 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// The top-level blocks of the body and the items of its lists, each with the level of its section. A
-/// section that starts inside a block, as a method of a class does, starts a unit too. Headings at the end
-/// belong to what stands before them.
+/// Returns the top-level blocks of the body and the items of its lists, each with the level of its section. A
+/// section that starts inside a block, as a method of a class does, also starts a unit. Headings at the end belong
+/// to the text before them.
 fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
     let document = packer.document;
     let blocks = &document.blocks;
@@ -277,7 +278,7 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
     close_gaps(&mut units, document.body.clone());
     for at in 0..units.len() {
         let range = units[at].range.clone();
-        // What of a block is in later sections is in their units.
+        // The parts of a block in later sections are in the units of these sections.
         let held = units[at].blocks.clone();
         let inside = blocks[held.clone()].partition_point(|block| block.range.start < range.end);
         units[at].blocks.end = held.start + inside;
@@ -298,7 +299,7 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
     Ok(units.into_iter().zip(levels))
 }
 
-/// Whether a unit is an item of a list, and not its first.
+/// Returns whether a unit is a list item other than the first.
 fn is_item(packer: &Packer<'_>, unit: &Unit) -> bool {
     let blocks = &packer.document.blocks;
     let start = unit.blocks.start;

@@ -1,15 +1,14 @@
-//! Seed 3: the section tree walked depth first.
+//! Seed 3: the section tree, walked depth first.
 //!
-//! A section that fits with all its subsections is one chunk. One that does not gives its own text
-//! and then, each by the same rule, its subsections; nothing of a parent's own text is lost on the
-//! way. Siblings, and a section's own text with its first subsections, merge while they stay within
-//! the target, or within the maximum where one of them is under the minimum. Text over the maximum
-//! is split between paragraphs, which are never cut. A heading with nothing under it goes with
-//! what follows.
+//! A section that fits with all its subsections is one chunk. Otherwise it is cut into its own text and its
+//! subsections, each by the same rule; none of a parent's own text is lost. Siblings, and a section's own text
+//! with its first subsections, merge while they stay within the target, or within the maximum if one of them is
+//! under the minimum. Text over the maximum is split between paragraphs, which are not cut unless `cut_oversized`
+//! is on. A heading with nothing under it is joined with what follows.
 //!
-//! Overlap joins what one section had to be split into, and nothing else: other neighbours are
-//! different topics. Footnotes are chunks of their own; with `code_aware`, code blocks are too. With
-//! `respect_boundaries` off, sections count for nothing and paragraphs are packed to the target.
+//! Only the pieces of a section that had to be split overlap: other neighbours are different topics. Footnotes are
+//! separate chunks; with `code_aware`, code blocks are too. If `respect_boundaries` is off, sections are ignored
+//! and paragraphs are packed to the target.
 
 use super::pack::Group;
 use super::packer::Packer;
@@ -28,7 +27,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     parts.iter().filter_map(|part| part.packed(packer).transpose()).collect()
 }
 
-/// What seed 3's modes do with a top-level block.
+/// Returns how seed 3's modes treat a top-level block.
 pub(super) fn treatment(spec: &Spec, block: &Block) -> Treatment {
     match block.kind {
         BlockKind::Footnote => Treatment::Apart(Kind::Footnote),
@@ -39,7 +38,7 @@ pub(super) fn treatment(spec: &Spec, block: &Block) -> Treatment {
     }
 }
 
-/// Replaces the parts of every section that fits with all below it, if they are all prose, by one.
+/// Replaces the parts of every section that fits with everything below it by one part, if they are all prose.
 fn subtrees(packer: &Packer<'_>, parts: &[Part]) -> Result<Vec<Part>> {
     let ends = subtree_ends(packer.document);
     let mut whole: Vec<Part> = Vec::with_capacity(parts.len());
@@ -60,7 +59,7 @@ fn subtrees(packer: &Packer<'_>, parts: &[Part]) -> Result<Vec<Part>> {
     Ok(whole)
 }
 
-/// For each section the index of the first one after it that is not below it.
+/// Returns, for each section, the index of the first one after it that is not below it.
 fn subtree_ends(document: &Document) -> Vec<usize> {
     let sections = &document.sections;
     let mut ends = vec![sections.len(); sections.len()];
@@ -76,8 +75,8 @@ fn subtree_ends(document: &Document) -> Vec<usize> {
     ends
 }
 
-/// Puts a heading that stands alone before what follows it: a sibling if both fit a chunk, and always
-/// what is directly under it, code too. If that is too large, the heading stays with its first piece.
+/// Joins a heading without text to what follows it: to a sibling if both fit a chunk, and always to what is
+/// directly under it, including code. If that is too large, the heading stays with its first piece.
 fn glue_headings(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
     let document = packer.document;
     let parent = |section: usize| document.sections[section].parent;
@@ -113,8 +112,8 @@ fn merge(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
     Ok(merged)
 }
 
-/// Whether two parts in a row may share a chunk: siblings, or a section's own text and what is
-/// directly below it. Footnotes never do, nor what is left out.
+/// Returns whether two consecutive parts may share a chunk: siblings, or a section's own text and what is directly
+/// below it. Footnotes and parts that are left out never do.
 fn related(document: &Document, last: &Part, part: &Part) -> bool {
     let parent = |section: usize| document.sections[section].parent;
     matches!(last.kind, Some(Kind::Text | Kind::Code))

@@ -1,4 +1,4 @@
-//! What can be set about chunking. What it means, [`Spec`](super::Spec) says.
+//! The settings of chunking. [`Spec`](super::Spec) defines their meaning.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::tokens::{Encoding, Unit};
 use crate::value::{named, value};
 
 settings! {
-    /// Settings as written, in flags or in a `[chunking]` table. What is absent comes from the preset.
+    /// Settings as written, in flags or in a `[chunking]` table. Missing settings come from the preset.
     pub struct Settings in "chunking" under "Chunking" {
         /// A named group of chunk settings.
         pub preset: Preset = "NAME", Is("structure"), Chunks unless "nothing, if it stands for the same spec";
@@ -67,10 +67,10 @@ settings! {
     }
 }
 
-/// What a preset stands for.
+/// The default of the settings that a preset defines.
 const PRESETS: DefaultValue = Words("the preset's");
 
-/// How seed 3 counts tokens: another way to name the unit.
+/// A way in which seed 3 counts tokens: another name for the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenEstimator {
     /// [`Unit::Estimate`].
@@ -85,7 +85,7 @@ impl TokenEstimator {
     /// Every estimator.
     pub const ALL: [Self; 3] = [Self::Bytes, Self::Chars, Self::Tiktoken];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl TokenEstimator {
         }
     }
 
-    /// The unit that it stands for.
+    /// Returns the unit that it stands for.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -109,7 +109,7 @@ impl TokenEstimator {
 named!(TokenEstimator, "a token estimator");
 
 impl Settings {
-    /// The same without what a preset stands for: strategy, unit and sizes.
+    /// Returns the settings without those that a preset defines: strategy, unit and sizes.
     #[must_use]
     pub fn switches(self) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Settings {
     }
 }
 
-/// The URL of a folder, always with `/` at its end, so that relative links lead below it.
+/// The URL of a folder. It always ends in `/`, so relative links resolve below it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(Url);

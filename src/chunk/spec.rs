@@ -1,8 +1,8 @@
-//! What to do with a document: strategy, unit, limits and switches, valid by construction.
+//! How to chunk a document: strategy, unit, limits and switches, valid by construction.
 //!
-//! [`Settings`] are what a user wrote, each part optional. [`Spec`] is what they mean: built only
-//! from a preset and settings, always within its rules, and identified by a fingerprint. Settings
-//! that a strategy does not read are normalised away, so two specs that chunk alike are equal.
+//! [`Settings`] are what a user wrote, each part optional. A [`Spec`] is what they mean: it is built only from a
+//! preset and settings, it always satisfies its invariants, and a fingerprint identifies it. Settings that a
+//! strategy does not read are normalised away, so two specs that chunk alike are equal.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,12 +19,12 @@ use crate::settings::Table;
 use crate::tokens::{Encoding, Sizer, TokenCounter, Unit};
 use crate::value::unknown;
 
-/// Version of what the strategies make of a spec. It is part of every fingerprint; raise it when a
-/// change in this module tree can move a boundary or alter a chunk.
+/// Version of the strategies' behaviour. It is part of every fingerprint. Increase it when a change in this module
+/// tree can move a boundary or alter a chunk.
 const VERSION: u32 = 4;
 
 impl Strategy {
-    /// The preset whose values hold when a strategy is chosen without one.
+    /// Returns the preset whose values apply when a strategy is chosen without one.
     #[must_use]
     pub fn preset(self) -> Preset {
         match self {
@@ -42,7 +42,7 @@ impl Strategy {
         }
     }
 
-    /// Whether min is read, whether target is, and whether unit, max and overlap are.
+    /// Returns which limits the strategy reads: min, target, and unit, max and overlap together.
     fn limits(self) -> Limits {
         let limits = |min, target| Limits { min, target, max: true };
         match self {
@@ -53,7 +53,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it reads a switch.
+    /// Returns whether the strategy reads a switch.
     fn reads(self, switch: Switch) -> bool {
         match switch {
             Switch::ParentHeaders => self == Self::Header,
@@ -69,7 +69,7 @@ impl Strategy {
     }
 }
 
-/// Which limits a strategy reads.
+/// The limits that a strategy reads.
 struct Limits {
     min: bool,
     target: bool,
@@ -94,7 +94,7 @@ impl Switch {
 }
 
 impl Preset {
-    /// The spec it stands for.
+    /// Returns the spec that it stands for.
     #[must_use]
     pub fn spec(self) -> Spec {
         let spec = |strategy, unit, [min, target, max, overlap]: [usize; 4]| Spec {
@@ -150,7 +150,7 @@ impl Preset {
     }
 }
 
-/// The maximum of a strategy that has none.
+/// The maximum of a strategy without one.
 const UNLIMITED: usize = usize::MAX;
 
 /// The state of every switch.
@@ -190,9 +190,8 @@ impl Default for Spec {
 }
 
 impl Spec {
-    /// Resolves settings. What the strategy does not read makes no difference. A value that was not
-    /// written gives way to those that were: with `max = 100` alone, a preset's minimum of 200
-    /// becomes 100.
+    /// Resolves settings. Those that the strategy does not read make no difference. Values that were not written
+    /// are adjusted to those that were: with `max = 100` alone, a preset's minimum of 200 becomes 100.
     ///
     /// # Errors
     /// [`Error::Setting`] for a maximum of 0 or written values that contradict each other.
@@ -203,7 +202,8 @@ impl Spec {
         if let Some(strategy) = strategy
             && strategy != spec.strategy
         {
-            // The preset gives the numbers, the strategy what only it reads.
+            // The named preset provides the numbers; the strategy's own preset provides the switches and the
+            // context.
             let own = strategy.preset().spec();
             let limits = if spec.max == UNLIMITED { own.clone() } else { spec };
             spec = Self { strategy, switches: own.switches, context: own.context, ..limits };
@@ -239,7 +239,7 @@ impl Spec {
             Err(Error::Setting { origin: "chunk settings".to_owned(), problem, help: help.to_owned() })
         };
         if spec.max == 0 {
-            return wrong("max is 0".to_owned(), "a chunk has at least size 1");
+            return wrong("max is 0".to_owned(), "use a maximum of 1 or more");
         }
         if spec.min > spec.max {
             return wrong(format!("min {} is over max {}", spec.min, spec.max), "lower min or raise max");
@@ -257,7 +257,7 @@ impl Spec {
         Ok(spec.normalised())
     }
 
-    /// Drops what the strategy does not read.
+    /// Resets everything that the strategy does not read.
     fn normalised(mut self) -> Self {
         let reads = self.strategy.limits();
         let blank = Preset::None.spec();
@@ -277,7 +277,7 @@ impl Spec {
         self
     }
 
-    /// Names of written settings that this spec's strategy does not read.
+    /// Returns the names of written settings that this spec's strategy does not read.
     #[must_use]
     pub fn unused(&self, settings: &Settings) -> Vec<&'static str> {
         let reads = self.strategy.limits();
@@ -291,13 +291,13 @@ impl Spec {
             ("heading_context", settings.heading_context.is_some() && settings.context.is_some()),
         ];
         let switches = Switch::ALL.into_iter();
-        // What a switch asks for that is off by itself: these two ask for something when they are off.
+        // Most switches ask for something when they are on; these two do when they are off.
         let asks = |switch| !matches!(switch, Switch::IncludeCode | Switch::IncludeTables);
         let switches = switches.map(|s| (s.name(), s.of(settings) == Some(asks(s)) && !self.strategy.reads(s)));
         limits.into_iter().chain(switches).filter_map(|(name, unused)| unused.then_some(name)).collect()
     }
 
-    /// The same with a maximum that is smaller by some, and the other sizes within it.
+    /// Returns the same spec with the maximum reduced by `by`, and the other sizes within it.
     pub(super) fn narrowed(&self, by: usize) -> Self {
         let max = self.max.saturating_sub(by).max(1);
         let within = |size: usize| size.min(max);
@@ -305,25 +305,25 @@ impl Spec {
         Self { max, target: within(self.target), min: within(self.min), overlap, ..self.clone() }
     }
 
-    /// The rule that proposes cuts.
+    /// Returns the rule that proposes cuts.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// What sizes are measured in.
+    /// Returns the unit of sizes.
     #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// Which tokens are counted, as a unit and in `n_tokens`.
+    /// Returns the encoding of the tokens that are counted, as a unit and in `n_tokens`.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// What measures its sizes. `model` is needed for [`Unit::Model`] alone.
+    /// Returns the sizer for its unit. Only [`Unit::Model`] needs `model`.
     ///
     /// # Errors
     /// Those of [`Sizer::new`].
@@ -331,25 +331,26 @@ impl Spec {
         Sizer::new(self.unit, self.encoding, model)
     }
 
-    /// Smallest size aimed at, in units; for `lines`, the largest document that is not cut.
+    /// Returns the smallest size to aim for, in units; for `lines`, the largest document that is not cut.
     #[must_use]
     pub fn min(&self) -> usize {
         self.min
     }
 
-    /// Size aimed at, in units.
+    /// Returns the size to aim for, in units.
     #[must_use]
     pub fn target(&self) -> usize {
         self.target
     }
 
-    /// Largest size of a chunk that is not one atomic block, in units.
+    /// Returns the largest size, in units, of a chunk that is not one atomic block.
     #[must_use]
     pub fn max(&self) -> usize {
         self.max
     }
 
-    /// Whether the maximum has room for a word or two at most. That is a valid spec, and hardly ever what was meant.
+    /// Returns whether the maximum has room for a word or two at most. This is a valid spec, but hardly ever
+    /// intended.
     #[must_use]
     pub fn is_tiny(&self) -> bool {
         let room = match self.unit {
@@ -360,37 +361,37 @@ impl Spec {
         self.max < room
     }
 
-    /// How much of a chunk is repeated at the start of the next, in units.
+    /// Returns how much of a chunk is repeated at the start of the next, in units.
     #[must_use]
     pub fn overlap(&self) -> usize {
         self.overlap
     }
 
-    /// Whether a switch is on.
+    /// Returns whether a switch is on.
     #[must_use]
     pub fn is_on(&self, switch: Switch) -> bool {
         self.switches.on(switch)
     }
 
-    /// What stands before the content in what the model sees.
+    /// Returns what the model sees before the content.
     #[must_use]
     pub fn context(&self) -> Context {
         self.context
     }
 
-    /// What the model reads to make a chunk's vector.
+    /// Returns what the model reads to compute a chunk's vector.
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         self.pooling
     }
 
-    /// The URL of the corpus root, if links are to be made absolute.
+    /// Returns the URL of the corpus root, if links should become absolute.
     #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
         self.base_url.as_ref().map(BaseUrl::url)
     }
 
-    /// What cleans the text that the model sees; `None` if it sees `content` itself.
+    /// Returns the normalizer for the text that the model sees; `None` if it sees `content` itself.
     #[must_use]
     pub fn normalizer(&self) -> Option<Normalizer<'_>> {
         let normalizer = Normalizer {
@@ -403,13 +404,13 @@ impl Spec {
         (whitespace || unicode || redact_urls || base_url.is_some()).then_some(normalizer)
     }
 
-    /// Identifies what this spec does, over versions of chunkmill: 16 hexadecimal digits.
+    /// Returns 16 hexadecimal digits that identify what this spec does, across versions of chunkmill.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         blake3::hash(format!("chunk-v{VERSION} {self}").as_bytes()).to_hex()[..16].to_owned()
     }
 
-    /// The settings that differ from those of the strategy alone, as key and value, and the limits.
+    /// Returns the limits, and the settings that differ from the strategy's own preset, as keys and values.
     fn written(&self) -> Vec<(&'static str, String)> {
         let reads = self.strategy.limits();
         let usual = self.strategy.preset().spec().normalised();
@@ -437,12 +438,12 @@ impl Spec {
         written
     }
 
-    /// The settings that resolve to exactly this spec.
+    /// Returns the settings that resolve to exactly this spec.
     #[must_use]
     pub fn settings(&self) -> Settings {
         let mut settings = Settings { strategy: Some(self.strategy), ..Settings::default() };
         for (key, value) in self.written() {
-            // What was written from a valid spec can be read.
+            // Values written from a valid spec can be parsed.
             let read = settings.set(key, &value);
             debug_assert!(read.is_ok(), "{key}={value}: {read:?}");
         }
@@ -450,7 +451,7 @@ impl Spec {
     }
 }
 
-/// The canonical form: `header unit=chars min=200 max=1500 overlap=50`. It parses back.
+/// The canonical form, such as `header unit=chars min=200 max=1500 overlap=50`, which can be parsed again.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.strategy)?;
@@ -458,14 +459,14 @@ impl fmt::Display for Spec {
     }
 }
 
-/// What is wrong with a name that is neither a strategy's nor a preset's.
+/// Returns the message for a name that is neither a strategy nor a preset.
 fn no_spec(name: &str) -> String {
     let mut names: Vec<&str> = Strategy::ALL.map(Strategy::name).into();
     names.extend(Preset::ALL.map(Preset::name).into_iter().filter(|name| name.parse::<Strategy>().is_err()));
     unknown(name, "a strategy or preset", &names)
 }
 
-/// Parses a preset or strategy name, followed by any number of `key=value`.
+/// Parses a preset or strategy name, followed by any number of `key=value` pairs.
 impl FromStr for Spec {
     type Err = Error;
 

@@ -1,9 +1,9 @@
-//! The strategies, the presets and the switches, by their names. What they stand for, [`Spec`](super::Spec) says.
+//! The strategies, the presets and the switches, by their names. [`Spec`](super::Spec) defines their meaning.
 
 use crate::value::named;
 
-/// The rule that proposes where a document may be cut. The set is closed: adding a strategy is a
-/// variant here, a file beside this one, and a line in [`chunk`](super::chunk).
+/// The rule that proposes where a document may be cut. The set is closed: a new strategy needs a variant here, a
+/// file next to this one, and a line in [`chunk`](super::chunk).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Sections merged up to a minimum, and split at blank lines above a maximum.
@@ -12,15 +12,15 @@ pub enum Strategy {
     Section,
     /// The section tree: whole subtrees that fit, siblings merged, paragraphs packed to a target.
     Semantic,
-    /// As `semantic`, with code and prose in chunks of their own.
+    /// Like `semantic`, with code and prose in separate chunks.
     CodeAware,
-    /// Windows of exactly the target that overlap by exactly so much.
+    /// Windows of exactly the target size that overlap by exactly the overlap.
     Fixed,
     /// Every heading starts a chunk; longer sections become overlapping token windows.
     Heading,
-    /// Long documents are cut at headings of level 2 and 3, short ones not at all.
+    /// Cuts at headings of level 2 and 3 in long documents, and none in short ones.
     Lines,
-    /// The cheapest of all cuts: every place where a chunk may start has a price.
+    /// The cheapest set of cuts: every place where a chunk may start has a price.
     Structure,
     /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
     Recursive,
@@ -46,7 +46,7 @@ impl Strategy {
         Self::None,
     ];
 
-    /// The name used in settings and datasets.
+    /// Returns the name used in settings and datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ named!(Strategy, "a strategy");
 /// A named spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the headings above.
+    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the parent headings.
     Ragdocs,
     /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
     Sections,
@@ -86,7 +86,7 @@ pub enum Preset {
     HeadingTokens,
     /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
     LineThreshold,
-    /// Ours: `structure`, 50 to 256 tokens.
+    /// Ours: `structure`, 32 to 128 tokens.
     Structure,
     /// Baseline: `recursive`, 400 tokens.
     Recursive,
@@ -113,10 +113,10 @@ impl Preset {
         Self::None,
     ];
 
-    /// The preset used when nothing is said.
+    /// The default preset.
     pub const DEFAULT: Self = Self::Structure;
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -138,26 +138,26 @@ impl Preset {
 
 named!(Preset, "a preset");
 
-/// What can be turned on and off.
+/// A rule that can be turned on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Switch {
-    /// Put the headings above a chunk before its text.
+    /// Prepend the headings above a chunk to its text.
     ParentHeaders,
-    /// Let no chunk hold part of one section and part of another.
+    /// Never mix parts of several sections in one chunk.
     RespectBoundaries,
     /// Keep code blocks.
     IncludeCode,
     /// Keep tables.
     IncludeTables,
-    /// Cut a block over the maximum between its rows, lines, sentences or words.
+    /// Cut blocks over the maximum between their rows, lines, sentences or words.
     CutOversized,
-    /// Repeat whole sentences, and at most half a chunk.
+    /// Repeat whole sentences, at most half a chunk.
     SentenceOverlap,
-    /// Show the model a text with its white space tidied.
+    /// Show the model text with tidied white space.
     NormalizeWhitespace,
-    /// Show the model a text in Unicode's composed form, NFC.
+    /// Show the model text in Unicode's composed form, NFC.
     NormalizeUnicode,
-    /// Show the model URLs without their query.
+    /// Show the model URLs without queries and credentials.
     RedactUrls,
 }
 
@@ -175,7 +175,7 @@ impl Switch {
         Self::RedactUrls,
     ];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,16 +1,15 @@
-//! Ours: of all ways to cut a document that keep every chunk within the maximum, the cheapest.
+//! Our own strategy: of all ways to cut a document that keep every chunk within the maximum, the cheapest.
 //!
-//! Each place where a chunk may start has a price, the higher the more its two sides belong together:
-//! little between paragraphs, more inside of a list, most between a heading and its text. A chunk that
-//! holds parts of several sections pays for each heading that it crosses, more if it leaves the parent
-//! that it starts in; one under the minimum pays more than that. So sections are kept apart unless one of
-//! them would be too small, and then it is merged inside its parent first. Unused room is paid for by its
-//! square, which makes the pieces of a long section alike in size.
+//! Each place where a chunk may start has a price, which is higher the more closely its two sides belong together:
+//! low between paragraphs, higher inside a list, highest between a heading and its text. A chunk with parts of
+//! several sections pays for each heading that it crosses, and more if it leaves the parent that it starts in. A
+//! chunk under the minimum pays even more. Sections are therefore kept apart unless one of them would be too
+//! small; that one is merged inside its parent first. Unused room costs its square, which makes the pieces of a
+//! long section similar in size.
 //!
-//! The cheapest way is found by dynamic programming over the document's [segments](super::segment), as
-//! Knuth and Plass break paragraphs into lines ("Breaking Paragraphs into Lines", 1981). Each segment is
-//! looked at together with those before it that fit a chunk, so time is linear in the document's length
-//! for a given maximum.
+//! Dynamic programming over the document's [segments](super::segment) finds the cheapest way, as when Knuth and
+//! Plass break paragraphs into lines ("Breaking Paragraphs into Lines", 1981). Each segment is considered together
+//! with those before it that fit a chunk, so time is linear in the document's length for a given maximum.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,22 +22,22 @@ use super::spec::Spec;
 use crate::error::Result;
 use crate::tokens::{Ruler, Unit};
 
-/// What a chunk costs by itself.
+/// Cost of a chunk by itself.
 const CHUNK: f64 = 2.0;
-/// What an empty chunk would cost more, and a full one not; between them as the square.
+/// Additional cost of an empty chunk. It falls to zero for a full one, with the square of the unused room.
 const ROOM: f64 = 6.0;
-/// What each heading costs that a chunk holds beside its first.
+/// Cost of each heading that a chunk contains in addition to its first.
 const CROSSING: f64 = 25.0;
-/// What it costs if one of these is above the section that the chunk starts in.
+/// Additional cost if one of these headings is above the section that the chunk starts in.
 const LEAVING: f64 = 15.0;
-/// What a chunk under the minimum costs, and an empty one once more than this.
+/// Cost of a chunk just under the minimum. An empty chunk would cost twice as much.
 const SMALL: f64 = 60.0;
-/// What a chunk of nothing but headings costs.
+/// Cost of a chunk of nothing but headings.
 const BARE: f64 = 500.0;
-/// What a chunk over the maximum costs: it is only made of what cannot be cut.
+/// Cost of a chunk over the maximum, which exists only where text cannot be cut.
 const OVERSIZED: f64 = 1000.0;
 
-/// What a cut costs.
+/// Returns the price of a cut.
 fn price(bond: Bond) -> f64 {
     match bond {
         Bond::Section => 0.0,
@@ -55,8 +54,8 @@ fn price(bond: Bond) -> f64 {
     }
 }
 
-/// What the largest context of a document takes of the maximum, at most half: with sizes in the model's
-/// tokens, the maximum is of what the model sees.
+/// Returns how much of the maximum the largest context of a document takes, at most half. With sizes in the
+/// model's tokens, the maximum applies to everything that the model sees.
 pub(super) fn room(ruler: &Ruler<'_>, spec: &Spec) -> Result<usize> {
     if spec.unit() != Unit::Model || spec.context() == Context::None {
         return Ok(0);
@@ -89,7 +88,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// The chunks of some segments, each a run of them. Where sizes did not quite add up, a chunk that is
+/// Returns the chunks of a run of segments, each a run itself. Where sizes did not quite add up, a chunk that is
 /// over the maximum after all is cut once more.
 fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     let mut chunks = Vec::new();
@@ -105,21 +104,21 @@ fn chunks(packer: &Packer<'_>, segments: &Segments<'_>, run: Range<usize>, limit
     Ok(chunks)
 }
 
-/// The cheapest way to make chunks of a run of segments, none over the limit.
+/// Returns the cheapest way to cut a run of segments into chunks. Only a single segment may be over the limit.
 fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: usize) -> Result<Vec<Range<usize>>> {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53, and a price need not be exact")]
     let share = |of: usize| move |size: usize| size as f64 * (1.0 / of as f64);
     let segments = &all.row[run.clone()];
     let (min, max) = (packer.spec.min(), packer.spec.max());
     let (of_min, of_max) = (share(min), share(max));
-    // What each costs as the first of a chunk wherever that ends, with all that comes before it.
+    // For each segment, the cost of starting a chunk there, wherever it ends, plus everything before it.
     let mut starts: Vec<f64> = Vec::with_capacity(segments.len());
-    // What everything up to the segment before costs.
+    // The cost of everything up to the previous segment.
     let mut before = 0.0;
-    // Where the last chunk starts of the cheapest way to cut what ends with each segment.
+    // For each segment, the start of the last chunk in the cheapest way to cut everything up to that segment.
     let mut best: Vec<usize> = Vec::with_capacity(segments.len());
-    // The first segment that is not too far from the last one, and those from there to it that cost less than
-    // all after them.
+    // The first segment that is not too far from the last one, and those from there on that are cheaper starts
+    // than all later ones.
     let (mut window, mut lows) = (0, VecDeque::<usize>::new());
     for (last, end) in segments.iter().enumerate() {
         starts.push(before + price(end.bond) + CHUNK);
@@ -135,7 +134,7 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
         }
         let low = lows.front().map_or(0.0, |&low| starts[low]);
         let mut cheapest = (f64::INFINITY, last);
-        // What is paid for the headings inside of the chunk so far, and the highest of their levels.
+        // The cost of the headings inside the chunk so far, and the highest of their levels.
         let (mut crossings, mut highest) = (0.0, u8::MAX);
         let mut bare = true;
         for (first, (start, paid)) in segments[..=last].iter().zip(&starts).enumerate().skip(window).rev() {
@@ -174,7 +173,7 @@ fn cheapest(packer: &Packer<'_>, all: &Segments<'_>, run: Range<usize>, limit: u
     Ok(chunks)
 }
 
-/// A run of segments as what becomes a chunk; `before` is the text that it goes on from.
+/// Turns a run of segments into a piece; `before` is the text that it continues.
 fn piece(
     packer: &Packer<'_>,
     segments: &Segments<'_>,

@@ -1,9 +1,9 @@
-//! What may be cut into what: paragraphs into blocks, blocks into those inside them and, where a spec
-//! wants no block to be over the maximum, these into rows, lines, sentences, words.
+//! The units that text is cut into: paragraphs into blocks, blocks into those inside them and, if a spec wants no
+//! block to be over the maximum, these into rows, lines, sentences and words.
 //!
-//! A table's rows say little without its header, lines of code little without the fence that says
-//! they are code. So what is cut out of one has a [`Wrap`]: the lines that a chunk repeats before and
-//! after it.
+//! The rows of a table say little without its header, and lines of code say little without the fence that marks
+//! them as code. Pieces that are cut out of either therefore have a [`Wrap`]: the lines that a chunk repeats
+//! before and after them.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,38 +15,37 @@ use super::{Boundary, Strategy, Switch};
 use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, trim};
 use crate::error::Result;
 
-/// Lines and sentences are joined to at least this part of the maximum before they are offered as
-/// units: a cut need not be finer.
+/// Lines and sentences are joined to at least 1/`FINEST` of the maximum before they are offered as units: a cut
+/// need not be finer.
 const FINEST: usize = 16;
 
-/// So many lines or sentences are offered at once; where there are more, first groups of so many: a document can
-/// have one for each few bytes.
+/// Largest number of lines or sentences that are offered at once. If there are more, groups of this many are
+/// offered first: a document can have one for every few bytes.
 const MOST_AT_ONCE: usize = 4096;
 
-/// What is cut from a table or a fence repeats its lines only if they take at most this part of the
-/// maximum.
+/// Pieces of a table or a fence repeat its lines only if these take at most 1/`MOST_REPEATED` of the maximum.
 const MOST_REPEATED: usize = 2;
 
-/// Headings belong to a block if they take at most this part of the maximum: many headings without text
-/// between them do not make one block of what comes last.
+/// Headings belong to a block if they take at most 1/`MOST_HEADINGS` of the maximum: a long run of headings
+/// without text does not become one unit with the block after it.
 const MOST_HEADINGS: usize = 2;
 
 /// A run of text that is kept together if it fits.
 #[derive(Clone)]
 pub(super) struct Unit {
     pub(super) range: Range<usize>,
-    /// The blocks that it holds or, if it is finer than one, that block.
+    /// The blocks in it or, if it is finer than a block, that block.
     pub(super) blocks: Range<usize>,
     pub(super) grain: Grain,
     /// Whether it starts inside a list item, which is then over the maximum.
     pub(super) inside_item: bool,
-    /// How a chunk that starts here is said to start.
+    /// The boundary of a chunk that starts here.
     pub(super) boundary: Boundary,
-    /// What a chunk repeats that is cut here.
+    /// The lines that a chunk repeats if it is cut here.
     pub(super) wrap: Wrap,
 }
 
-/// How fine a unit is.
+/// The granularity of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grain {
     /// Whole blocks.
@@ -65,7 +64,7 @@ pub(super) enum Grain {
 #[derive(Clone, Default)]
 pub(super) struct Wrap(Option<Rc<Repeated>>);
 
-/// Lines that are repeated before a piece, and after it, and their sizes.
+/// The lines repeated before and after a piece, and their sizes.
 struct Repeated {
     before: Range<usize>,
     after: Range<usize>,
@@ -73,29 +72,29 @@ struct Repeated {
 }
 
 impl Wrap {
-    /// What a piece that starts at `start` repeats before its text, and its size.
+    /// Returns the lines that a piece starting at `start` repeats before its text, and their size.
     pub(super) fn opening(&self, start: usize) -> (Range<usize>, usize) {
         let here = self.0.as_ref().filter(|lines| start >= lines.before.end);
         here.map_or((0..0, 0), |lines| (lines.before.clone(), lines.sizes[0]))
     }
 
-    /// What a piece that ends at `end` repeats after its text, and its size.
+    /// Returns the lines that a piece ending at `end` repeats after its text, and their size.
     pub(super) fn closing(&self, end: usize) -> (Range<usize>, usize) {
         let here = self.0.as_ref().filter(|lines| end <= lines.after.start);
         here.map_or((0..0, 0), |lines| (lines.after.clone(), lines.sizes[1]))
     }
 
-    /// Size of all that a piece can repeat.
+    /// Returns the size of all lines that a piece can repeat.
     fn size(&self) -> usize {
         self.0.as_ref().map_or(0, |lines| lines.sizes.iter().sum())
     }
 
-    /// Where the text ends that is repeated before a piece.
+    /// Returns the end of the text that is repeated before a piece.
     fn start(&self) -> usize {
         self.0.as_ref().map_or(0, |lines| lines.before.end)
     }
 
-    /// Where the text starts that is repeated after a piece, if there is any.
+    /// Returns the start of the text that is repeated after a piece, if there is any.
     fn end(&self) -> Option<usize> {
         self.0.as_ref().filter(|lines| !lines.after.is_empty()).map(|lines| lines.after.start)
     }
@@ -108,11 +107,11 @@ impl Unit {
 }
 
 impl Packer<'_> {
-    /// The top-level blocks of a range, grouped where no blank line separates them. A heading is
-    /// grouped with what follows it, headings at the end with what they follow.
+    /// Returns the top-level blocks of a range, grouped where no blank line separates them. A heading is grouped
+    /// with what follows it, and headings at the end with what precedes them.
     pub(super) fn paragraphs(&self, range: &Range<usize>) -> Result<Vec<Unit>> {
         let blocks = &self.document.blocks;
-        // A block may start before the range does: on a line that is blank to Unicode, not to markdown.
+        // A block may start before the range: on a line that is blank in Unicode but not in Markdown.
         let mut first = blocks.partition_point(|block| block.range.start < range.start);
         if let Some(block) = self.document.top_level_block_before(first)
             && blocks[block].range.end > range.start
@@ -144,12 +143,13 @@ impl Packer<'_> {
         Ok(units)
     }
 
-    /// Whether headings are short enough to belong to the block beside them.
+    /// Returns whether headings are short enough to belong to the block next to them.
     pub(super) fn belong(&self, headings: Range<usize>) -> Result<bool> {
         Ok(self.ruler.size(trim(&self.document.text, headings))? <= self.spec.max() / MOST_HEADINGS)
     }
 
-    /// The block of a unit that its headings belong to; `None` if it has none, or several other blocks.
+    /// Returns the block of a unit that its headings belong to; `None` if it has no headings, if they are too
+    /// long, or if it has several other blocks.
     pub(super) fn under_headings(&self, unit: &Unit) -> Result<Option<Unit>> {
         let blocks = &self.document.blocks[..unit.blocks.end];
         let next = |&at: &usize| blocks.get(at).map(|block| block.next);
@@ -160,14 +160,14 @@ impl Packer<'_> {
         let end = blocks.get(next).map_or(unit.range.end, |heading| heading.range.start);
         let range = blocks[at].range.start.max(unit.range.start)..end;
         let alone = at == unit.blocks.start && next == unit.blocks.end;
-        // Not from the start of the unit, which has the marks of what is around them: those of a list item, for example.
+        // Not from the start of the unit, which contains the marks of the blocks around them, such as those of a
+        // list item.
         let first = blocks[unit.blocks.start].range.start.clamp(unit.range.start, range.start);
         let belong = !alone && self.belong(first..range.start)? && self.belong(end..unit.range.end)?;
         Ok(belong.then(|| Unit { range, blocks: at..next, ..unit.clone() }))
     }
 
-    /// What a unit that is larger than `limit` may be cut into; nothing if it is as small as the spec lets
-    /// it be.
+    /// Returns what a unit larger than `limit` may be cut into; nothing if it is as small as the spec allows.
     pub(super) fn finer(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let cuts = self.spec.is_on(Switch::CutOversized);
         if !matches!(unit.grain, Grain::Block | Grain::Group) {
@@ -179,9 +179,9 @@ impl Packer<'_> {
             let above = self.ruler.size(unit.range.start..body.range.start)?;
             let below = self.ruler.size(body.range.end..unit.range.end)?;
             let mut units = self.finer(&body, limit.saturating_sub(above + below))?;
-            // The headings stay with the first piece, and those at the end with the last.
+            // The headings stay with the first piece, and headings at the end with the last.
             close_gaps(&mut units, unit.range.clone());
-            // What would fit without them is cut all the same, where sizes do not quite add up.
+            // Text that would fit without them is cut anyway where sizes do not quite add up.
             return if units.is_empty() && cuts { self.words(unit, limit) } else { Ok(units) };
         }
         let inner = self.innermost(unit);
@@ -207,9 +207,9 @@ impl Packer<'_> {
         Ok(units)
     }
 
-    /// The first block of a unit, or the last of those around one another that start and end together: a
-    /// container around one block offers no cut of its own. Such chains can be long (`>>>>…`), so they are
-    /// walked here, without measuring each level.
+    /// Returns the first block of a unit, or the last of nested blocks that start and end together: a container
+    /// around one block offers no cut of its own. Chains of these can be long (`>>>>…`), so they are walked here,
+    /// without measuring each level.
     fn innermost(&self, unit: &Unit) -> usize {
         let blocks = &self.document.blocks;
         let mut outer = unit.blocks.start;
@@ -223,13 +223,13 @@ impl Packer<'_> {
         outer
     }
 
-    /// Whether a unit has further blocks beside this one.
+    /// Returns whether a unit has further blocks after this one.
     fn are_siblings(&self, unit: &Unit, block: usize) -> bool {
         self.document.blocks[..unit.blocks.end].get(block).is_some_and(|block| block.next < unit.blocks.end)
     }
 
-    /// The blocks of a unit or, if it is one block, those inside; nothing if there are none. Headings stay with
-    /// the block they belong to.
+    /// Returns the blocks of a unit or, if it is one block, those inside it; nothing if there are none. Headings
+    /// stay with the block they belong to.
     fn blocks_inside(&self, unit: &Unit, outer: usize) -> Result<Vec<Unit>> {
         let blocks = &self.document.blocks[..unit.blocks.end];
         let siblings = self.are_siblings(unit, outer);
@@ -244,9 +244,9 @@ impl Packer<'_> {
                 units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
             }
         }
-        // Headings in a row that nothing has come after yet.
+        // Consecutive headings that no other block has followed yet.
         let mut headings: Vec<Unit> = Vec::new();
-        // What is blank to Unicode at the end of the range is no longer in it, though it may be a block.
+        // Text at the end that is blank in Unicode is no longer in the range, although it may be a block.
         while let Some(block) = blocks.get(index).filter(|block| block.range.start < unit.range.end) {
             let mut child = Unit::block(block.range.clone(), index..block.next, Boundary::Block);
             index = block.next;
@@ -271,22 +271,22 @@ impl Packer<'_> {
         }
         units.append(&mut headings);
         close_gaps(&mut units, unit.range.clone());
-        // What is not smaller would be cut for ever.
+        // A unit that is not smaller would be cut for ever.
         let same = matches!(units.as_slice(), [only] if only.blocks == unit.blocks);
         Ok(if same { Vec::new() } else { units })
     }
 
-    /// The sentences of a paragraph, by Unicode's rules (UAX #29), except that the end of a line ends
-    /// none and that none ends inside a link; nothing if it is one sentence.
+    /// Returns the sentences of a paragraph by Unicode's rules (UAX #29), except that none ends at the end of a
+    /// line or inside a link; nothing if it is one sentence.
     fn sentences(&self, unit: &Unit) -> Vec<Unit> {
         units_from(unit, &self.sentence_starts(unit.range.clone()), Grain::Sentence, Boundary::Sentence)
     }
 
-    /// Where the [`sentences`](Self::sentences) of a range start.
+    /// Returns where the [`sentences`](Self::sentences) of a range start.
     fn sentence_starts(&self, range: Range<usize>) -> Vec<usize> {
         let text = &self.document.text[range.clone()];
         if text.is_ascii() && !text.contains(['.', '!', '?']) {
-            // What follows is slow, and would find no end.
+            // The rest is slow, and would find no end of a sentence.
             return Vec::new();
         }
         let one_line = text.replace(['\n', '\r'], " ");
@@ -299,8 +299,8 @@ impl Packer<'_> {
         self.far_apart(starts.filter(|&at| !inside_link(at)))
     }
 
-    /// Where the last sentences start that may be repeated after a range: whole ones, of its last
-    /// paragraphs and list items, as many as the overlap and half the maximum allow. The end of the range
+    /// Returns the start of the last sentences of a range that may be repeated after it: whole ones, of its last
+    /// paragraphs and list items, as many as the overlap and half the maximum allow. Returns the end of the range
     /// if there are none.
     pub(super) fn sentences_before(&self, range: Range<usize>) -> Result<usize> {
         let limit = self.spec.overlap().min(self.spec.max() / 2);
@@ -333,7 +333,7 @@ impl Packer<'_> {
         Ok(start)
     }
 
-    /// The lines of a block, those of a table or a fence with what each piece repeats.
+    /// Returns the lines of a block, with what each piece repeats if it is a table or a fence.
     fn lines(&self, unit: &Unit, kind: Option<BlockKind>) -> Result<Vec<Unit>> {
         let text = &self.document.text;
         let range = trim(text, unit.range.clone());
@@ -351,7 +351,7 @@ impl Packer<'_> {
         Ok(units_from(&Unit { wrap, ..unit.clone() }, &starts, Grain::Line, Boundary::Line))
     }
 
-    /// Lines to repeat, unless they take too much of each piece.
+    /// Returns the lines to repeat, unless they take too much of each piece.
     fn wrap(&self, lines: Option<[Range<usize>; 2]>) -> Result<Wrap> {
         let Some([before, after]) = lines else { return Ok(Wrap::default()) };
         let size = |range: &Range<usize>| self.sizer.size(&self.document.text[range.clone()]);
@@ -360,13 +360,13 @@ impl Packer<'_> {
         Ok(Wrap(few.then(|| Rc::new(Repeated { before, after, sizes }))))
     }
 
-    /// Those of some starts of lines or sentences that are as far from each other as the finest size; nothing if that
-    /// is one.
+    /// Returns the starts of lines or sentences that are more than the finest size apart; nothing if only one is
+    /// left.
     fn far_apart(&self, starts: impl Iterator<Item = usize>) -> Vec<usize> {
         let finest = if self.spec.is_on(Switch::CutOversized) { self.spec.max() / FINEST } else { 0 };
         let mut far: Vec<usize> = Vec::new();
         for start in starts {
-            // No text has more of any unit of size than it has bytes.
+            // In any unit, a text is at most as large as its number of bytes.
             if far.last().is_none_or(|last| start - last > finest) {
                 far.push(start);
             }
@@ -374,9 +374,8 @@ impl Packer<'_> {
         if far.len() < 2 { Vec::new() } else { far }
     }
 
-    /// Pieces of a line or sentence, each as long as the limit lets it be beside what it repeats, cut
-    /// between words, else between what a reader takes for characters (UAX #29), else between
-    /// characters.
+    /// Returns pieces of a line or sentence, each as long as the limit allows with the lines it repeats. They are
+    /// cut between words if possible, otherwise between graphemes (UAX #29), otherwise between characters.
     fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let text = &self.document.text;
         let room = limit.saturating_sub(unit.wrap.size()).max(1);
@@ -393,11 +392,12 @@ impl Packer<'_> {
         Ok(if units.len() < 2 { Vec::new() } else { units })
     }
 
-    /// A character boundary up to `end` to which the text from `start` has at most `room`, and to the next one more.
+    /// Returns a character boundary up to `end`: the text from `start` to it has at most size `room`, and the text
+    /// to the next boundary has more.
     fn reach(&self, start: usize, end: usize, room: usize) -> Result<usize> {
         let text = &self.document.text;
         let fits = |to: usize| -> Result<bool> { Ok(self.ruler.size(start..to)? <= room) };
-        // The document's own tokens end where those of the text alone do, or nearly.
+        // The tokens of the document end at the same places as those of the text alone, or nearly.
         let likely = self.ruler.after_tokens(start, room);
         let mut step = if likely.is_some() { 1 } else { room.clamp(1, 1 << 20) };
         let first = text.floor_char_boundary(likely.unwrap_or(start.saturating_add(step)).min(end));
@@ -434,8 +434,8 @@ impl Packer<'_> {
     }
 }
 
-/// Where a text from `start` that may go on to `end` is best cut: after the last word, unless that leaves
-/// less than half, else before the last grapheme, else at `end`. After `start` in any case.
+/// Returns where to cut a text from `start` that may extend to `end`: after the last word, unless that leaves less
+/// than half; otherwise before the last grapheme; otherwise at `end`. The result is always after `start`.
 fn last_break(text: &str, start: usize, end: usize) -> usize {
     let end = end.max(text.ceil_char_boundary(start + 1));
     let half = text.ceil_char_boundary(start + (end - start) / 2);
@@ -445,7 +445,7 @@ fn last_break(text: &str, start: usize, end: usize) -> usize {
     if let Some((at, space)) = text[half..end].char_indices().rev().find(|(_, c)| c.is_whitespace()) {
         return half + at + space.len_utf8();
     }
-    // A cluster can be as long as an author wants: what is before this piece is not looked at.
+    // A grapheme cluster can be as long as an author wants, so the text before this piece is not examined.
     let piece = &text[start..];
     let mut cursor = GraphemeCursor::new(end - start, piece.len(), true);
     if cursor.is_boundary(piece, 0).unwrap_or(true) {
@@ -457,14 +457,14 @@ fn last_break(text: &str, start: usize, end: usize) -> usize {
     }
 }
 
-/// The lines with which every part of a table begins, its header and the line under it, and none after it.
+/// Returns the lines to repeat before every piece of a table, its header and the line under it, and none after it.
 fn table_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let mut feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
     let head = range.start + feeds.nth(1)? + 1;
     Some([range.start..head, range.end..range.end])
 }
 
-/// The lines that open and close a fence; `None` if the block is indented code.
+/// Returns the lines that open and close a fence; `None` if the block is indented code.
 fn fence_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let block = &text[range.clone()];
     let (opening, _) = block.split_once('\n')?;
@@ -476,7 +476,7 @@ fn fence_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     Some([range.start..range.start + opening.len() + 1, end..range.end])
 }
 
-/// The units of a block that start at `starts`, or groups of them.
+/// Returns the units of a block that start at `starts`, or groups of them.
 fn units_from(unit: &Unit, starts: &[usize], grain: Grain, boundary: Boundary) -> Vec<Unit> {
     let at_once = if starts.len() > MOST_AT_ONCE { MOST_AT_ONCE } else { 1 };
     let groups = starts.chunks(at_once);
@@ -491,7 +491,7 @@ fn units_from(unit: &Unit, starts: &[usize], grain: Grain, boundary: Boundary) -
     units
 }
 
-/// Makes the units follow each other without a gap from the start of `range` to its end.
+/// Makes the units contiguous from the start of `range` to its end.
 pub(super) fn close_gaps(units: &mut [Unit], range: Range<usize>) {
     let mut end = range.end;
     for unit in units.iter_mut().rev() {
@@ -503,7 +503,7 @@ pub(super) fn close_gaps(units: &mut [Unit], range: Range<usize>) {
     }
 }
 
-/// Whether the line before the end of a text is blank.
+/// Returns whether a text ends with a blank line.
 pub(super) fn blank_line_before(text: &str) -> bool {
     let Some(line_end) = text.strip_suffix('\n') else { return false };
     let line = line_end.rsplit('\n').next().unwrap_or(line_end);

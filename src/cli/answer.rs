@@ -1,4 +1,4 @@
-//! `chunkmill answer`: an answer in words, from passages, by a language model that was configured.
+//! `chunkmill answer`: an answer from the configured language model, based on retrieved passages.
 
 use super::flags::AnswerFlags;
 use super::retrieval::ContextArgs;
@@ -19,7 +19,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    // Whom to ask is settled before anything is searched.
+    // Check the settings of the language model before searching.
     let config = args.context.config().resolve(Options { answer: args.answer.0, ..Options::default() })?;
     let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
     let client = Client::new(&config.answer, key)?;
@@ -36,7 +36,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 
 fn warn(answer: &Answer) {
     if answer.answer.is_none() {
-        tracing::warn!("no passage was found, or none fits --budget, so nobody was asked");
+        tracing::warn!("no passage was found, or none fits --budget; the language model was not asked");
     } else if answer.citations.is_empty() {
         tracing::warn!("the answer cites no passage");
     }

@@ -1,4 +1,4 @@
-//! Arguments that several subcommands share and that are no settings.
+//! Arguments shared by several subcommands that are not settings.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::flags::CorpusFlags;
 use crate::config::{Config, Options};
 use crate::corpus::Root;
 
-/// Which documents.
+/// The documents to index.
 #[derive(Args)]
 pub(super) struct CorpusArgs {
     /// Folders and files to index, or URLs such as `s3://BUCKET/PREFIX`; NAME=PATH also names the collection
@@ -24,7 +24,7 @@ impl CorpusArgs {
     }
 }
 
-/// Which settings file.
+/// The settings file to use.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
     /// Settings file to use [default: chunkmill.toml in this folder or a parent]
@@ -33,12 +33,12 @@ pub(super) struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// What flags say, over what the environment says, over what the settings files say.
+    /// Merges flags, environment variables and settings files, in this order of precedence.
     pub(super) fn merge(&self, flags: Options) -> crate::error::Result<Options> {
         flags.or(Options::from_env()?).with_files(self.config.as_deref())
     }
 
-    /// The same, checked.
+    /// Merges all settings like [`Self::merge`] and checks them.
     pub(super) fn resolve(&self, flags: Options) -> crate::error::Result<Config> {
         self.merge(flags)?.resolve()
     }

@@ -14,10 +14,10 @@ use crate::index::{Recipe, Results, in_order};
 use crate::store::ChunkLines;
 use crate::tokens::{TokenCounter, Unit};
 
-/// Bytes of documents that a thread takes at a time; a document that is larger is taken alone.
+/// Bytes of documents that a thread processes at a time; a larger document is processed alone.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Bytes of lines that are written at once.
+/// Bytes of lines written at a time.
 const WRITE_BYTES: usize = 128 << 10;
 
 /// Shown below the help.
@@ -71,7 +71,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(if quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
 }
 
-/// The tokenizer of the model, if sizes are counted with it.
+/// Loads the tokenizer of the model if sizes are counted with it.
 pub(super) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCounter>>> {
     let needed = config.spec.unit() == Unit::Model;
     needed.then(|| load_counter(config)).transpose()
@@ -81,16 +81,16 @@ pub(super) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
     embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())
 }
 
-/// What comes of documents.
+/// The result of chunking documents.
 enum Made {
     Lines(Vec<u8>),
     PassedOver(Quarantined),
 }
 
-/// Makes the lines of some documents. They are handed on as they come: what a document's chunks share would, written
-/// out, be large.
+/// Produces the lines of some documents. Sends them in pieces: every line repeats the fields that the chunks of a
+/// document share, so all lines together would be large.
 fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -> Result<(), SendError<Result<Made>>> {
-    // The last line goes over the limit, mostly by less than this.
+    // The last line exceeds the limit, usually by less than an eighth.
     let buffer = || Vec::with_capacity(WRITE_BYTES + WRITE_BYTES / 8);
     let mut lines = buffer();
     let sources = match corpus::fetch(sources) {

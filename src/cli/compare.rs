@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::TokenCounter;
 
-/// Columns are named by letters, so there are at most as many.
+/// The letters that name columns. They limit how many specs can be compared.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// One spec's chunks of the file.
@@ -36,7 +36,7 @@ struct Start {
     sign: String,
 }
 
-/// The specs that are compared when none are named.
+/// Returns the specs to compare if none are named.
 pub(super) fn every_preset() -> Vec<Spec> {
     Preset::ALL.into_iter().map(Preset::spec).collect()
 }
@@ -110,7 +110,7 @@ fn table(document: &Document, compared: &[Compared]) -> String {
     table
 }
 
-/// One row for each place where any of the specs starts a chunk.
+/// Renders one row for each place where any of the specs starts a chunk.
 fn map(document: &Document, compared: &[Compared]) -> String {
     let mut rows: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (column, spec) in compared.iter().enumerate() {
@@ -120,13 +120,13 @@ fn map(document: &Document, compared: &[Compared]) -> String {
     }
     let mut map = String::from(
         "A chunk starts: ^ at the start, h1–h6 at a heading, c at code, t at text after it, f at a footnote;\n\
-         because the one before is full: p at a paragraph, b at a block, s at a sentence, / at a separator, | at the limit\n\n",
+         because the previous one is full: p at a paragraph, b at a block, s at a sentence, / at a separator, | at the limit\n\n",
     );
     let letters = columns(LETTERS[..compared.len()].iter().map(|&letter| char::from(letter)));
     let _ = writeln!(map, "  line  {}", letters.trim_end());
     for (byte, signs) in rows {
         let signs = columns(signs);
-        // Lines can be very long, and rows as many.
+        // Lines can be very long, and there can be many rows.
         let line: String = document.text[byte..].chars().take_while(|&c| c != '\n').take(200).collect();
         let text: String = line.trim().chars().take(60).collect();
         let _ = writeln!(map, "{:>6}  {signs} {text}", document.positions.line_at(byte));

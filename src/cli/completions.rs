@@ -1,4 +1,4 @@
-//! `completions`: a completion script for a shell. The same in both programs.
+//! `completions`: a completion script for a shell. Shared by both programs.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -6,14 +6,14 @@ use clap_complete::Shell;
 use super::print;
 use crate::error::exit;
 
-/// For which shell.
+/// The shell to complete for.
 #[derive(clap::Args)]
 pub struct CompletionArgs {
     /// The shell
     shell: Shell,
 }
 
-/// Prints the script for the program `P`.
+/// Prints the completion script of the program `P`.
 ///
 /// # Errors
 /// Standard output cannot be written.

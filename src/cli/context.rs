@@ -24,7 +24,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if args.json {
         print_json(&context)?;
     } else if !context.text.is_empty() {
-        // `print` ends the line.
+        // `print` adds the line end.
         print(context.text.trim_end_matches('\n'))?;
     }
     if context.text.is_empty() && context.left_out > 0 {

@@ -1,4 +1,4 @@
-//! `chunkmill demo`: a first minute with the program, without a corpus of one's own.
+//! `chunkmill demo`: a first try of the program, without a corpus of your own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use anyhow::Context;
 use super::print;
 use crate::error::{Error, exit};
 
-/// A small corpus with labelled questions, which the program carries: paths and bytes.
+/// A small corpus with labelled questions, built into the program: paths and bytes.
 const LARDER: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/larder.rs"));
 
-/// What a user of that program might ask.
+/// Questions that a reader of this corpus might ask.
 const QUESTIONS: [&str; 2] =
     ["how do I restore a single file?", "my nightly job says the vault is full but df shows plenty of space"];
 
@@ -55,15 +55,15 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A command as one would type it.
+/// Formats a command as a user would type it.
 fn quoted(command: &[&str]) -> String {
     let word = |word: &&str| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() };
     command.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs this program with other arguments, as a user would, and gives its exit code.
+/// Runs this program with other arguments, as a user would, and returns its exit code.
 fn this_program(command: &[&str]) -> anyhow::Result<u8> {
-    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let program = std::env::current_exe().context("cannot find the program's executable")?;
     let status =
         Command::new(&program).args(command).status().with_context(|| format!("cannot run {}", program.display()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::FAILED))

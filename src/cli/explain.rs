@@ -61,7 +61,7 @@ struct Explained<'a> {
     unit: &'static str,
     /// Why it starts here.
     starts_at: String,
-    /// How many sections it touches.
+    /// Number of sections it touches.
     sections: usize,
     has_overlap: bool,
     flags: &'a [&'static str],
@@ -121,7 +121,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Reads and parses the one file that is named.
+/// Reads and parses the named file.
 fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
     let wrong = |problem: String| Error::Corpus {
         path: file.to_owned(),
@@ -171,7 +171,7 @@ fn render(index: usize, chunk: &Explained<'_>) -> String {
         notes.push(format!("{} sections together", chunk.sections));
     }
     if chunk.has_overlap {
-        notes.push("overlaps the chunk before".to_owned());
+        notes.push("overlaps the previous chunk".to_owned());
     }
     notes.extend(chunk.flags.iter().map(|flag| (*flag).to_owned()));
     let path = if chunk.heading_path.is_empty() { "(no heading)".to_owned() } else { chunk.heading_path.join(" > ") };

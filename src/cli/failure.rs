@@ -1,4 +1,4 @@
-//! How a program says that it was asked for something it cannot do, or has failed: the same in both programs.
+//! Usage errors, failures and exit codes. Shared by both programs.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -13,11 +13,11 @@ use super::version;
 use crate::error::{Error, exit};
 use crate::value::nearest;
 
-/// Parses the command line. Help, and what is wrong with the line, end the process.
+/// Parses the command line. Exits the process after printing help, the version or a usage error.
 #[must_use]
 pub fn parse<P: Parser>() -> P {
     P::try_parse().unwrap_or_else(|error| {
-        // It repeats arguments between colours of its own, so it is given arguments that can be seen.
+        // clap repeats arguments in its coloured messages, so it gets arguments with control characters escaped.
         let arguments: Vec<OsString> =
             std::env::args_os().map(|argument| visible(&argument.to_string_lossy()).into_owned().into()).collect();
         if error.kind() == ErrorKind::DisplayVersion && asks_for_details(P::command(), &arguments) {
@@ -34,8 +34,8 @@ pub fn parse<P: Parser>() -> P {
     })
 }
 
-/// Whether a line that asks for the version asks for more of it. The parser stops at the first flag of the two, so that
-/// the line is read again without it.
+/// Whether a command line with `--version` also has `--verbose`. clap stops at its own version flag, so the line is
+/// parsed again with that flag as an ordinary switch.
 fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
     let version = Arg::new("version").short('V').long("version").action(ArgAction::SetTrue);
     let command = command.disable_version_flag(true).arg(version).subcommand_required(false);
@@ -43,8 +43,8 @@ fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
     matches.is_ok_and(|matches| matches.value_source("verbose") == Some(ValueSource::CommandLine))
 }
 
-/// Has an error suggest the flag that was most likely meant. What clap finds alike can be far longer than what was
-/// written, so its suggestion only stands where no flag is a letter or two away.
+/// Makes an error suggest the flag that was most likely meant. clap's suggestion can be far longer than the typed
+/// flag, so it is kept only if no flag is a letter or two away.
 fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsString]) {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
     let Some(unknown) = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
@@ -55,21 +55,21 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
     let flags = asked.get_arguments().filter_map(clap::Arg::get_long);
     if let Some(flag) = nearest(unknown, flags) {
         let flag = ContextValue::String(format!("--{flag}"));
-        // The usage was that of the flag which clap has found.
+        // The usage was that of the flag that clap had suggested.
         let usage = ContextValue::StyledStr(asked.clone().render_usage());
         error.insert(ContextKind::SuggestedArg, flag);
         error.insert(ContextKind::Usage, usage);
     }
 }
 
-/// What the process ends with: the exit code, after an error has been told.
+/// Prints the error, if there is one, and returns the exit code.
 #[must_use]
 pub fn finish(result: anyhow::Result<u8>) -> u8 {
     let error = match result {
         Ok(code) => return code,
         Err(error) => error,
     };
-    // A reader that has had enough, like `head`, is not a failure.
+    // It is not a failure if the reader stops early, like `head`.
     let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_closed) {
         return exit::DONE;
@@ -78,7 +78,8 @@ pub fn finish(result: anyhow::Result<u8>) -> u8 {
     error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
 }
 
-/// An error and what caused it. Many errors quote their cause, and give it as such all the same: it is said once.
+/// Formats an error with its causes. Many errors both quote their cause and return it as their source; a quoted
+/// cause is not repeated.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut said = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -74,7 +74,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     stream(recipe, None, vectors, &stop)
 }
 
-/// From standard input to standard output, a batch at a time.
+/// Chunks the table on standard input to standard output, one batch at a time.
 fn stream(
     recipe: Recipe<'_>,
     batcher: Option<Batcher<'_>>,
@@ -82,21 +82,21 @@ fn stream(
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
     let input = StreamReader::try_new(BufReader::new(io::stdin().lock()), None);
-    let input = input.map_err(|error| no_table(&format!("is no Arrow IPC stream: {error}")))?;
+    let input = input.map_err(|error| no_table(&format!("is not an Arrow IPC stream: {error}")))?;
     let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
     let mut output =
         StreamWriter::try_new(BufWriter::new(output::binary()?), &filter.schema()).map_err(cannot_write)?;
     let mut errors = 0;
     for batch in input {
-        let batch = batch.context("cannot read the table on standard input: it is damaged, or ends in the middle")?;
+        let batch = batch.context("cannot read the table on standard input: it is damaged or truncated")?;
         errors += filter.chunk(&batch, stop, |rows| output.write(rows).map_err(cannot_write))?;
-        // Whoever waits for these rows before sending more gets them.
+        // The sender may wait for these rows before it sends more.
         output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;
     }
     output.finish().map_err(cannot_write)?;
     output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;
     if errors > 0 {
-        tracing::warn!("{errors} rows gave no chunks: the column `error` says why");
+        tracing::warn!("{errors} rows produced no chunks; the column `error` says why");
     }
     Ok(if errors == 0 { exit::DONE } else { exit::QUARANTINED })
 }

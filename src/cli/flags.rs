@@ -1,5 +1,5 @@
-//! Flags of settings, made from their definitions. Their values only become a table of settings; what they mean is decided
-//! in [`config`](crate::config).
+//! Command-line flags, generated from the definitions of the settings. Their values only fill a table of settings;
+//! [`config`](crate::config) interprets it.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -8,7 +8,7 @@ use crate::config::{AnswerOptions, CorpusOptions, EmbeddingOptions, OutputOption
 use crate::settings::{Setting, Table};
 use crate::value::Form;
 
-/// Declares the flags of a table's settings, of all or of those that are named.
+/// Declares flags for the settings of a table: for all of them, or only for the named ones.
 macro_rules! flags {
     ($($(#[$doc:meta])* $visible:vis struct $name:ident of $table:ident $([$($setting:literal),+])?;)*) => {
         $(
@@ -49,36 +49,36 @@ macro_rules! flags {
 }
 
 flags! {
-    /// Which documents.
+    /// Flags that select documents.
     pub(super) struct CorpusFlags of CorpusOptions;
-    /// Which of them are let in.
+    /// Flags that decide which documents are admitted.
     pub(super) struct AdmissionFlags of CorpusOptions["security", "allow_blocked", "document_memory"];
-    /// How they are chunked.
+    /// Flags for chunking.
     pub(super) struct ChunkFlags of Settings;
-    /// With which model.
+    /// Flags that choose the model.
     pub(super) struct ModelFlags of EmbeddingOptions[
         "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa"
     ];
-    /// With which model, and how it is put to work. None of it but the model changes a vector.
+    /// Flags that choose the model, plus batching and the cache, which never change a vector.
     pub struct EmbeddingFlags of EmbeddingOptions[
         "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa",
         "batch_tokens", "embedding_cache", "embedding_cache_size"
     ];
-    /// The same, and whether a text may be longer than the model reads.
+    /// All embedding flags, including whether a text may be longer than the model reads.
     pub(super) struct JobEmbeddingFlags of EmbeddingOptions;
-    /// How the dataset is laid out.
+    /// Flags for the layout of the dataset.
     pub(super) struct OutputFlags of OutputOptions;
-    /// How it is searched.
+    /// Flags for searching.
     pub(super) struct SearchFlags of SearchOptions;
-    /// Who answers.
+    /// Flags for the language model that answers.
     pub(super) struct AnswerFlags of AnswerOptions;
-    /// On how many threads.
+    /// The number of threads.
     pub struct ThreadFlags of RunOptions["threads"];
-    /// How the machine is used.
+    /// Flags for using the machine.
     pub(super) struct RunFlags of RunOptions;
 }
 
-/// What `-h` lists, since most people ask for no more; `--help` lists all.
+/// The settings that `-h` lists because most people need no others; `--help` lists all.
 const COMMON: [&str; 14] = [
     "include",
     "exclude",
@@ -104,7 +104,7 @@ fn augment<T: Table>(command: Command, takes: fn(&Setting) -> bool) -> Command {
 }
 
 fn flag<T: Table>(setting: &'static Setting) -> Arg {
-    // Read twice: here, so that a wrong value is told as one of this flag.
+    // The value is parsed twice; this first time, an error names the flag.
     let check = |text: &str| T::default().set(setting.name, text).map(|()| text.to_owned());
     let flag = Arg::new(setting.name)
         .long(setting.flag())

@@ -1,4 +1,4 @@
-//! `chunkmill gc`: remove what no manifest names.
+//! `chunkmill gc`: removes files that no manifest names.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Summary {
     dry_run: bool,
@@ -85,7 +85,7 @@ fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
         lines.push(format!("  help: chunkmill gc {} --staging removes that too", args.dataset));
     }
     if kept.iter().any(|leftover| !leftover.kind.is_work) {
-        let help = "removes what is there for too short a time, or since too short a time ago";
+        let help = "sets a lower age limit and removes newer files too";
         lines.push(format!("  help: chunkmill gc {} --older-than HOURS {help}", args.dataset));
     }
     lines.push(format!("{verb} {:.1} MB, kept {:.1} MB", megabytes(bytes(removed)), megabytes(bytes(kept))));

@@ -1,4 +1,4 @@
-//! `chunkmill index`: the job.
+//! `chunkmill index`: creates or updates a dataset.
 
 use super::job::{JobArgs, ProgressArgs, Ready, print_report};
 use super::warn_of_settings;

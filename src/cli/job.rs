@@ -1,4 +1,4 @@
-//! What the commands that make a dataset have in common: their arguments, and what they report.
+//! Arguments and reports shared by the commands that write a dataset.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::index::{Job, Report};
 use crate::storage::Location;
 use crate::store::{Counts, Manifest};
 
-/// What to index, and how.
+/// The corpus, the dataset and the settings of a job.
 #[derive(clap::Args)]
 pub(super) struct JobArgs {
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct JobArgs {
 }
 
 impl JobArgs {
-    /// All settings, from wherever they come.
+    /// Merges the settings from all sources.
     pub(super) fn options(self) -> crate::error::Result<Options> {
         self.config.merge(Options {
             corpus: self.corpus.flags.0,
@@ -53,7 +53,7 @@ impl JobArgs {
     }
 }
 
-/// How it is shown.
+/// Arguments for showing progress.
 #[derive(clap::Args)]
 pub(super) struct ProgressArgs {
     /// How to show progress: auto, plain, json, never [default: auto]
@@ -87,7 +87,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Loads the model, opens the cache, and sets threads and Ctrl-C up, for the whole process.
+    /// Loads the model and opens the cache. Sets up threads and Ctrl-C for the whole process.
     pub(super) fn new(roots: Vec<Root>, config: Config, fresh: bool) -> anyhow::Result<Self> {
         use_threads(config.threads)?;
         let stop = stop_on_interrupt()?;
@@ -97,7 +97,7 @@ impl Ready {
     }
 }
 
-/// Prints what came of a job and gives the exit code.
+/// Prints the result of a job and returns the exit code.
 pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Result<u8> {
     if json {
         print_json(&Summary::from(report))?;
@@ -107,7 +107,7 @@ pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Re
     Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
 }
 
-/// The first Ctrl-C asks the job to end cleanly, the second ends the process.
+/// Installs a handler for Ctrl-C: the first one asks the job to stop cleanly, the second one ends the process.
 pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
@@ -115,13 +115,13 @@ pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(exit::INTERRUPTED.into());
         }
-        tell("interrupted: ending cleanly, press Ctrl-C again to end at once\n");
+        tell("interrupted: stopping cleanly; press Ctrl-C again to stop at once\n");
     })
     .context("cannot watch for Ctrl-C")?;
     Ok(stop)
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 pub struct Summary<'a> {
     #[serde(flatten)]
@@ -161,7 +161,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
     }
 }
 
-/// Why these chunk settings, if nobody asked for them.
+/// Explains the chunk settings if they are the defaults.
 fn chosen(manifest: &Manifest) -> &'static str {
     if manifest.spec.fingerprint == Spec::default().fingerprint() {
         ", with names and headings shown to the model (the default; `chunkmill-eval sweep` finds what suits your documents)"
@@ -183,10 +183,10 @@ fn describe(report: &Report, out: &str) -> String {
         format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
     ];
     if report.chunks_kept > 0 {
-        lines.push(format!("  kept       {} chunks with their vectors from before", report.chunks_kept));
+        lines.push(format!("  kept       {} chunks and their vectors from the previous run", report.chunks_kept));
     }
     if report.texts_cached > 0 {
-        lines.push(format!("  cached     {} texts had their vectors in the cache", report.texts_cached));
+        lines.push(format!("  cached     {} texts with vectors from the cache", report.texts_cached));
     }
     if report.texts_embedded > 0 {
         lines.push(format!(

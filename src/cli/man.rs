@@ -1,4 +1,4 @@
-//! `man`: the manual page of a command, made from its help. The same in both programs.
+//! `man`: the manual page of a command, generated from its help. Shared by both programs.
 
 use clap::CommandFactory;
 
@@ -6,7 +6,7 @@ use super::print;
 use crate::error::{Error, exit};
 use crate::value::choices;
 
-/// Which page.
+/// The command whose page is printed.
 #[derive(clap::Args)]
 pub struct ManArgs {
     /// The command and its subcommands [default: the program itself]
@@ -16,7 +16,7 @@ pub struct ManArgs {
 /// Prints the manual page of a command of the program `P`.
 ///
 /// # Errors
-/// [`Error::Setting`] if there is no such command.
+/// [`Error::Setting`] if the command does not exist.
 pub fn man<P: CommandFactory>(args: &ManArgs) -> anyhow::Result<u8> {
     let mut command = P::command();
     command.build();

@@ -1,7 +1,7 @@
-//! The command line: the only place that knows clap, standard output and exit codes.
+//! The command line: the only module that uses clap, standard output and exit codes.
 //!
-//! A subcommand is one file with its arguments and a `run`. Results go to standard output, all else
-//! to standard error.
+//! A subcommand is one file with its arguments and a `run` function. Results are written to standard output,
+//! everything else to standard error.
 
 mod answer;
 mod args;
@@ -36,7 +36,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
 
-// The harness, and the module for Python, take and say the same.
+// The evaluation harness and the Python module use the same arguments and messages.
 pub use completions::{CompletionArgs, completions};
 pub use failure::{finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
@@ -109,7 +109,7 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Parses the command line, runs it, reports an error, and gives the exit code.
+/// Parses and runs the command line, reports an error, and returns the exit code.
 #[must_use]
 pub fn main() -> u8 {
     let cli: Cli = parse();
@@ -144,13 +144,13 @@ pub fn main() -> u8 {
     finish(result)
 }
 
-/// Sets how many threads work, for the whole process.
+/// Sets the number of worker threads for the whole process.
 fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or_default());
     builder.build_global().context("cannot start the worker threads")
 }
 
-/// Tells of settings that have no effect, and of those that cannot be meant.
+/// Warns about settings that have no effect or that are probably a mistake.
 pub fn warn_of_settings(config: &Config) {
     let spec = &config.spec;
     for name in &config.unused {
@@ -159,7 +159,7 @@ pub fn warn_of_settings(config: &Config) {
     if spec.is_tiny() {
         let (max, unit) = (spec.max(), spec.unit());
         tracing::warn!(
-            "with a maximum of {max} (unit {unit}) a chunk has room for a word or two at most; raise --max, or name another --unit"
+            "with a maximum of {max} (unit {unit}) a chunk has room for a word or two at most; raise --max or choose another --unit"
         );
     }
 }

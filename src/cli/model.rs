@@ -1,4 +1,4 @@
-//! `chunkmill model`: fetch a model, check one, or list those that people use.
+//! `chunkmill model`: fetches a model, checks one, or lists popular ones.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             let settings = embed::rerank::Settings::read(&mut folder)?;
             settings.check_weights(&mut folder)?;
             let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());
-            print_files(&folder, &format!("{kind} network that judges pairs, {max_tokens} tokens"))?;
+            print_files(&folder, &format!("{kind} cross-encoder, {max_tokens} tokens"))?;
         }
         Command::Pull { model, from, reranker: false } => {
             let mut folder = match from {
@@ -95,7 +95,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Where a model is, the hashes of its files, and what it is.
+/// Prints the folder of a model, the hashes of its files, and a description.
 fn print_files(folder: &Folder, what: &str) -> anyhow::Result<()> {
     print(format!("{} is in {}", folder.id, folder.path.display()))?;
     for (name, hash) in folder.hashes() {
@@ -104,7 +104,7 @@ fn print_files(folder: &Folder, what: &str) -> anyhow::Result<()> {
     print(format!("  {what}"))
 }
 
-/// The models that people use, as a table.
+/// Renders the popular models as a table.
 fn list(markdown: bool) -> String {
     const HEADINGS: [&str; 7] = ["model", "network", "parameters", "dimensions", "tokens", "licence", "nDCG@10"];
     let rows = KNOWN.iter().map(|model| {
@@ -116,7 +116,7 @@ fn list(markdown: bool) -> String {
         [
             model.id.to_owned(),
             model.network.to_owned(),
-            format!("{all:.0}M ({active:.0}M at work)"),
+            format!("{all:.0}M ({active:.0}M active)"),
             model.dimensions.to_string(),
             model.tokens.map_or("all".to_owned(), |tokens| tokens.to_string()),
             model.licence.to_owned(),

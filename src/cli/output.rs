@@ -1,9 +1,9 @@
-//! Where text leaves the program: standard output and standard error are written to here and nowhere else.
+//! Output: the only module that writes to standard output and standard error.
 //!
-//! Documents, paths, settings and services may hold what a terminal obeys: a sequence that clears the screen, gives
-//! the window another name, or turns a line around. In a message nobody can tell such text from the program's own, so
-//! all of it is looked through at the door, whether or not a terminal is behind it. Colours and progress bars come
-//! from libraries that get no such text: what they are given has been through [`visible`], or is made of numbers.
+//! Documents, paths, settings and services may contain control sequences that clear the screen, rename the window,
+//! or reverse the direction of a line. In a message, readers cannot tell them from the program's own text. All
+//! output is therefore escaped here, whether or not it is written to a terminal. Colours and progress bars come
+//! from libraries; their input has passed through [`visible`] or consists of numbers.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -20,8 +20,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::Error;
 
-/// A text as people may see it: control characters, and those that change the direction of a line or end it, are
-/// spelled out like `\x1b` and `\u{202e}`. Line ends and tabs stay; the carriage return before a line end goes.
+/// Makes a text safe to display: escapes control characters, and characters that change the direction of a line or
+/// end it, like `\x1b` and `\u{202e}`. Keeps line feeds and tabs; removes a carriage return before a line feed.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     let candidate = |byte: u8| byte < b' ' || matches!(byte, 0x7f | 0xc2 | 0xe2);
@@ -41,13 +41,14 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// JSON whose strings hold the same, with no character in it that a terminal obeys. JSON has escaped those below the
-/// blank already; the others can only stand in strings, where an escape means the same.
+/// Escapes the characters in JSON that a terminal would interpret, without changing the value. JSON has already
+/// escaped the characters below the space; the others occur only in strings, where an escape means the same.
 fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
     spelled(json, |bytes| memchr::memchr3(0x7f, 0xc2, 0xe2, bytes), |c, _| format!("\\u{:04x}", u32::from(c)))
 }
 
-/// Spells hidden characters. `next` finds a byte that may begin one, `spell` gets it and what follows it.
+/// Escapes hidden characters. `next` finds a byte that may begin one; `spell` gets the character and the text after
+/// it.
 fn spelled(text: &[u8], next: impl Fn(&[u8]) -> Option<usize>, spell: impl Fn(char, &[u8]) -> String) -> Cow<'_, [u8]> {
     let mut out = Vec::new();
     let (mut done, mut at) = (0, 0);
@@ -69,9 +70,9 @@ fn spelled(text: &[u8], next: impl Fn(&[u8]) -> Option<usize>, spell: impl Fn(ch
     out.into()
 }
 
-/// The character that these bytes begin with, and its length, if it is not for terminals: C0 but for line end and tab,
-/// DEL, C1, line and paragraph separator, and what embeds, overrides or isolates a direction. Joiners and plain marks
-/// of direction are not among them: scripts need them, and they do no harm.
+/// Returns the first character and its length if terminals must not get it: C0 except line feed and tab, DEL, C1,
+/// the line and paragraph separators, and the characters that embed, override or isolate a direction. Joiners and
+/// plain direction marks are allowed: scripts need them, and they are harmless.
 fn hidden(text: &[u8]) -> Option<(char, usize)> {
     let from = |first: u32, byte: u8, least: u8| char::from_u32(first + u32::from(byte - least));
     match *text {
@@ -100,7 +101,7 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print_json_lines((serde_json::to_string(value)? + "\n").as_bytes())
 }
 
-/// The same on several lines, for what both read.
+/// Writes JSON on several lines, for both people and programs.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -117,30 +118,30 @@ fn write_out(bytes: &[u8]) -> anyhow::Result<()> {
     io::stdout().lock().write_all(bytes).context("cannot write to standard output")
 }
 
-/// Standard output for what is no text. A terminal gets none of it.
+/// Returns standard output for binary data, which must not be written to a terminal.
 pub(super) fn binary() -> Result<impl Write, Error> {
     let out = io::stdout().lock();
     if out.is_terminal() {
         return Err(Error::Setting {
             origin: "standard output".to_owned(),
-            problem: "is a terminal, and the result is no text".to_owned(),
+            problem: "is a terminal, and the result is binary".to_owned(),
             help: "write it to a file with `> FILE`, or pipe it into a program".to_owned(),
         });
     }
     Ok(out)
 }
 
-/// Tells something on standard error, in one piece and as it is: a line ends where the text says.
+/// Writes a text to standard error in one piece, without adding a line end.
 pub fn tell(text: impl Display) {
     let _ = io::stderr().write_all(visible(&text.to_string()).as_bytes());
 }
 
-/// Whether a person looks at standard error.
+/// Whether standard error is a terminal.
 pub(super) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Sets up what [`tracing`] says on standard error.
+/// Sets up [`tracing`] to log to standard error.
 pub(super) fn log(level: LevelFilter) {
     let color = is_watched() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let lines = tracing_subscriber::fmt::layer()
@@ -149,13 +150,13 @@ pub(super) fn log(level: LevelFilter) {
         .with_ansi(color)
         .with_target(false)
         .without_time();
-    // What libraries log is for those who work on chunkmill: their failures come back as errors.
+    // Log lines of libraries are for developers of chunkmill; users see library failures as errors.
     let theirs = if level == LevelFilter::DEBUG { level } else { LevelFilter::OFF };
     let ours = Targets::new().with_target("chunkmill", level).with_default(theirs);
     tracing_subscriber::registry().with(lines).with(ours).init();
 }
 
-/// What an event says. All else of its line, colours among it, is the program's own.
+/// Formats the fields of an event with [`visible`]. The rest of its line, including colours, comes from the program.
 struct VisibleFields;
 
 impl<'writer> FormatFields<'writer> for VisibleFields {

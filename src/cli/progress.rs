@@ -11,10 +11,10 @@ use super::output::{is_watched, tell};
 use crate::index::{Event, Standing, Tally};
 use crate::value::named;
 
-/// Time between two plain or JSON lines when nothing else is said.
+/// Default time between two plain or JSON lines.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Time between two lines as it is written on a command line: seconds, with a fraction if need be.
+/// Time between two lines, as written on the command line: seconds, optionally with a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interval(Duration);
 
@@ -36,11 +36,11 @@ impl FromStr for Interval {
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Bars on a terminal, else plain.
+    /// Bars on a terminal, otherwise plain.
     Auto,
-    /// A line now and then.
+    /// A line of text at each interval.
     Plain,
-    /// A JSON object per line now and then.
+    /// A line with a JSON object at each interval.
     Json,
     /// Nothing.
     Never,
@@ -61,7 +61,7 @@ impl Mode {
 
 named!(Mode, "a way to show progress");
 
-/// Shows how far a job is.
+/// The progress display of a job.
 pub(super) struct Progress {
     mode: Mode,
     interval: Duration,
@@ -124,7 +124,7 @@ impl Progress {
         } else {
             format!("{:3.0}% {}", now.done * 100.0, message(&now))
         };
-        // In one piece, so that a process that is killed leaves whole lines.
+        // Written in one piece, so a killed process leaves only whole lines.
         tell(line + "\n");
     }
 
@@ -133,8 +133,8 @@ impl Progress {
     }
 }
 
-/// How long it will take, in the units in which people think of it. The time is of what there is left to do by the bytes of
-/// the documents, so a few long ones at the end do not surprise.
+/// Formats the remaining time in readable units. The estimate is based on the bytes of the remaining documents, so a
+/// few long ones at the end are accounted for.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for people")]
 fn time_left(seconds: f64) -> String {
     let seconds = seconds.round() as u64;

@@ -1,4 +1,4 @@
-//! A question to a dataset, as `search` and `context` take it.
+//! Arguments for a question to a dataset, shared by `search`, `context` and `answer`.
 
 use std::num::NonZeroUsize;
 
@@ -33,7 +33,7 @@ pub(super) struct RetrievalArgs {
     config: ConfigArgs,
 }
 
-/// What is packed for a reader.
+/// A question, and a token budget for the passages.
 #[derive(clap::Args)]
 pub(super) struct ContextArgs {
     #[command(flatten)]
@@ -47,12 +47,12 @@ pub(super) struct ContextArgs {
 }
 
 impl ContextArgs {
-    /// Which settings file.
+    /// Returns the arguments that name the settings file.
     pub(super) fn config(&self) -> &ConfigArgs {
         &self.retrieval.config
     }
 
-    /// The question, and the passages for it that fit the budget.
+    /// Returns the question and the passages that fit the budget.
     pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
         let budget = self.budget.get();
         self.retrieval.ask(self.k, |searcher, query| {
@@ -61,7 +61,7 @@ impl ContextArgs {
     }
 }
 
-/// Which chunks may be found.
+/// Filters on the chunks that can be found.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Filters (applied before ranking)")]
 struct FilterArgs {
@@ -91,7 +91,7 @@ impl FilterArgs {
 }
 
 impl RetrievalArgs {
-    /// Opens the dataset, embeds the question if need be, and hands both over.
+    /// Opens the dataset, embeds the question if the mode needs a vector, and passes both to `answer`.
     pub(super) fn ask<T>(
         self,
         k: usize,

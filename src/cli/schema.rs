@@ -1,4 +1,4 @@
-//! `chunkmill schema`: the columns of a dataset's tables, and what a settings file may hold.
+//! `chunkmill schema`: the columns of a dataset's tables, and the JSON Schema of a settings file.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `chunkmill search`: the chunks, or documents, that answer a question best.
+//! `chunkmill search`: the chunks or documents that answer a question best.
 
 use super::retrieval::RetrievalArgs;
 use super::{print, print_json};
@@ -81,7 +81,7 @@ fn document_in_words(hit: &DocumentHit) -> String {
     [head].into_iter().chain(chunks.iter().map(chunk)).collect()
 }
 
-/// The first words of a text, on one line.
+/// Returns the first words of a text, on one line.
 fn beginning(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(240).collect()

@@ -1,4 +1,4 @@
-//! `chunkmill plan`, `run` and `commit`: the job in pieces.
+//! `chunkmill plan`, `run` and `commit`: a job split into shards.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -59,14 +59,14 @@ pub(super) struct CommitArgs {
     json: bool,
 }
 
-/// A plan with all that is needed to carry it out.
+/// A plan with everything needed to execute it.
 #[derive(Serialize, Deserialize)]
 struct PlanFile {
     /// [`Plan::id`].
     id: String,
-    /// As on the command line: relative ones start where `run` is called.
+    /// Roots as on the command line. Relative paths are resolved where `run` is called.
     corpus: Vec<String>,
-    /// All settings, whatever they came from.
+    /// All settings, from every source.
     options: Options,
     #[serde(flatten)]
     plan: Plan,
@@ -77,7 +77,7 @@ impl PlanFile {
         const HELP: &str = "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`";
         let text = plan.storage().read(plan.path()).map_err(Error::named(plan.path(), HELP))?;
         let wrong = |problem: String| Error::Setting { origin: plan.to_string(), problem, help: HELP.to_owned() };
-        let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is no plan: {error}")))?;
+        let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is not a plan: {error}")))?;
         if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }
     }
 }
@@ -125,9 +125,9 @@ fn describe(plan: &Plan) -> String {
         documents.discovered, documents.new, documents.changed, documents.unchanged, documents.deleted
     )];
     if documents.passed_over > 0 {
-        lines.push(format!("  quarantine {} documents, by what the walk says of them", documents.passed_over));
+        lines.push(format!("  quarantine {} documents, known from discovery alone", documents.passed_over));
     }
-    lines.push(format!("  files      {to_make} of {} to be made in each table", parts.len()));
+    lines.push(format!("  files      {to_make} of {} to build in each table", parts.len()));
     if to_make > 0 {
         lines.push(format!(
             "  to embed   {} documents, {:.1} MB: about {} chunks, {} tokens, {} tokens of the model",
@@ -159,7 +159,7 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
         .into());
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
-    // How the work is done here; what is made, the plan says.
+    // Flags and variables only decide how the work is done here; the plan decides what is built.
     let Options { embedding, run, .. } = Options::from_env()?;
     let here = Options { embedding: args.embedding.0, run: args.run.0, ..Options::default() };
     let here = here.or(Options { embedding, run, ..Options::default() });

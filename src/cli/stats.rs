@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let kind = |name: &str, count: EdgeCount| format!("{} {name} ({} unresolved)", count.edges, count.unresolved);
     print(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
-         chunks      {chunks}, {truncated} of them cut by the model\n\
+         chunks      {chunks}, {truncated} of them truncated by the model\n\
          edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// What stood before each chunk when it was embedded.
+/// Describes the context that the model saw before each chunk.
 fn context(manifest: &Manifest) -> &'static str {
     let spec = Spec::resolve(&manifest.spec.settings).ok();
     let spec = spec.filter(|spec| spec.fingerprint() == manifest.spec.fingerprint);
@@ -97,6 +97,6 @@ fn context(manifest: &Manifest) -> &'static str {
         Some(Context::Document) => "document: the model saw the document's name before each chunk",
         Some(Context::Headings) => "headings: the model saw the headings before each chunk, not the document's name",
         Some(Context::None) => "none: the model saw each chunk alone, without the document's name",
-        None => "of an older version: no chunk's vector knows the document's name; index again for that",
+        None => "from an older version: the vectors do not include the document's name; index again to add it",
     }
 }

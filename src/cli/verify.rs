@@ -1,4 +1,4 @@
-//! `chunkmill verify`: whether a dataset is what it says it is.
+//! `chunkmill verify`: checks a dataset against its manifest and, if asked, its corpus.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Check, Finding, Verification, verify};
 
-/// Findings of one kind that people are shown.
+/// Number of findings of one kind that are shown to people.
 const SHOWN: u64 = 10;
 
 /// Shown below the help.
@@ -40,7 +40,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Summary<'a> {
     ok: bool,
@@ -48,7 +48,7 @@ struct Summary<'a> {
     rows: u64,
     bytes: u64,
     seconds: f64,
-    /// All findings by kind; of one that is very common, not every finding is listed.
+    /// Number of findings by kind; `findings` does not list all of a very common kind.
     found: &'a BTreeMap<Check, u64>,
     findings: &'a [Finding],
     notes: &'a [Finding],
@@ -82,7 +82,7 @@ fn describe(verification: &Verification, compared: bool, seconds: f64) -> String
         if *count <= SHOWN {
             lines.push(format!("{file}: {problem}"));
         }
-        // The help is the same for all findings of a kind, so it stands once, after the last.
+        // The help is the same for all findings of a kind, so it is printed once, after the last.
         if !findings[number + 1..].iter().any(|other| other.check == *check) {
             let all = found.get(check).copied().unwrap_or_default();
             if all > SHOWN {

@@ -1,5 +1,5 @@
-//! `--version --verbose`: what a program was made of, and what it finds on this machine. Nothing is fetched, and no model
-//! is loaded.
+//! `--version --verbose`: how a program was built, and what it finds on this machine. Fetches nothing and loads no
+//! model.
 
 use std::fmt::Write;
 use std::thread::available_parallelism;
@@ -18,21 +18,21 @@ macro_rules! features {
 const FEATURES: &[(&str, bool)] =
     &features!["accelerate" "answer" "candle" "cuda" "hub" "jemalloc" "metal" "mkl" "object-store"];
 
-/// Some lines about the program, the processor and the default model.
+/// Returns lines about the program, the processor and the default model.
 pub(super) fn details() -> String {
     let names = |wanted: bool| list(FEATURES.iter().filter(|(_, is_in)| *is_in == wanted).map(|(name, _)| *name));
     let isa = Isa::best();
     let fast = list(Precision::ALL.into_iter().filter(|&precision| isa.is_fast_in(precision)).map(Precision::name));
     let usual = PrecisionSetting::Auto.on(isa);
-    // What rayon starts when no setting says how many.
+    // The number of threads that rayon starts by default.
     let threads = available_parallelism().map_or(1, usize::from);
     let mut text = String::new();
     for (what, is) in [
-        // Whoever builds a release says it. Asking git here would build all again with each commit.
+        // Set by release builds. Asking git here would rebuild everything after each commit.
         ("commit", option_env!("CHUNKMILL_COMMIT").unwrap_or("unknown").to_owned()),
         ("target", env!("TARGET_TRIPLE").to_owned()),
         ("features", format!("{} (left out: {})", names(true), names(false))),
-        ("encoder", format!("instructions {isa}; fast in {fast}; {usual} if nothing is said")),
+        ("encoder", format!("instructions {isa}; fast in {fast}; {usual} by default")),
         ("threads", threads.to_string()),
         ("model", format!("{}@{DEFAULT_REVISION}", ModelRef::default())),
         ("", default_model()),
@@ -47,7 +47,7 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Whether the default model's files are in the cache. Their hashes are compared when it is loaded.
+/// Reports whether the default model's files are in the cache. Their hashes are checked when the model is loaded.
 fn default_model() -> String {
     let folder = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
     let here = DEFAULT_PINS.iter().filter(|(name, _)| folder.join(name).is_file()).count();

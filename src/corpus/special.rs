@@ -1,14 +1,15 @@
-//! What has a name in a folder and is no file: to open it may wait for ever, or act on a machine.
+//! Special files: entries of a folder that are not files, links or folders. Opening one may block forever or act on a
+//! machine.
 //!
-//! A FIFO that is opened waits for who writes to it, a device may give bytes without end. So they are told by their
-//! kind, and never opened.
+//! A FIFO blocks until another process writes to it, and a device may return bytes without end. Special files are
+//! therefore recognized by their type and never opened.
 
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use crate::error::Skip;
 
-/// Why nothing of this kind is opened; `None` for files, folders and links.
+/// Returns why a file of this type is skipped; `None` for files, folders and links.
 #[cfg(unix)]
 pub(super) fn special(kind: FileType) -> Option<Skip> {
     use std::os::unix::fs::FileTypeExt;
@@ -21,18 +22,18 @@ pub(super) fn special(kind: FileType) -> Option<Skip> {
     }
 }
 
-/// Only Unix has such names in its folders.
+/// Only Unix has special files in its folders.
 #[cfg(not(unix))]
 pub(super) fn special(_: FileType) -> Option<Skip> {
     None
 }
 
-/// The same of what a path leads to.
+/// Returns the reason to skip the target of a path, if it is a special file.
 pub(super) fn special_at(path: &Path) -> Option<Skip> {
     special(fs::metadata(path).ok()?.file_type())
 }
 
-/// What stands in a folder in the place of a file of rules, and cannot be read as one.
+/// Returns the first special file in a folder that has the name of a file with ignore rules, which cannot be read.
 pub(super) fn special_rules(folder: &Path) -> Option<(PathBuf, Skip)> {
     super::RULES.iter().map(|name| folder.join(name)).find_map(|path| special_at(&path).map(|why| (path, why)))
 }

@@ -1,12 +1,12 @@
-//! Names of places in a document: what stands after `#` in a link to it.
+//! Names of places in a document: the part after `#` in a link to it.
 //!
-//! A heading is named as GitHub names it, because that is what authors write links for. The rule
-//! is that of the `github-slugger` package, whose cases our tests were checked with.
+//! A heading is named as GitHub names it, because authors write their links for GitHub. The rule is that of the
+//! `github-slugger` package, whose cases our tests were checked with.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What becomes of a byte of ASCII in a name; nothing if it is zero.
+/// The byte that replaces each ASCII byte in a name; zero if the byte is dropped.
 const NAMED: [u8; 256] = {
     let mut named = [0; 256];
     let mut byte = 0;
@@ -21,14 +21,14 @@ const NAMED: [u8; 256] = {
     named
 };
 
-/// A heading's name before duplicates are told apart: lower case, a hyphen for each space, and of
-/// the rest only what makes words, in any script, and hyphens.
+/// Returns a heading's name before duplicates are numbered. It is in lower case, has a hyphen for each space, and
+/// keeps only hyphens and the characters that form words in any script.
 #[must_use]
 pub fn slug(heading: &str) -> String {
     if heading.is_ascii() {
         let heading = heading.trim().as_bytes();
         let (mut name, mut len) = (vec![0; heading.len()], 0);
-        // Written even where it is left out: whether the next byte stays cannot be predicted.
+        // Every byte is written, even one that is dropped: whether the next byte stays cannot be predicted.
         for byte in heading {
             name[len] = NAMED[usize::from(*byte)];
             len += usize::from(name[len] != 0);
@@ -41,8 +41,8 @@ pub fn slug(heading: &str) -> String {
     name.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Letters, marks, digits and connectors. Unicode's word characters also hold the two joiners of
-/// emoji and Indic scripts, which GitHub drops.
+/// Returns whether a character is a letter, mark, digit or connector. Unicode's word characters also include the
+/// two joiners of emoji and Indic scripts, which GitHub drops.
 fn makes_words(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '_';
@@ -51,19 +51,19 @@ fn makes_words(c: char) -> bool {
         && regex_syntax::try_is_word_character(c).unwrap_or_else(|_| c.is_alphanumeric())
 }
 
-/// As many headings as most documents have.
+/// Number of headings to reserve space for; most documents have no more.
 const HEADINGS: usize = 28;
 
 /// Names the headings of one document, in order.
 #[derive(Default)]
 pub(super) struct Slugger {
-    /// Names given, and the last number that was tried with each.
+    /// The names already used, each with the last number that was tried for it.
     given: HashMap<String, usize>,
 }
 
 impl Slugger {
-    /// The name of the next heading: the second `usage` is `usage-1`. A number is passed over if
-    /// some heading has that very name. Counts go on where they stopped, so this stays linear.
+    /// Returns the name of the next heading: the second `usage` is `usage-1`. A number is skipped if another
+    /// heading already has that name. Each count resumes where it left off, so this stays linear.
     pub(super) fn name(&mut self, heading: &str) -> String {
         let plain = slug(heading);
         if self.given.is_empty() {
@@ -90,8 +90,8 @@ impl Slugger {
     }
 }
 
-/// Calls `found` with each name that an HTML element gives, `id` of any and `name` of `a`, and the
-/// offset of its tag. Comments hold no elements. Every byte is looked at once.
+/// Calls `found` with each name that an HTML element defines (`id` of any element, `name` of `a`) and the offset
+/// of its tag. Elements inside comments do not count. Every byte is read once.
 pub(super) fn html(text: &str, mut found: impl FnMut(&str, usize)) {
     let mut at = 0;
     while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[at..]).map(|open| at + open) {
@@ -114,7 +114,7 @@ pub(super) fn html(text: &str, mut found: impl FnMut(&str, usize)) {
     }
 }
 
-/// Reads the attributes of a tag from `at` on; gives the offset after the tag.
+/// Reads the attributes of a tag from `at` on. Returns the offset after the tag.
 fn attributes(text: &str, mut at: usize, mut found: impl FnMut(&str, &str)) -> usize {
     let blank = |c: char| c.is_ascii_whitespace();
     loop {
@@ -124,7 +124,7 @@ fn attributes(text: &str, mut at: usize, mut found: impl FnMut(&str, &str)) -> u
             Some(b'>') => return at + 1,
             Some(_) => {}
         }
-        // A stray `=` begins a name in HTML too, so this always moves on.
+        // A stray `=` starts a name in HTML too, so this always advances.
         let name = text[at..].char_indices().skip(1).find(|&(_, c)| blank(c) || "/>=".contains(c));
         let end = name.map_or(text.len(), |(len, _)| at + len);
         let name = &text[at..end];

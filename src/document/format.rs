@@ -1,5 +1,5 @@
-//! Which format a document has. The file's extension alone decides, so that the same path is always
-//! read the same way, whatever it holds.
+//! Determines the format of a document. The file's extension alone decides, so the same path is always read the
+//! same way, whatever the file contains.
 
 /// How a document's text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub enum Format {
     Yaml,
     /// JSON, also with comments, trailing commas, or one value after another (JSON lines).
     Json,
-    /// Source code: its items, and their documentation comments apart.
+    /// Source code: its items, with their documentation comments separate.
     Code(Language),
 }
 
-/// A programming language whose items and documentation comments are found.
+/// A programming language whose items and documentation comments are recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// Rust.
@@ -38,7 +38,7 @@ pub enum Language {
 }
 
 impl Format {
-    /// The format of a file, by its extension; plain text if it is not known.
+    /// Returns the format of a file, by its extension; plain text if the extension is unknown.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// The name written to datasets; of source code, that of its language.
+    /// Returns the name written to datasets; for source code, the name of its language.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Format {
 }
 
 impl Language {
-    /// The name written to datasets.
+    /// Returns the name written to datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

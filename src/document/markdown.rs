@@ -1,7 +1,7 @@
 //! Markdown: one pass over pulldown-cmark's events with offsets.
 //!
-//! The parser reports no event for link reference definitions, so whatever stands between two
-//! reported top-level blocks becomes a block of its own: no byte is lost.
+//! The parser reports no event for link reference definitions, so any text between two reported top-level blocks
+//! becomes a block of its own. No byte is lost.
 
 use std::ops::Range;
 
@@ -13,14 +13,15 @@ use super::{
     Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
 };
 
-/// How many links and images around a text get it as theirs.
+/// Maximum number of nested links and images that a text is added to.
 const MAX_NESTED_TEXT: usize = 8;
 
-/// Fewer bytes than blocks have on average in most documents, and most blocks that room is made for.
+/// Bytes per block assumed when reserving space, fewer than the average in most documents, and the maximum number
+/// of blocks to reserve.
 const BLOCK: usize = 64;
 const MAX_RESERVED: usize = 1024;
 
-/// How deep parentheses nest in the destination of a link: as deep as the parser lets them.
+/// Maximum nesting of parentheses in a link destination; the parser has the same limit.
 const MAX_PARENTHESES: usize = 32;
 
 fn options() -> Options {
@@ -34,8 +35,8 @@ fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-/// Parses `text[body]`; `kept` is front matter just before it that is to stay as text, `mdx` says
-/// whether code may stand between its paragraphs.
+/// Parses `text[body]`. `kept` is front matter just before it that stays as text; `mdx` says whether there may be
+/// code between paragraphs.
 pub(super) fn parse(
     text: &str,
     body: Range<usize>,
@@ -60,33 +61,33 @@ pub(super) fn parse(
 struct State<'t> {
     text: &'t str,
     body: Range<usize>,
-    /// What the parser does not get to see.
+    /// The regions hidden from the parser.
     regions: &'t Regions,
     parsed: Parsed,
-    /// Indices of the blocks that are open.
+    /// Indices of the open blocks.
     open: Vec<usize>,
-    /// How far line starts were searched, and the start of the line there.
+    /// How far line starts were searched, and the start of the line at that offset.
     line: (usize, usize),
     /// End of the last top-level block.
     covered: usize,
     /// At the start of an HTML block.
     html_block: bool,
-    /// Inside code and HTML, where `#` starts no tag.
+    /// Inside code or HTML, where `#` does not start a tag.
     verbatim: bool,
-    /// The range up to the next `#` that was found.
+    /// The range searched for `#`, up to the next one found.
     hash: Range<usize>,
-    /// Source of the text events that follow each other without a gap.
+    /// Source range of consecutive text events without a gap.
     run: Range<usize>,
     heading: Option<OpenHeading>,
     slugger: anchor::Slugger,
     links: Vec<Link>,
-    /// What the open paragraph holds so far.
+    /// The content of the open paragraph so far.
     paragraph: Paragraph,
 }
 
 struct OpenHeading {
     text: String,
-    /// Its own `{#id}`.
+    /// The heading's own `{#id}`.
     id: Option<String>,
     start: usize,
 }
@@ -123,12 +124,12 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Reads the body as the parser gets to see it.
+    /// Reads the body as masked for the parser.
     fn read(mut self, masked: &str) -> Parsed {
         let start = self.body.start;
         let mut events = Parser::new_ext(masked, options()).into_offset_iter();
         while let Some((mut event, range)) = events.next() {
-            // Of an end the parser gives the whole element, which is known from its start.
+            // For an end event, the parser reports the whole element, whose range is known from its start.
             let range = match event {
                 Event::End(_) => self.run.end..self.run.end,
                 _ => range.start + start..range.end + start,
@@ -140,7 +141,7 @@ impl<'t> State<'t> {
         }
         self.end_run();
         self.cover(self.body.end);
-        // A link that contains an image ends after it; order is by where they start.
+        // A link that contains an image ends after it; sort by where they start.
         self.parsed.links.sort_by_key(|link| link.range.start);
         self.parsed
     }
@@ -164,7 +165,7 @@ impl<'t> State<'t> {
             Event::DisplayMath(text) => self.inline(text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {
                 if let Some(heading) = &mut self.heading {
-                    // White space in the title, and nothing in the anchor, as on GitHub.
+                    // A line break becomes a space in the title and is dropped from the anchor, as on GitHub.
                     heading.text.push('\n');
                 }
                 self.link_text(" ");
@@ -256,7 +257,7 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Records a heading that is no open block.
+    /// Records a heading whose block is closed.
     fn heading(&mut self, level: u8, text: String, id: Option<String>, start: usize) {
         let anchor = id.unwrap_or_else(|| self.slugger.name(&text));
         if self.open.is_empty() && !self.regions.contained(start) {
@@ -294,7 +295,8 @@ impl<'t> State<'t> {
         anchor::html(&self.text[range], |name, at| self.parsed.anchors.push((name.to_owned(), start + at)));
     }
 
-    /// Images nest without limit, and each has the text of all inside it.
+    /// Adds text to the innermost open links and images. Images nest without limit, and each has the text of all
+    /// inside it.
     fn link_text(&mut self, text: &str) {
         let from = self.links.len().saturating_sub(MAX_NESTED_TEXT);
         self.links[from..].iter_mut().for_each(|link| link.text.push_str(text));
@@ -316,7 +318,7 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Records HTML, unless it is the stand-in for a region. The lines of one block are one piece.
+    /// Records HTML, unless it is a placeholder for a region. The lines of one block are one range.
     fn html(&mut self, range: Range<usize>, in_block: bool) {
         if self.regions.at(range.start).is_some() {
             return;
@@ -333,7 +335,7 @@ impl<'t> State<'t> {
         self.html_block = false;
     }
 
-    /// Makes a block of what stands unreported between the last top-level block and `end`.
+    /// Makes a block of text that was not reported between the last top-level block and `end`.
     fn cover(&mut self, end: usize) {
         if self.covered < end && !is_blank(&self.text[self.covered..end]) {
             let next = self.parsed.blocks.len() + 1;
@@ -343,8 +345,8 @@ impl<'t> State<'t> {
         self.covered = self.covered.max(end);
     }
 
-    /// Looks for tags in the text since the run began. The source is searched, not the parsed text:
-    /// an escaped `\#` is told by the backslash before it, an entity is not a `#`.
+    /// Looks for tags in the text since the run began. This searches the source, not the parsed text: there the
+    /// backslash of an escaped `\#` is visible, and an entity is not a `#`.
     fn end_run(&mut self) {
         let Range { start, end } = self.run;
         self.run.start = end;
@@ -359,8 +361,8 @@ impl<'t> State<'t> {
         }
     }
 
-    /// Start of the line that holds the byte at `at`. Where blocks are opened one after another in
-    /// one long line, only what is new since the last call is searched.
+    /// Returns the start of the line that contains the byte at `at`. If many blocks open in one long line, only
+    /// the part since the last call is searched.
     fn line_start(&mut self, at: usize) -> usize {
         let (searched, start) = self.line;
         let (from, known) = if at >= searched { (searched, start) } else { (self.body.start, self.body.start) };
@@ -374,18 +376,18 @@ impl<'t> State<'t> {
     }
 }
 
-/// A string of an event that nobody else reads.
+/// Takes a string out of an event, for strings that nothing else reads.
 fn taken(text: &mut CowStr<'_>) -> String {
     std::mem::replace(text, CowStr::Borrowed("")).into_string()
 }
 
-/// Takes white space off both ends.
+/// Trims white space from both ends.
 fn trim_in_place(text: &mut String) {
     text.truncate(text.trim_end().len());
     text.drain(..text.len() - text.trim_start().len());
 }
 
-/// `[[1]]` is a reference in brackets, and no wikilink, where `[1]` is defined.
+/// Turns a wikilink like `[[1]]` into a reference link in brackets if `[1]` is defined.
 fn by_definition<'e>(event: &mut Event<'e>, definitions: &RefDefs<'e>) {
     if let Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) = event
         && matches!(link_type, LinkType::WikiLink { has_pothole: false })
@@ -395,8 +397,8 @@ fn by_definition<'e>(event: &mut Event<'e>, definitions: &RefDefs<'e>) {
     }
 }
 
-/// The destination in parentheses that a text starts with, and its length with them. To GitHub and
-/// other renderers without wikilinks, `[[text]](destination)` is a link whose text is `[text]`.
+/// Returns the destination in parentheses at the start of a text, and its length with the parentheses. For GitHub
+/// and other renderers without wikilinks, `[[text]](destination)` is a link whose text is `[text]`.
 fn destination(text: &str) -> Option<(String, usize)> {
     if !text.starts_with('(') {
         return None;

@@ -1,9 +1,9 @@
-//! A document, parsed once: its text, blocks with byte ranges, sections, front matter, tags,
-//! links and positions. Every chunking strategy reads this and none parses again.
+//! A document, parsed once: its text, blocks with byte ranges, sections, front matter, tags, links and positions.
+//! Every chunking strategy reads this, and none parses again.
 //!
-//! All ranges are byte ranges of [`Document::text`], which for a UTF-8 file are byte ranges of the
-//! file. Parsing cannot fail: whatever is odd about a document becomes a [`flag`](Document::flags),
-//! and no byte of its text is lost.
+//! All ranges are byte ranges of [`Document::text`], which are byte ranges of the file if it is UTF-8. Parsing
+//! cannot fail: anything odd about a document becomes a [`flag`](Document::flags), and no byte of its text is
+//! lost.
 
 mod anchor;
 mod code;
@@ -26,10 +26,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-#[doc(hidden)] // The tests try it alone.
+#[doc(hidden)] // The tests call it directly.
 pub use anchor::slug;
 pub use format::{Format, Language};
-#[doc(hidden)] // The tests try it alone.
+#[doc(hidden)] // The tests call it directly.
 pub use name::name;
 pub use position::Positions;
 pub(crate) use position::padded;
@@ -42,28 +42,28 @@ use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::value::named;
 use room::Room;
 
-/// Version of what this module makes of a text. It is recorded in every dataset; raise it when a
-/// change here can alter a block, a section, a tag or a position.
+/// Version of this module's output. It is recorded in every dataset. Increase it when a change here can alter a
+/// block, a section, a tag or a position.
 pub(crate) const PARSER_VERSION: u32 = 4;
 
-/// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. Its
-/// text is then kept as part of the body, so that nothing is lost.
+/// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. The front matter then
+/// stays in the body as text, so nothing is lost.
 pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
 
-/// Flag of a document with more than [`MAX_TAGS`] tags; the rest is not recorded.
+/// Flag of a document with more than [`MAX_TAGS`] tags. The rest are not recorded.
 pub const MANY_TAGS: &str = "many_tags";
 
 /// Flag of a document that the security profile would have blocked, and of its chunks.
 pub const DOCUMENT_BLOCKED: &str = "document_blocked";
 
-/// Most tags recorded of a document. Every chunk repeats them, so there must be a bound.
+/// Maximum number of tags recorded per document. Every chunk repeats them, so there must be a limit.
 pub const MAX_TAGS: usize = 200;
 
-/// Most characters of a heading that become a section's title, for the same reason. The text of the
+/// Maximum number of characters of a heading that become a section's title, for the same reason. The text of the
 /// heading itself is never cut.
 pub const MAX_TITLE: usize = 300;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     /// An ATX or setext heading of level 1 to 6.
@@ -74,8 +74,8 @@ pub enum BlockKind {
     List,
     /// A list item.
     ListItem,
-    /// A fenced or indented code block; in source code, everything but documentation comments.
-    /// There its children are the parts that blank lines separate.
+    /// A fenced or indented code block; in source code, everything except documentation comments. In source code,
+    /// its children are the parts separated by blank lines.
     Code,
     /// A table.
     Table,
@@ -85,24 +85,24 @@ pub enum BlockKind {
     Html,
     /// A footnote definition.
     Footnote,
-    /// A paragraph that holds display math and nothing else.
+    /// A paragraph that contains only display math.
     Math,
     /// A thematic break.
     Rule,
     /// Link reference definitions, which markdown parsers do not report.
     References,
-    /// What a site generator reads instead of markdown: MDX code, a template tag with its content.
+    /// Text that a site generator reads instead of markdown: MDX code, or a template tag with its content.
     Template,
-    /// Front matter that could not be read and is therefore kept as text.
+    /// Front matter that could not be read and is kept as text.
     FrontMatter,
-    /// A key with its value or an element, of YAML or JSON; the entries inside are its children.
+    /// A key with its value, or an element, in YAML or JSON; the entries inside are its children.
     Entry,
-    /// A documentation comment of source code, or what comments say about a whole YAML or JSON file.
+    /// A documentation comment in source code, or the comments about a whole YAML or JSON file.
     Comment,
 }
 
 impl BlockKind {
-    /// The name used in flags and messages.
+    /// Returns the name used in flags and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl BlockKind {
         }
     }
 
-    /// The flag of a chunk that is one block of this kind and over the maximum.
+    /// Returns the flag of a chunk that is one block of this kind and exceeds the maximum size.
     #[must_use]
     pub const fn oversized(self) -> &'static str {
         match self {
@@ -148,47 +148,47 @@ impl BlockKind {
     }
 }
 
-/// A piece of structure. Blocks stand in document order, a container before what it contains.
+/// A piece of structure. Blocks are in document order, a container before its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
     /// Its bytes, from the start of its first line.
     pub range: Range<usize>,
-    /// Index of the first block after it that it does not contain.
+    /// Index of the next block that it does not contain.
     pub next: usize,
 }
 
 impl Block {
-    /// Whether it is a heading.
+    /// Returns whether it is a heading.
     #[must_use]
     pub fn is_heading(&self) -> bool {
         matches!(self.kind, BlockKind::Heading(_))
     }
 }
 
-/// A heading and what follows it up to the next heading of any level, or the text before the
-/// first heading. Headings inside quotes, lists and `:::` containers open no section.
+/// A heading and the text below it, up to the next heading of any level; or the text before the first heading.
+/// Headings inside quotes, lists and `:::` containers do not open a section.
 ///
-/// In YAML and JSON the keys of the top-level mapping are the headings. In source code items are:
-/// functions, types, and inside a class or module its members. What stands between two items is
-/// again a section of the class or module around them, or at the top level one of level 0.
+/// In YAML and JSON, the headings are the keys of the top-level mapping. In source code, the headings are the
+/// items: functions, types and, inside a class or module, its members. Text between two items is again a section
+/// of the enclosing class or module, or a section of level 0 at the top level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// Heading level 1 to 6; 0 for text under no heading. Outside source code that is only the text
-    /// before the first heading.
+    /// Heading level from 1 to 6; 0 for text under no heading. Outside source code, only the text before the first
+    /// heading has level 0.
     pub level: u8,
     /// Heading text without markup; empty for the text before the first heading.
     pub title: String,
-    /// Its bytes. The sections of a document follow each other without a gap.
+    /// Its bytes. The sections of a document follow each other without gaps.
     pub range: Range<usize>,
-    /// Index of the section whose heading this one stands under.
+    /// Index of the section whose heading this one is under.
     pub parent: Option<usize>,
-    /// What names it in a link, after `#`: the heading's own `{#id}`, else GitHub's name for it;
-    /// empty for the text before the first heading.
+    /// Its name in a link, after `#`: the heading's own `{#id}`, otherwise GitHub's name for it. Empty for the
+    /// text before the first heading.
     pub anchor: String,
-    /// Whether it goes on with the last section of its level, which sections below that interrupted: what
-    /// stands between two members of a class is the class's again. Only in source code.
+    /// Whether it continues the last section of its level after deeper sections interrupted that one: text between
+    /// two members of a class belongs to the class again. Only in source code.
     pub continues: bool,
 }
 
@@ -204,10 +204,10 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Link, Self::Wikilink, Self::Image];
 
-    /// The name written to datasets.
+    /// Returns the name written to datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -225,11 +225,11 @@ named!(LinkKind, "a kind of link");
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
-    /// Whether its target is a name, as in `[[name]]` and `![[name]]`, and not a path.
+    /// Whether its target is a name, as in `[[name]]` and `![[name]]`, rather than a path.
     pub named: bool,
     /// Its target, with references resolved inside the document.
     pub target: String,
-    /// Its text or, for an image, its alternative text.
+    /// Its text; for an image, its alternative text.
     pub text: String,
     /// Its bytes.
     pub range: Range<usize>,
@@ -238,7 +238,7 @@ pub struct Link {
 /// A footnote definition that no other block contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footnote {
-    /// What references call it.
+    /// The label that references use.
     pub label: String,
     /// Index of its block in [`Document::blocks`].
     pub block: usize,
@@ -253,56 +253,56 @@ pub struct Document {
     pub content_hash: String,
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// How it was read.
+    /// The format it was read as.
     pub format: Format,
-    /// The whole text, with its byte order mark and front matter if it has any.
+    /// The whole text, including any byte order mark and front matter.
     pub text: String,
-    /// The text without byte order mark and front matter: what is chunked.
+    /// The text without byte order mark and front matter. This part is chunked.
     pub body: Range<usize>,
     /// The blocks of the body.
     pub blocks: Vec<Block>,
     /// Indices of the blocks that no other contains.
     top_level: Vec<usize>,
-    /// The sections of the body; none if the body is blank.
+    /// The sections of the body; empty if the body is blank.
     pub sections: Vec<Section>,
-    /// From the front matter, else the first heading of level 1 in markdown.
+    /// Title from the front matter, otherwise the first heading of level 1 in markdown.
     pub title: Option<String>,
-    /// From the front matter and `#tag`s in the text, without `#`, in order, each once.
+    /// Tags from the front matter and `#tag`s in the text, without `#`, in order and without duplicates.
     pub tags: Vec<String>,
-    /// From the front matter.
+    /// Aliases from the front matter.
     pub aliases: Vec<String>,
     /// The rest of the front matter.
     pub metadata: Map<String, Value>,
-    /// From the front matter: how far the document's knowledge is proven. None in the collection
-    /// [`EXTERNAL`], whose documents have no such level.
+    /// Promotion level from the front matter: how far the document's knowledge is proven. `None` in the collection
+    /// [`EXTERNAL`], whose documents have no promotion level.
     pub promotion_level: Option<String>,
     /// Links and images in document order.
     pub links: Vec<Link>,
-    /// Further places that a link can name, with their byte offsets, in document order: `id`s of
-    /// HTML elements, `name`s of HTML anchors, and headings that open no section.
+    /// More places that a link can name, with their byte offsets, in document order: `id`s of HTML elements,
+    /// `name`s of HTML anchors, and headings that do not open a section.
     pub anchors: Vec<(String, usize)>,
     /// Footnote definitions in document order.
     pub footnotes: Vec<Footnote>,
-    /// What may harm a page or a model, in order of where it starts.
+    /// Content that may harm a page or a model, ordered by where it starts.
     pub signals: Vec<Signal>,
-    /// What is odd about the document.
+    /// Flags for anything odd about the document.
     pub flags: Vec<&'static str>,
     /// Converts byte offsets to characters and lines.
     pub positions: Positions,
 }
 
-/// A document that takes more memory than it may.
+/// A document that exceeds its memory limit.
 #[derive(Debug)]
 pub(crate) struct Costly {
     /// Where it came from.
     pub source: Source,
     /// BLAKE3 of the file's bytes, in hexadecimal.
     pub content_hash: String,
-    /// Bytes that it takes at least, or may take.
+    /// Memory in bytes that it takes at least, or may take.
     pub memory: u64,
 }
 
-/// What a format's parser finds in a body.
+/// The result of parsing a body.
 #[derive(Debug, Default)]
 struct Parsed {
     blocks: Vec<Block>,
@@ -315,14 +315,14 @@ struct Parsed {
     markup: Markup,
 }
 
-/// Where a document holds what a page does not show as text. All in document order.
+/// Parts of a document that a page does not show as text. All are in document order.
 #[derive(Debug, Default)]
 struct Markup {
     /// HTML blocks and inline tags.
     html: Vec<Range<usize>>,
-    /// Bytes inside the HTML blocks that belong to the quote or list around them.
+    /// Bytes inside the HTML blocks that belong to the enclosing quote or list.
     gaps: Vec<Range<usize>>,
-    /// Comments of a template language.
+    /// Comments in a template language.
     comments: Vec<Range<usize>>,
 }
 
@@ -336,16 +336,16 @@ struct Heading {
 }
 
 impl Document {
-    /// Parses the text of one document. Linear in its length, whatever it holds.
+    /// Parses the text of one document. This is linear in the length of the text, whatever it contains.
     #[must_use]
     pub fn parse(source: Source, content: Content) -> Self {
         Self::read(source, content, &mut Room::new(u64::MAX))
     }
 
-    /// The same of a document that may take so many bytes of memory, while it is parsed and after it.
+    /// Parses a document that may take at most `memory` bytes, both while it is parsed and afterwards.
     ///
     /// # Errors
-    /// The document if it would take more.
+    /// Returns the document as [`Costly`] if it would take more.
     pub(crate) fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
         let mut room = Room::new(memory);
         let document = Self::read(source, content, &mut room);
@@ -356,7 +356,7 @@ impl Document {
         Ok(document)
     }
 
-    /// Parses; what has no room is left out.
+    /// Parses a document and leaves out anything there is no room for.
     fn read(source: Source, content: Content, room: &mut Room) -> Self {
         room.take_text(&content.text);
         let format = Format::of_path(&source.path);
@@ -392,7 +392,7 @@ impl Document {
                 heading.anchor = slugger.name(&heading.title);
             }
         }
-        // A heading is recorded when it ends, after the elements inside it.
+        // A heading is recorded when it ends, which is after the elements inside it.
         parsed.anchors.sort_by_key(|(_, at)| *at);
         let sections = sections(&text, &body, &mut parsed.headings);
         let leveled = *source.collection != *EXTERNAL;
@@ -434,7 +434,7 @@ impl Document {
         }
     }
 
-    /// Parses a text that is not a file of a corpus. Its path decides the format and is its id.
+    /// Parses a text that is not a file of a corpus. Its path determines the format and is its id.
     #[must_use]
     pub fn from_text(path: &str, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -452,35 +452,35 @@ impl Document {
         Self::parse(source, Content { text, hash, bytes })
     }
 
-    /// The blocks that start in a range.
+    /// Returns the blocks that start in a range.
     #[must_use]
     pub fn blocks_in(&self, range: &Range<usize>) -> &[Block] {
         let before = |byte: usize| self.blocks.partition_point(|block| block.range.start < byte);
         &self.blocks[before(range.start)..before(range.end)]
     }
 
-    /// The last block before `index` that no other contains.
+    /// Returns the last block before `index` that no other block contains.
     #[must_use]
     pub fn top_level_block_before(&self, index: usize) -> Option<usize> {
         self.top_level.partition_point(|&block| block < index).checked_sub(1).map(|at| self.top_level[at])
     }
 
-    /// The section that holds the byte at this offset of the body.
+    /// Returns the section that contains the byte at this offset of the body.
     #[must_use]
     pub fn section_at(&self, byte: usize) -> Option<usize> {
         self.sections.partition_point(|section| section.range.start <= byte).checked_sub(1)
     }
 
-    /// The sections whose headings start in a range, in order.
+    /// Returns the sections whose headings start in a range, in order.
     pub fn headings_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Section> {
-        // White space before a heading is part of its section, and may be of no chunk or of the one before.
+        // White space before a heading is part of its section, but may be in the previous chunk or in none.
         let start = |section: &Section| section.range.end - self.text[section.range.clone()].trim_start().len();
         let first = self.section_at(range.start).unwrap_or_default();
         let sections = self.sections[first..].iter().take_while(|section| section.range.start < range.end);
         sections.filter(move |section| section.level > 0 && !section.continues && range.contains(&start(section)))
     }
 
-    /// Titles of a section's ancestors and its own, outermost first.
+    /// Returns the titles of a section and its ancestors, outermost first.
     #[must_use]
     pub fn heading_path(&self, section: usize) -> Vec<String> {
         let mut path = Vec::new();
@@ -496,14 +496,14 @@ impl Document {
         path
     }
 
-    /// Number of lines, the last counted also without its line feed.
+    /// Returns the number of lines, including a last one without a line feed.
     #[must_use]
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
 }
 
-/// Whether code may stand between the paragraphs of this file.
+/// Returns whether this file may have code between its paragraphs.
 fn is_mdx(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("mdx"))
 }
@@ -526,7 +526,7 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
         while open.last().is_some_and(|&last| sections[last].level >= heading.level) {
             open.pop();
         }
-        // Blank lines before the first heading belong to its section, so that sections cover the body.
+        // Blank lines before the first heading belong to its section, so the sections cover the body.
         let start = if sections.is_empty() { body.start } else { heading.start };
         let parent = open.last().copied();
         open.push(sections.len());
@@ -536,15 +536,15 @@ fn sections(text: &str, body: &Range<usize>, headings: &mut Vec<Heading>) -> Vec
     sections
 }
 
-/// Whether a text holds nothing but Unicode white space.
+/// Returns whether a text contains only Unicode white space.
 #[doc(hidden)] // The tests and the harness need it.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.trim_start().is_empty()
 }
 
-/// A range without white space at its end and without blank lines at its start. The indentation of
-/// its first line stays: in markdown it means something.
+/// Returns a range without white space at its end and without blank lines at its start. The indentation of its
+/// first line stays, because it is significant in markdown.
 #[doc(hidden)] // The tests and the harness need it.
 #[must_use]
 pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
@@ -555,7 +555,7 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + start..range.start + kept.len()
 }
 
-/// A title on one line and not too long: every chunk of its section repeats it.
+/// Returns a title on one line and not too long, because every chunk of its section repeats it.
 fn one_line(mut text: String) -> String {
     let mut before = b' ';
     let tidy = text.bytes().all(|byte| {

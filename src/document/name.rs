@@ -1,6 +1,6 @@
-//! What people call a document.
+//! The name by which people refer to a document.
 
-/// Names that a file has for what it is, not for what is in it.
+/// File names that describe the role of a file rather than its contents.
 const SAY_NOTHING: &[&str] = &[
     "index",
     "_index",
@@ -25,8 +25,9 @@ const SAY_NOTHING: &[&str] = &[
     "copy",
 ];
 
-/// What people would call a document with this title and path: its title, or the words of its file's name, or of the folder
-/// it is in. Each only where it says something: `index`, `README`, a number, a date or a hash do not.
+/// Returns the name that people would use for a document with this title and path: its title, the words of its
+/// file name, or those of its folder. The first one that says something wins; `index`, `README`, a number, a date
+/// and a hash say nothing.
 ///
 /// ```
 /// use chunkmill::document::name;
@@ -50,7 +51,7 @@ pub fn name(title: Option<&str>, path: &str) -> Option<String> {
 fn says_something(name: &str) -> bool {
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
-    // A hash, whole or in groups: `deadbeef` and `decade 90` are none.
+    // A hash, whole or in groups. `deadbeef` and `decade 90` are not hashes.
     let is_code = |word: &str| word.bytes().all(|b| b.is_ascii_hexdigit()) && (word.len() <= 4 || has_digit(word));
     let is_hash = name.len() >= 8 && has_digit(name) && name.split(' ').all(is_code);
     letters > 1 && !is_hash && !SAY_NOTHING.contains(&name.to_lowercase().as_str())

@@ -1,35 +1,35 @@
-//! Byte offsets to characters and lines, exactly and in near-constant time.
+//! Converts byte offsets to characters and lines, exactly and in near-constant time.
 
 use std::ops::Range;
 
 /// Bytes between two stored character counts.
 const STRIDE: usize = 1024;
 
-/// Bytes that are looked at together.
+/// Number of bytes processed together.
 const WORD: usize = 64;
 
-/// Fewer bytes than lines have on average in most documents, and most lines that room is made for.
+/// Bytes per line assumed when reserving space, fewer than the average in most documents, and the maximum number
+/// of lines to reserve.
 const LINE: usize = 24;
 const MAX_RESERVED: usize = 4096;
 
-/// Where the lines and characters of one text are.
+/// The positions of the lines and characters of one text.
 ///
-/// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone ends
-/// no line. A character is a Unicode scalar value. A byte order mark at the start counts as the
-/// three bytes and one character that it is. Memory: 4 bytes a line and, for a text that is not
-/// ASCII, an eighth of the text.
+/// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone does not end a line. A
+/// character is a Unicode scalar value. A byte order mark at the start counts as three bytes and one character.
+/// Memory: 4 bytes per line plus, unless the text is ASCII, an eighth of the text.
 #[derive(Debug, Clone)]
 pub struct Positions {
     line_feeds: Vec<u32>,
     /// Characters before every multiple of [`STRIDE`]; empty if the text is ASCII.
     chars_before: Vec<u32>,
-    /// One bit a byte, set where the byte does not start a character; empty if the text is ASCII.
+    /// One bit per byte, set if the byte does not start a character; empty if the text is ASCII.
     continuation_bits: Vec<u64>,
     len: usize,
 }
 
 impl Positions {
-    /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) once.
+    /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) bytes once.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut line_feeds = Vec::with_capacity((text.len() / LINE).min(MAX_RESERVED));
@@ -50,7 +50,7 @@ impl Positions {
         positions
     }
 
-    /// Notes where the characters of a text are that is not ASCII.
+    /// Records the positions of the characters of a text that is not ASCII.
     fn count_chars(&mut self, bytes: &[u8]) {
         let mut chars = 0;
         for stride in bytes.chunks(STRIDE) {
@@ -64,12 +64,12 @@ impl Positions {
         }
     }
 
-    /// Whether the text is ASCII.
+    /// Returns whether the text is ASCII.
     pub(super) fn is_ascii(&self) -> bool {
         self.continuation_bits.is_empty()
     }
 
-    /// Number of characters before a byte offset that is a character boundary.
+    /// Returns the number of characters before a byte offset, which must be a character boundary.
     #[must_use]
     pub fn char_at(&self, byte: usize) -> usize {
         if self.continuation_bits.is_empty() {
@@ -87,20 +87,20 @@ impl Positions {
         self.chars_before[stride] as usize + (byte - stride * STRIDE) - continuations
     }
 
-    /// 1-based number of the line that holds the byte at this offset.
+    /// Returns the 1-based number of the line that contains the byte at this offset.
     #[must_use]
     pub fn line_at(&self, byte: usize) -> usize {
         self.line_feeds.partition_point(|&feed| (feed as usize) < byte) + 1
     }
 
-    /// First and last line, 1-based and inclusive, that a range touches.
+    /// Returns the first and last line that a range touches, 1-based and inclusive.
     #[must_use]
     pub fn lines_of(&self, range: &Range<usize>) -> (usize, usize) {
         let first = self.line_at(range.start);
         (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
     }
 
-    /// How many lines of text a range holds: its line feeds, and one if it does not end in one.
+    /// Returns the number of lines in a range: its line feeds, plus one if it does not end in a line feed.
     #[must_use]
     pub(crate) fn lines_in(&self, range: Range<usize>) -> usize {
         let before = |byte: usize| self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
@@ -112,7 +112,7 @@ impl Positions {
         feeds + usize::from(!ended)
     }
 
-    /// Byte offset just after each line of a range.
+    /// Returns the byte offset just after each line of a range.
     pub(crate) fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let feeds = self.feeds_from(range.start).iter().map(|&feed| feed as usize + 1);
         let inside = feeds.take_while(move |&end| end <= range.end);
@@ -120,45 +120,45 @@ impl Positions {
         inside.chain(open.then_some(range.end))
     }
 
-    /// Offsets of the line feeds from `byte` on.
+    /// Returns the offsets of the line feeds from `byte` on.
     pub(super) fn feeds_from(&self, byte: usize) -> &[u32] {
         &self.line_feeds[self.line_feeds.partition_point(|&feed| (feed as usize) < byte)..]
     }
 
-    /// Length of the text in bytes.
+    /// Returns the length of the text in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// Up to 64 bytes, and zeros.
+/// Returns up to 64 bytes, padded with zeros.
 pub(crate) fn padded(bytes: &[u8]) -> [u8; WORD] {
     let mut word = [0; WORD];
     word[..bytes.len()].copy_from_slice(bytes);
     word
 }
 
-/// One bit for each of 64 bytes. The compiler compares many at a time.
+/// Returns one bit for each of 64 bytes. The compiler compares many at a time.
 #[inline]
 fn bits(word: &[u8; WORD], is: impl Fn(u8) -> bool) -> u64 {
     let mut marks = [0; WORD];
     marks.iter_mut().zip(word).for_each(|(mark, byte)| *mark = u8::from(is(*byte)));
     let eights = marks.as_chunks::<8>().0.iter().enumerate();
     eights.fold(0, |bits, (number, eight)| {
-        // The product's highest byte has the lowest bit of each byte, side by side.
+        // The highest byte of the product contains the lowest bit of each byte, side by side.
         let side_by_side = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits | side_by_side << (8 * number)
     })
 }
 
-/// Documents are at most [`crate::corpus::MAX_BYTES`] long.
+/// Converts an offset. Documents are at most [`crate::corpus::MAX_BYTES`] long.
 #[expect(clippy::cast_possible_truncation, reason = "the corpus refuses longer documents")]
 fn offset(at: usize) -> u32 {
     at as u32

@@ -1,12 +1,12 @@
-//! Regions that a site generator reads before a markdown parser would: MDX code, template tags,
-//! display math and `:::` containers. A `#` in them is no heading.
+//! Regions that a site generator reads before a markdown parser would: MDX code, template tags, display math and
+//! `:::` containers. A `#` in them does not start a heading.
 //!
-//! The parser does not know them, so it reads a copy in which such a region is one HTML comment or
-//! one formula of the same length. Offsets stay what they are, and everything else still reads the
-//! original. A region begins at the start of a line, outside of fenced code and HTML comments; one
-//! that is not closed is not a region, so that no slip of an author swallows a document. Liquid's
-//! `{% raw %}` is left alone on purpose: it only keeps tags from being run, what it holds is
-//! ordinary markdown, and often it holds a whole page.
+//! The parser does not support them, so it reads a copy in which each of these regions is one HTML comment or one
+//! formula of the same length. Offsets stay the same, and everything else still reads the original.
+//!
+//! A region begins at the start of a line, outside fenced code and HTML comments. A region that is not closed does
+//! not count, so an author's slip cannot swallow a document. Liquid's `{% raw %}` is deliberately left alone: it
+//! only keeps tags from being run, and it contains ordinary markdown, often a whole page.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use super::{Positions, is_blank};
 
-/// Liquid blocks, and shortcodes, whose content is not markdown.
+/// Liquid blocks and shortcodes whose content is not markdown.
 const LITERAL: [&str; 20] = [
     "chart",
     "code",
@@ -39,15 +39,15 @@ const LITERAL: [&str; 20] = [
     "stylesheet",
 ];
 
-/// Containers of Microsoft's documentation whose end is a name of its own. They hold whole sections.
+/// Containers in Microsoft's documentation that end with a name of their own. They contain whole sections.
 const SECTIONED: [&str; 4] = ["moniker", "zone", "row", "column"];
 
-/// What stands in a region.
+/// The kind of content in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Code, or another language than markdown.
+    /// Code, or a language other than markdown.
     Literal,
-    /// A remark that no reader of the page sees.
+    /// A comment that no reader of the page sees.
     Comment,
     /// A formula between `$$` and `$$`, which the parser itself reports.
     Math,
@@ -70,7 +70,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Finds the regions of `text[body]`. `mdx` says whether code may stand between paragraphs.
+    /// Finds the regions of `text[body]`. `mdx` says whether there may be code between paragraphs.
     pub(super) fn find(text: &str, body: Range<usize>, positions: &Positions, mdx: bool) -> Self {
         let opens = |at: usize| may_open(&text.as_bytes()[at..body.end], mdx);
         if !(opens(body.start) || positions.line_ends(body.clone()).any(opens)) {
@@ -90,7 +90,7 @@ impl Regions {
         scan.found
     }
 
-    /// The text for the parser: the original if there is nothing to hide, else a copy.
+    /// Returns the text for the parser: the original if there is nothing to hide, otherwise a copy.
     pub(super) fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.literal.is_empty() {
             return Cow::Borrowed(text);
@@ -105,53 +105,54 @@ impl Regions {
             let end = hidden.len() - tail.len();
             hidden[end..].copy_from_slice(tail);
         }
-        // Regions start and end beside ASCII, so the copy is valid UTF-8.
+        // Regions start and end next to ASCII, so the copy is valid UTF-8.
         String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// The region that a block or inline element reported at `at` is.
+    /// Returns the region that was reported as a block or inline element at `at`.
     pub(super) fn at(&self, at: usize) -> Option<&Region> {
         let region = self.literal.get(self.literal.partition_point(|region| region.range.end <= at))?;
-        // A block may be reported with the up to three spaces before it.
+        // The reported start of a block may include up to three spaces before it.
         (region.range.start <= at + 3).then_some(region)
     }
 
-    /// Whether a `:::` container holds the byte at `at`.
+    /// Returns whether a `:::` container contains the byte at `at`.
     pub(super) fn contained(&self, at: usize) -> bool {
         let before = self.containers.partition_point(|range| range.start <= at);
         before > 0 && at < self.containers[before - 1].end
     }
 
-    /// Remarks that only the source shows.
+    /// Returns the comments that only the source shows.
     pub(super) fn comments(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.literal.iter().filter(|region| region.content == Content::Comment).map(|region| region.range.clone())
     }
 }
 
-/// Goes through the lines once.
+/// A scan that goes through the lines once.
 #[derive(Default)]
 struct Scan<'t> {
     text: &'t str,
     end: usize,
     mdx: bool,
     found: Regions,
-    /// The open fence: its character, its length, and whether it stands in a quote.
+    /// The open fence: its character, its length, and whether it is in a quote.
     fence: Option<(u8, usize, bool)>,
     html_comment: bool,
-    /// Open containers: how many colons, and where.
+    /// Open containers: the number of colons and the offset of each.
     containers: Vec<(usize, usize)>,
-    /// Closing tags that are nowhere in the rest, so that looking for them stays linear.
+    /// Closing tags that do not occur in the rest of the text. They are not searched for again, which keeps the
+    /// scan linear.
     absent: Vec<(&'static str, &'static str)>,
 }
 
 impl<'t> Scan<'t> {
-    /// The line at `at`, with its end.
+    /// Returns the line at `at`, including its end.
     fn line_at(&self, at: usize) -> &'t str {
         let rest = &self.text[at..self.end];
         &rest[..memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |feed| feed + 1)]
     }
 
-    /// Reads the line at `at` and says where to go on: after it, or after the region it opens.
+    /// Reads the line at `at`. Returns where to continue: after the line, or after the region it opens.
     fn line(&mut self, at: usize) -> usize {
         let line = self.line_at(at);
         let next = at + line.len();
@@ -198,7 +199,7 @@ impl<'t> Scan<'t> {
         next
     }
 
-    /// The region whose first line is `line` at `start`: what it holds and where its last line ends.
+    /// Returns the region whose first line is `line` at `start`: its content and where its last line ends.
     fn region(&mut self, start: usize, line: &'t str, next: usize, unindented: bool) -> Option<(Content, usize)> {
         if let Some(tag) = line.strip_prefix("{%") {
             return self.liquid(tag.trim_start_matches('-').trim_start(), next);
@@ -232,7 +233,7 @@ impl<'t> Scan<'t> {
         if name == "comment" {
             return Some((Content::Comment, self.tag_end(next, "{%", "end", name)?));
         }
-        // Some generators want a fence inside the block; it keeps its lines from being headings.
+        // Some generators want a fence inside the block; that already keeps its lines from being headings.
         let first = self.text[next..self.end].trim_start();
         if fence(first).is_some() {
             return None;
@@ -240,7 +241,7 @@ impl<'t> Scan<'t> {
         Some((Content::Literal, self.tag_end(next, "{%", "end", name)?))
     }
 
-    /// End of the line that holds the closing tag, `{% endNAME %}` or `{{< /NAME >}}`.
+    /// Returns the end of the line that contains the closing tag, `{% endNAME %}` or `{{< /NAME >}}`.
     fn tag_end(&mut self, from: usize, opening: &'static str, before: &str, name: &'static str) -> Option<usize> {
         if self.absent.contains(&(opening, name)) {
             return None;
@@ -253,7 +254,7 @@ impl<'t> Scan<'t> {
                 return Some(self.line_end(from + at));
             }
             if literal_name(tag) == Some(name) {
-                // The one before was never closed.
+                // The previous tag was never closed.
                 return None;
             }
         }
@@ -261,7 +262,7 @@ impl<'t> Scan<'t> {
         None
     }
 
-    /// The offset of `needle` after `from`.
+    /// Returns the offset after the first `needle` at or after `from`.
     fn seek(&mut self, from: usize, needle: &'static str) -> Option<usize> {
         if self.absent.contains(&("", needle)) {
             return None;
@@ -277,8 +278,8 @@ impl<'t> Scan<'t> {
         at + self.line_at(at).len()
     }
 
-    /// End of a formula of several lines. One that begins on the line of its `$$` ends before the
-    /// next blank line: `$$` also starts sentences, on shells for example.
+    /// Returns the end of a formula that spans several lines. If it begins on the line of its `$$`, it must end
+    /// before the next blank line, because `$$` also starts sentences, for example about shells.
     fn math_end(&self, formula: &str, next: usize) -> Option<usize> {
         if formula.contains("$$") {
             return None;
@@ -299,8 +300,8 @@ impl<'t> Scan<'t> {
         None
     }
 
-    /// End of the `import` and `export` lines that start at `start`: the blank line or heading
-    /// after which all brackets are closed.
+    /// Returns the end of the `import` and `export` lines that start at `start`: the first blank line or heading
+    /// at which all brackets are closed.
     fn module_end(&self, start: usize) -> Option<usize> {
         let mut brackets = Brackets::default();
         let mut at = start;
@@ -311,7 +312,7 @@ impl<'t> Scan<'t> {
                     return Some(at);
                 }
             } else if at > start && is_module_line(line) {
-                // Also what keeps this linear: no line is read for two openings.
+                // This also keeps the scan linear: no line is read for two openings.
                 return None;
             }
             brackets.read(line);
@@ -340,7 +341,7 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Whether a line may begin with the opening of a region.
+/// Returns whether a line may begin with the opening of a region.
 #[inline]
 fn may_open(line: &[u8], mdx: bool) -> bool {
     if !matches!(line, [b' ' | b'{' | b'$' | b':' | b'i' | b'e', ..]) {
@@ -354,7 +355,7 @@ fn may_open(line: &[u8], mdx: bool) -> bool {
     }
 }
 
-/// A line without the list and quote markers at its start.
+/// Returns a line without the list and quote markers at its start.
 pub(crate) fn inside_containers(line: &str) -> &str {
     let mut rest = line.trim_start();
     loop {
@@ -372,7 +373,7 @@ pub(crate) fn inside_containers(line: &str) -> &str {
     }
 }
 
-/// The character and length of the fence a line begins with, and what follows it on the line.
+/// Returns the character and length of the fence at the start of a line, and the rest of the line.
 pub(crate) fn fence(line: &str) -> Option<(u8, usize, &str)> {
     let byte = *line.as_bytes().first()?;
     if byte != b'`' && byte != b'~' {
@@ -388,7 +389,7 @@ fn literal_name(tag: &str) -> Option<&'static str> {
     LITERAL.into_iter().find(|name| *name == &tag[..len])
 }
 
-/// Whether a line of an MDX file is JavaScript rather than a sentence that begins with the word.
+/// Returns whether a line of an MDX file is JavaScript rather than a sentence that begins with the same word.
 fn is_module_line(line: &str) -> bool {
     let words = [
         "default ",
@@ -412,7 +413,7 @@ fn is_module_line(line: &str) -> bool {
     named || rest.trim_start().starts_with(['{', '*', '"', '\''])
 }
 
-/// Counts the brackets that JavaScript leaves open, apart from those in strings and comments.
+/// Counts the open brackets of JavaScript, except those in strings and comments.
 #[derive(Default)]
 struct Brackets {
     open: usize,

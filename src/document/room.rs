@@ -1,9 +1,10 @@
-//! The room that a document takes in memory, known before it is taken: a file of a few megabytes of nothing but `[` would
-//! take hundreds of times its size, and end the job with all its other documents.
+//! The memory that a document takes, known before it is allocated. A file of a few megabytes of nothing but `[`
+//! would take hundreds of times its size and end the job for all other documents.
 //!
-//! Our own parsers take [`Room`] for what they find, and stop where there is no more. The markdown parser cannot be
-//! stopped, so what it will need at most is reckoned from the bytes that it reads: see [`parser_bytes`]. The figures
-//! were fitted to what hundreds of kinds of hostile text took; `make costs` measures them again, `tests/costs.rs` a few.
+//! Our own parsers reserve [`Room`] for what they find and stop when there is none left. The markdown parser
+//! cannot be stopped, so the most it can need is estimated from the bytes it reads: see [`parser_bytes`]. The
+//! figures were fitted to the memory that hundreds of kinds of hostile text took. `make costs` measures them
+//! again; `tests/costs.rs` measures a few.
 
 /// The memory that a document may take.
 pub(super) struct Room {
@@ -11,16 +12,16 @@ pub(super) struct Room {
     used: u64,
 }
 
-/// Bytes for each byte of text: itself, what hides regions from the parser, positions.
+/// Bytes per byte of text: the text itself, the copy that hides regions from the parser, and positions.
 const TEXT: usize = 6;
 
-/// Bytes for a block that our own parsers find, with what chunking knows of it.
+/// Bytes per block that our own parsers find, including what chunking stores about it.
 pub(super) const BLOCK: usize = 250;
 
-/// Bytes for a heading beside its block: title, anchor, section.
+/// Bytes per heading, in addition to its block: title, anchor, section.
 pub(super) const HEADING: usize = 250;
 
-/// Bytes for a place where source code is cut, or for a comment that may belong to what follows.
+/// Bytes per place where source code is cut, or per comment that may belong to what follows.
 pub(super) const CUT: usize = 130;
 
 impl Room {
@@ -28,49 +29,53 @@ impl Room {
         Self { most, used: 0 }
     }
 
-    /// Takes room for a text.
+    /// Reserves room for a text.
     pub(super) fn take_text(&mut self, text: &str) {
         self.take(text.len().saturating_mul(TEXT));
     }
 
-    /// Takes some bytes; whether there was room for them.
+    /// Reserves some bytes. Returns whether there was room for them.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         self.used = self.used.saturating_add(bytes as u64);
         !self.is_over()
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub(super) fn left(&self) -> u64 {
         self.most.saturating_sub(self.used)
     }
 
-    /// Whether more was taken than there is.
+    /// Returns whether more was reserved than there is.
     pub(super) fn is_over(&self) -> bool {
         self.used > self.most
     }
 
-    /// What was taken, also if that is too much.
+    /// Returns the number of bytes reserved, even if that is too many.
     pub(super) fn used(&self) -> u64 {
         self.used
     }
 }
 
-/// A node of pulldown-cmark's tree.
+/// Bytes per node of pulldown-cmark's tree.
 const NODE: usize = 56;
 
-/// The nodes that the tree has room for at first, and its text's bytes for each; it doubles when it is full.
+/// The initial capacity of the tree: the minimum number of nodes, and the bytes of text per node. It doubles when
+/// it is full.
 const FIRST_NODES: (usize, usize) = (128, 32);
 
-/// Bytes for each byte of the worst text there is: one that stays below the limit even so is not looked at.
+/// Bytes per byte of the worst text there is. A text that would stay below the limit even at this rate is not
+/// examined.
 const WORST: usize = 700;
 
-/// Takes room for what pulldown-cmark makes of a text, and we of that; whether there is so much.
+/// Reserves room for what pulldown-cmark makes of a text and what we make of that. Returns whether there is
+/// enough.
 pub(super) fn take_parser(room: &mut Room, text: &str) -> bool {
     text.len().saturating_mul(WORST) as u64 <= room.left() || room.take(parser_bytes(text))
 }
 
-/// The most that pulldown-cmark's tree takes for a text, with the blocks that we make of it. Its first pass makes a node
-/// of each mark that may be one of something, one of the text up to the next, and some for each line.
+/// Returns the most that pulldown-cmark's tree takes for a text, including the blocks that we build from it. Its
+/// first pass makes a node for each character that may be markup, a node for the text up to the next one, and a
+/// few for each line.
 fn parser_bytes(text: &str) -> usize {
     let (mut nodes, mut own) = (0, 0);
     for line in text.as_bytes().split(|&byte| byte == b'\n' || byte == b'\r') {
@@ -80,26 +85,26 @@ fn parser_bytes(text: &str) -> usize {
     }
     let (least, bytes) = FIRST_NODES;
     let mut room = least.max(text.len() / bytes);
-    // The old half is there until all of it was copied.
+    // The old half remains until all of it has been copied.
     while room < nodes {
         room *= 2;
     }
     NODE * nodes.max(room) + own
 }
 
-/// The nodes of a line, and the bytes of our own blocks, headings and links.
+/// Returns the number of nodes of a line, and the bytes of our own blocks, headings and links.
 fn of_line(line: &[u8]) -> (usize, usize) {
     let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let line = &line[indent..];
     let Some(&first) = line.first() else { return (0, 0) };
-    // Text, line end, and the paragraph around them.
+    // The text, the line end, and the paragraph around them.
     let (mut nodes, mut own) = match first {
         b'#' | b'=' => (3, HEADING + BLOCK),
         b'-' => (4, HEADING + BLOCK),
         b'+' | b'*' | b'0'..=b'9' => (4, BLOCK),
         _ => (3, BLOCK / 2),
     };
-    // Containers in containers: quotes, lists, items.
+    // Nested containers: quotes, lists, items.
     let containers = line
         .iter()
         .take_while(|&&byte| matches!(byte, b' ' | b'\t' | b'>' | b'+' | b'*' | b'-' | b'.' | b')' | b'0'..=b'9'));
@@ -116,7 +121,7 @@ fn of_line(line: &[u8]) -> (usize, usize) {
     (nodes, own)
 }
 
-/// Bytes that pulldown-cmark looks at in the text of a paragraph, heading or cell.
+/// Returns whether pulldown-cmark examines this byte in the text of a paragraph, heading or cell.
 fn is_mark(byte: u8) -> bool {
     matches!(byte, b'[' | b']' | b'<' | b'!' | b'|' | b'*' | b'_' | b'~' | b'`' | b'$' | b'\\' | b'&')
 }

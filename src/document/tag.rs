@@ -1,10 +1,10 @@
 //! `#tag`s in running text, as note-taking tools write them.
 
-/// Calls `found` with each tag of `text`, a run of text that markup does not interrupt; `before`
-/// is the character that stands before it in the document.
+/// Calls `found` with each tag of `text`, a run of text without markup. `before` is the character before it in the
+/// document.
 ///
-/// A tag is `#` at the start of a word, followed by letters, digits, `_`, `-` and `/`, not all of
-/// them digits: `#design/ui` is one; `C#`, `#1` and `a#b` are not.
+/// A tag is `#` at the start of a word, followed by letters, digits, `_`, `-` and `/`, but not only digits:
+/// `#design/ui` is a tag; `C#`, `#1` and `a#b` are not.
 pub(super) fn scan(text: &str, before: Option<char>, mut found: impl FnMut(&str)) {
     let mut previous = before;
     let mut rest = text;

@@ -1,13 +1,12 @@
-//! What is computed together: each text once, sorted by length, cut by a budget of tokens.
+//! Batching: each text is computed once, and texts are sorted by length and split by a token budget.
 //!
-//! Equal texts are tokenized once, and texts that are equal as the model reads them (cut to its
-//! limit, say) are computed once, over all calls and within a bound of memory; with a [`Cache`], over
-//! all runs.
+//! Equal texts are tokenized once. Texts that the model reads as equal, for example after truncation to its limit, are
+//! computed once: across all calls, within a memory bound, and with a [`Cache`] across all runs.
 //!
-//! A batch never changes a vector: the same text has the same one whether its chunk was indexed alone,
-//! after an edit, or in a corpus of millions, and on any number of threads. An embedder that computes
-//! text by text gets texts as they come, sorted by length so that all threads end together; any other
-//! gets texts of exactly one length at a time, so that there is nothing to pad.
+//! A batch never changes a vector: a text has the same vector whether its chunk was indexed alone, after an edit, or
+//! in a corpus of millions, and on any number of threads. An embedder that computes text by text gets texts of mixed
+//! lengths, sorted by length so all threads finish at about the same time. Any other embedder gets texts of exactly
+//! one length at a time, so no padding is needed.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -22,37 +21,37 @@ use super::late::{Part, Reading, Wanted};
 use super::{Embedder, ModelInfo, Role, finite};
 use crate::error::{Error, Result};
 
-/// Bytes of vectors remembered over calls, so that a text met again is not computed again.
+/// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
 
-/// The same beside a cache, which remembers all of them.
+/// The same limit if there is a cache, which stores all vectors.
 const MEMORY_WITH_CACHE: usize = 8 << 20;
 
-/// About how many bytes an entry of a map takes beside its vector.
+/// Approximate bytes of a map entry, without its vector.
 const ENTRY_BYTES: usize = 160;
 
-/// Most texts whose tokenization is remembered.
+/// Maximum number of texts whose tokenization is remembered.
 const TOKENIZED: usize = 1 << 14;
 
-/// Texts that a thread takes at once where none is remembered.
+/// Number of texts that a thread processes at once when vectors are not remembered.
 const TOGETHER: usize = 64;
 
-/// Embeds texts in batches and remembers vectors, within a bound.
+/// Embeds texts in batches and remembers vectors, within a memory bound.
 pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
     batch_tokens: usize,
-    /// What was made of a text, by its hash.
+    /// Tokenization results by hash of the text.
     tokenized: HashMap<Hash, Tokenized>,
-    /// Vectors by the hash of what the model read.
+    /// Vectors by hash of the ids that the model read.
     remembered: HashMap<Hash, Box<[f32]>>,
     capacity: usize,
-    /// Vectors of other runs, and where they find those of this one.
+    /// The cache shared with other runs, and the key space of this embedder.
     cache: Option<(&'a Cache, Space)>,
 }
 
 #[derive(Clone, Copy)]
 struct Tokenized {
-    /// Of the token ids.
+    /// Hash of the token ids.
     hash: Hash,
     n_tokens: usize,
 }
@@ -62,25 +61,25 @@ struct Tokenized {
 pub struct Embedded {
     /// One vector per text in the order of the texts, row-major.
     pub vectors: Vec<f32>,
-    /// Tokens of each text before it was cut to what the model reads.
+    /// Number of tokens of each text before truncation.
     pub n_tokens: Vec<usize>,
-    /// How many different texts had to be computed.
+    /// Number of distinct texts that were computed.
     pub computed: usize,
-    /// How many different texts had their vectors in the cache.
+    /// Number of distinct texts whose vectors were in the cache.
     pub cached: usize,
-    /// How many tokens the model read for those that were computed.
+    /// Number of tokens the model read for the computed texts.
     pub tokens_read: usize,
-    /// Of a text with more tokens than this, the model read only so many.
+    /// Maximum number of tokens read per text; longer texts were truncated.
     pub max_tokens: usize,
 }
 
-/// How many vectors fit in so many bytes.
+/// Returns how many vectors fit in this many bytes.
 fn capacity(embedder: &dyn Embedder, bytes: usize) -> usize {
     bytes / (embedder.info().dim * size_of::<f32>() + ENTRY_BYTES)
 }
 
 impl<'a> Batcher<'a> {
-    /// A batcher that remembers nothing yet. Without a budget of tokens, the embedder's own is used.
+    /// Creates an empty batcher. Without a token budget, it uses the embedder's own.
     #[must_use]
     pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
         let capacity = capacity(embedder, MEMORY);
@@ -88,21 +87,21 @@ impl<'a> Batcher<'a> {
         Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity, cache: None }
     }
 
-    /// The same with a cache, if there is one.
+    /// Adds a cache, if there is one.
     #[must_use]
     pub fn with_cache(self, cache: Option<&'a Cache>) -> Self {
         let capacity = if cache.is_some() { capacity(self.embedder, MEMORY_WITH_CACHE) } else { self.capacity };
         Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), capacity, ..self }
     }
 
-    /// What is known of the model.
+    /// Returns the model's record.
     #[must_use]
     pub fn info(&self) -> &ModelInfo {
         self.embedder.info()
     }
 
-    /// Embeds texts. `progress` is called with the texts and tokens of each finished batch, from any
-    /// thread. What comes from the cache is told as a batch for which no token was read.
+    /// Embeds texts. `progress` is called from any thread with the number of texts and tokens of each finished batch.
+    /// Vectors from the cache are reported as a batch with 0 tokens.
     ///
     /// # Errors
     /// [`Error::Embed`] from the embedder; [`Error::Interrupted`] soon after `stop` is set.
@@ -137,7 +136,7 @@ impl<'a> Batcher<'a> {
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
 
-        // The first of equal texts stands for all: equal as the model reads them, so their vectors are.
+        // Texts with equal ids have equal vectors, so only the first of them is computed.
         let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
         seen.clear();
         for (hash, tokenized, ids) in encoded {
@@ -206,7 +205,7 @@ impl<'a> Batcher<'a> {
         Ok(result)
     }
 
-    /// Embeds each text, whether it was met before or not.
+    /// Embeds every text, without looking for known vectors.
     fn embed_all(
         &self,
         texts: &[String],
@@ -236,11 +235,11 @@ impl<'a> Batcher<'a> {
         })
     }
 
-    /// Embeds chunks of documents that are read as wholes, in the order of the readings. What is said of texts holds
-    /// for chunks; nothing is cut.
+    /// Embeds chunks of documents that are read as a whole, in the order of the readings. Works like
+    /// [`embed`](Self::embed), with chunks instead of texts; nothing is truncated.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the model's vectors are no means over tokens; those of [`embed`](Self::embed).
+    /// [`Error::Setting`] if the model's vectors are not means over tokens; the errors of [`embed`](Self::embed).
     pub fn read(
         &mut self,
         readings: &[Reading],
@@ -251,8 +250,8 @@ impl<'a> Batcher<'a> {
         let max_tokens = info.max_tokens;
         let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
             origin: "pooling".to_owned(),
-            problem: format!("{} pools by `{}`: its vectors are no means over tokens", info.id, info.pooling),
-            help: "use --pooling chunk, or a model that pools by mean".to_owned(),
+            problem: format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
+            help: "use --pooling chunk, or a model with mean pooling".to_owned(),
         })?;
         let width = embedder.width();
         let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
@@ -262,7 +261,7 @@ impl<'a> Batcher<'a> {
         });
         let wanted = wanted.collect::<Result<Vec<Vec<Wanted>>>>()?;
 
-        // Every vector once, and where it is to be.
+        // Each distinct vector once, and its position.
         let mut places: HashMap<Hash, usize> = HashMap::new();
         let mut hashes = Vec::new();
         for of in wanted.iter().flatten() {
@@ -309,7 +308,7 @@ impl<'a> Batcher<'a> {
                 (of_part[part], rest) = rest.split_at(parts[part].of.len() * width);
             }
         }
-        // In the order of the windows, so that the last bits are the same however they were computed.
+        // Added in the order of the windows, so batches and threads do not affect the last bits.
         let mut counts = vec![0_usize; hashes.len()];
         for (part, sums) in parts.iter().zip(of_part) {
             for ((&place, range), sum) in part.of.iter().zip(&part.window.ranges).zip(sums.chunks_exact(width)) {
@@ -343,23 +342,23 @@ impl<'a> Batcher<'a> {
         })
     }
 
-    /// What comes of each batch, in order.
+    /// Runs each batch and returns the results in order.
     fn run<T: Sync, R: Send>(&self, batches: &[T], run: impl Fn(&T) -> Result<R> + Sync + Send) -> Result<Vec<R>> {
         if self.embedder.batching().concurrent {
-            // A batch takes long enough to be handed out alone, so that no thread ends much before the others.
+            // A batch takes long enough to be scheduled on its own. That way no thread finishes long before the others.
             batches.par_iter().with_max_len(1).map(run).collect()
         } else {
             batches.iter().map(run).collect()
         }
     }
 
-    /// Runs of texts for the embedder.
+    /// Splits sorted texts into batches for the embedder.
     fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
         cut(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
     }
 }
 
-/// Runs of texts, each at most so many tokens (or one text), and of one length unless they may be mixed.
+/// Splits sorted texts into batches of at most `most` tokens (or one text), each of one length unless `mixed`.
 pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
     let mut tokens = 0;
     let together = |before: &T, next: &T| {
@@ -376,7 +375,7 @@ pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) ->
     sorted.chunk_by(together).collect()
 }
 
-/// A text as it is read in a role.
+/// Hashes a text together with its role.
 fn hash_text(text: &str, role: Role) -> Hash {
     let role: &[u8] = match role {
         Role::Document => b"document ",

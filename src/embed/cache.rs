@@ -1,13 +1,13 @@
-//! Vectors that outlive a run: what was computed once is not computed again, by any run that has the
-//! same text and model, and a run that was killed goes on where it ended.
+//! The embedding cache: a vector is computed once and reused by every later run with the same text and model. If a
+//! run is killed, the next run resumes with the vectors already written.
 //!
-//! A [`Cache`] is one `SQLite` database that several processes use at once. A row's key is a hash of
-//! everything that decides a vector to the last bit ([`Space`], then the token ids), so nothing in it
-//! is ever out of date. Rows are written twice a second, while the run goes on.
+//! A [`Cache`] is one `SQLite` database that several processes can use at once. A row's key is a hash of everything
+//! that determines a vector to the last bit ([`Space`], then the token ids), so no row is ever out of date. Rows are
+//! written twice a second during the run.
 //!
-//! A cache is a convenience. Each row has a checksum, and one that fails it is removed; a damaged
-//! database is moved aside. Whatever else is wrong (no room, no permission, locked for long) ends in
-//! one warning and a run without a cache: never in a failed job, and never in another vector.
+//! A cache is a convenience. Each row has a checksum, and a row with a wrong checksum is removed. A damaged database is
+//! renamed. Any other problem (no space, no permission, locked for too long) leads to one warning and a run without a
+//! cache: never to a failed job or a different vector.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -23,37 +23,37 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 use super::Embedder;
 use crate::error::{Error, Result};
 
-/// Bytes on disk when nothing else is said.
+/// Default size limit in bytes on disk.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 
-/// The smallest limit that leaves room for vectors beside the database's own pages.
+/// The smallest limit that leaves room for vectors in addition to the database's own pages.
 pub const MIN_LIMIT: u64 = 4 << 20;
 
-/// The database's name; another layout of its tables gets another name.
+/// Name of the database file. A new table layout gets a new name.
 const FILE: &str = "embeddings-v1.sqlite";
 
-/// Longest time that a computed vector waits to be written.
+/// Maximum time before a computed vector is written.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long another process may hold the database before this one goes on without it.
+/// How long another process may lock the database before this one continues without it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bytes of vectors that may wait; then who brings more has to wait for the disk.
+/// Maximum bytes of pending vectors. A thread that exceeds it waits for the disk.
 const MAX_PENDING: usize = 8 << 20;
 
-/// Bytes of a page. Rows of the usual 384 to 1024 values fill one well.
+/// Bytes of a database page. Rows of the usual 384 to 1024 values fill it well.
 const PAGE: u64 = 16 << 10;
 
-/// Rows that are read in one transaction, so that they are not in memory twice.
+/// Rows read per transaction. The limit keeps all rows from being in memory twice.
 const READ_AT_ONCE: usize = 4096;
 
-/// A row that was used within this time, in milliseconds, is not written to say that it is used again.
+/// Milliseconds during which a row's time of last use is not updated again.
 const RECENT: i64 = 3_600_000;
 
 /// Bytes of a key, and of a checksum.
 const HASH: usize = 16;
 
-/// Everything but the text that decides a vector to the last bit. Vectors of two spaces never meet.
+/// Everything except the text that determines a vector to the last bit. Vectors of different spaces never mix.
 #[derive(Debug, Clone, Copy)]
 pub struct Space {
     key: [u8; 32],
@@ -61,8 +61,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// The space of an embedder's vectors. Another release of chunkmill may round differently, so it
-    /// has spaces of its own.
+    /// Returns the space of an embedder's vectors. Each release of chunkmill has its own spaces, because it may round
+    /// differently.
     #[must_use]
     pub fn of(embedder: &dyn Embedder) -> Self {
         let info = embedder.info();
@@ -75,8 +75,8 @@ impl Space {
     }
 }
 
-/// A store of vectors on disk, shared by threads and processes. What was put in is written within a
-/// second, and when it is dropped.
+/// A store of vectors on disk, shared by threads and processes. New vectors are written within a second, and when the
+/// cache is dropped.
 #[derive(Debug)]
 pub struct Cache {
     shared: Arc<Shared>,
@@ -89,12 +89,12 @@ struct Shared {
     limit: u64,
     pending: Mutex<Pending>,
     wake: Condvar,
-    /// `None` after trouble. Never locked together with `pending`.
+    /// `None` after a failure. Never locked together with `pending`.
     store: Mutex<Option<Store>>,
     told_of_damage: AtomicBool,
 }
 
-/// What is to be written.
+/// Changes that have not been written yet.
 #[derive(Debug, Default)]
 struct Pending {
     rows: Vec<(Hash, Vec<u8>)>,
@@ -105,12 +105,12 @@ struct Pending {
 }
 
 impl Cache {
-    /// Opens the cache in a folder, which is made if need be. It takes at most `limit` bytes on disk:
-    /// what was not used for the longest time goes first.
+    /// Opens the cache in a folder, which is created if it does not exist. It takes at most `limit` bytes on disk; the
+    /// least recently used vectors are removed first.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder or the database cannot be written, or another process holds it for
-    /// seconds. A damaged database is no error: it is moved aside.
+    /// [`Error::Io`] if the folder or the database cannot be written, or another process locks it for seconds. A
+    /// damaged database is not an error: it is renamed.
     pub fn open(folder: &Path, limit: u64) -> Result<Self> {
         let limit = limit.max(MIN_LIMIT);
         let shared = Arc::new(Shared {
@@ -126,8 +126,8 @@ impl Cache {
         Ok(Self { shared, writer: Some(writer.map_err(Error::io("start a thread for", folder))?) })
     }
 
-    /// The vectors of texts, by the hash of what the model reads of each. `None` for those that are
-    /// not here, or not as they were written.
+    /// Returns the vectors of texts, by the hash of what the model reads of each. `None` if a vector is missing or
+    /// damaged.
     #[must_use]
     pub fn get(&self, space: &Space, texts: &[Hash]) -> Vec<Option<Vec<f32>>> {
         let shared = &*self.shared;
@@ -151,12 +151,12 @@ impl Cache {
         }
         if damaged && !shared.told_of_damage.swap(true, Ordering::Relaxed) {
             let path = shared.folder.join(FILE);
-            tracing::warn!("{}: vectors there are damaged; they are removed and computed again", path.display());
+            tracing::warn!("{}: some vectors are damaged; they are removed and computed again", path.display());
         }
         vectors
     }
 
-    /// Puts in vectors of texts, by the hash of what the model read of each.
+    /// Adds vectors of texts, by the hash of what the model read of each.
     pub fn put<'v>(&self, space: &Space, vectors: impl Iterator<Item = (Hash, &'v [f32])>) {
         let shared = &*self.shared;
         let rows = vectors.filter(|(_, vector)| vector.len() == space.dim && is_finite(vector));
@@ -178,7 +178,7 @@ impl Drop for Cache {
     fn drop(&mut self) {
         lock(&self.shared.pending).closing = true;
         self.shared.wake.notify_one();
-        // A writer that panicked has said so; the cache is whole in any case.
+        // A writer that panicked has already reported it; the cache is intact in any case.
         let _ = self.writer.take().map(JoinHandle::join);
     }
 }
@@ -199,7 +199,7 @@ impl Shared {
         }
     }
 
-    /// Writes what waits.
+    /// Writes the pending changes.
     fn flush(&self) {
         let taken = {
             let mut pending = lock(&self.pending);
@@ -211,51 +211,51 @@ impl Shared {
         }
     }
 
-    /// Works on the database, if there is one. After a failure there is none, or a new one.
+    /// Runs `work` on the database, if there is one. After a failure, the database is closed or replaced by a new one.
     fn with_store<T>(&self, work: impl FnOnce(&mut Store) -> rusqlite::Result<T>) -> Option<T> {
         let mut guard = lock(&self.store);
         let error = match work(guard.as_mut()?) {
             Ok(done) => return Some(done),
             Err(error) => error,
         };
-        // Closed before anything else, so that it can be moved.
+        // Close it first; a database in use cannot be renamed.
         *guard = None;
         let path = self.folder.join(FILE);
         if !is_damage(&error) {
-            tracing::warn!("{}: {error}; this run goes on without a cache of vectors", path.display());
+            tracing::warn!("{}: {error}; this run continues without the embedding cache", path.display());
             return None;
         }
         match Store::open(&self.folder, self.limit, true) {
             Ok(store) => *guard = Some(store),
-            Err(error) => tracing::warn!("{error}; this run goes on without a cache of vectors"),
+            Err(error) => tracing::warn!("{error}; this run continues without the embedding cache"),
         }
         None
     }
 }
 
-/// A vector on disk.
+/// A row found in the database.
 struct Found {
     blob: Vec<u8>,
     used: i64,
 }
 
-/// How the limit is shared out.
+/// How the size limit is divided.
 struct Budget {
-    /// Bytes of vectors in a transaction.
+    /// Bytes of vectors per transaction.
     transaction: usize,
-    /// Rows that are changed or removed in a transaction: keys are scattered, a page may hold but one.
+    /// Rows changed or removed per transaction. Keys are scattered, so a page may contain only one of them.
     rows: usize,
-    /// Bytes of the write-ahead log after which it is worked into the database.
+    /// Size in bytes at which the write-ahead log is checkpointed into the database.
     log: u64,
-    /// Bytes of the database.
+    /// Maximum bytes of the database.
     database: u64,
 }
 
 impl Budget {
     fn of(limit: u64) -> Self {
         let log = (limit / 16).min(8 << 20);
-        // The log grows past its bound by what one transaction writes, and by more while the database
-        // shrinks; beside it is a small index of it.
+        // The log exceeds its bound by the size of one transaction, and by more while the database shrinks. It also
+        // has a small index file.
         let number = |of: u64| usize::try_from(of).unwrap_or(usize::MAX);
         Self { transaction: number(log / 4), rows: number(2 * log / PAGE), log, database: limit - 4 * log }
     }
@@ -267,13 +267,13 @@ struct Store {
     connection: Connection,
     log: PathBuf,
     limit: u64,
-    /// Shared by all who have the database open: nobody may move it then. Released when dropped, which
-    /// is after the connection.
+    /// Lock shared by all processes that have the database open; while it is held, nobody may rename the database.
+    /// Released when dropped, which is after the connection.
     _in_use: File,
 }
 
 impl Store {
-    /// Opens the database; one that is damaged, or known to be, is moved aside first.
+    /// Opens the database. If it is damaged, or `damaged` says so, it is renamed first and a new one is created.
     fn open(folder: &Path, limit: u64, damaged: bool) -> Result<Self> {
         make_private(folder).map_err(Error::io("create", folder))?;
         let path = folder.join(FILE);
@@ -282,7 +282,7 @@ impl Store {
             let file = File::options().create(true).truncate(false).write(true).open(&path);
             file.map_err(Error::io("write", path))
         };
-        // Held while it is opened: two processes must not create, judge or move it at once.
+        // Held while the database is opened: two processes must not create, check or rename it at once.
         let opening = lock_file("opening.lock")?;
         lock_within(PATIENCE, || opening.try_lock()).map_err(Error::io("lock", &path))?;
         let in_use = lock_file("in-use.lock")?;
@@ -294,7 +294,7 @@ impl Store {
                 in_use.try_lock().map_err(io::Error::from).map_err(Error::io("move aside the damaged", &path))?;
                 let aside = move_aside(&path).map_err(Error::io("move aside the damaged", &path))?;
                 let (path, aside) = (path.display(), aside.display());
-                tracing::warn!("{path} is damaged; it was moved to {aside}, and a new one is begun");
+                tracing::warn!("{path} is damaged; it was moved to {aside}, and a new database was created");
                 in_use.unlock().map_err(Error::io("unlock", folder))?;
                 connect(&folder.join(FILE), limit)
             }
@@ -305,7 +305,7 @@ impl Store {
     }
 
     fn read(&mut self, keys: &[Hash]) -> rusqlite::Result<Vec<Option<Found>>> {
-        // One snapshot for all of them.
+        // One snapshot for all reads.
         let transaction = self.connection.transaction()?;
         let mut select = transaction
             .prepare("SELECT vectors.vector, texts.used FROM texts JOIN vectors USING (id) WHERE texts.key = ?1")?;
@@ -321,7 +321,7 @@ impl Store {
         for keys in damaged.chunks(budget.rows) {
             self.remove(keys.iter().map(short))?;
         }
-        // Neighbours share a page.
+        // Neighbouring keys share a page.
         let mut used: Vec<&[u8]> = used.iter().map(short).collect();
         used.sort_unstable();
         for keys in used.chunks(budget.rows) {
@@ -340,7 +340,7 @@ impl Store {
                 let mut text =
                     transaction.prepare("INSERT OR REPLACE INTO texts (key, id, used) VALUES (?1, ?2, ?3)")?;
                 for (key, blob) in rows {
-                    // Another process may have been faster.
+                    // Another process may have written it first.
                     if !is_there.exists([short(key)])? {
                         let id = vector.insert([blob])?;
                         text.execute(params![short(key), id, now()])?;
@@ -350,7 +350,7 @@ impl Store {
             transaction.commit()?;
             self.keep_limit()?;
         }
-        // Also where nothing is new: the limit may be lower than it was.
+        // Also if there are no new rows: the limit may be lower than before.
         self.keep_limit()
     }
 
@@ -366,10 +366,10 @@ impl Store {
         transaction.commit()
     }
 
-    /// Removes what was not used for the longest time until the database is well below its limit.
+    /// Removes the least recently used rows until the database is well below its limit.
     fn keep_limit(&mut self) -> rusqlite::Result<()> {
         let Budget { database, log, rows, .. } = Budget::of(self.limit);
-        // With others at work, what SQLite does by itself does not make the log start anew.
+        // While other processes use the database, SQLite's automatic checkpoints do not restart the log.
         if fs::metadata(&self.log).is_ok_and(|file| file.len() > 2 * log) {
             self.checkpoint()?;
         }
@@ -383,7 +383,7 @@ impl Store {
                 select.query_map([count / 16 + 1], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
             };
             if oldest.is_empty() {
-                // What is left are vectors whose keys were lost to damage.
+                // The remaining vectors lost their keys to damage.
                 self.connection.execute("DELETE FROM vectors", [])?;
                 self.give_back()?;
                 break;
@@ -396,7 +396,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the file smaller by the pages that are free.
+    /// Shrinks the file by its free pages.
     fn give_back(&self) -> rusqlite::Result<()> {
         let mut vacuum = self.connection.prepare("PRAGMA incremental_vacuum")?;
         // Each step frees one page.
@@ -405,15 +405,17 @@ impl Store {
         self.checkpoint()
     }
 
-    /// Works the log into the database. Nothing more is written before that is done: `SQLite` refuses
-    /// at once while another process is at it, and who then went on to write would keep that one from
-    /// ending.
+    /// Checkpoints the log into the database, and retries until that succeeds. While another process checkpoints,
+    /// `SQLite` refuses immediately; a process that then continued to write would keep the other from finishing.
     fn checkpoint(&self) -> rusqlite::Result<()> {
         let started = Instant::now();
         while self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))? {
             if started.elapsed() > PATIENCE {
                 let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
-                return Err(rusqlite::Error::SqliteFailure(busy, Some("its log is in use for long".to_owned())));
+                return Err(rusqlite::Error::SqliteFailure(
+                    busy,
+                    Some("another process has used its log for too long".to_owned()),
+                ));
             }
             thread::sleep(Duration::from_millis(5));
         }
@@ -426,19 +428,19 @@ impl Store {
     }
 }
 
-/// Connects to the database and makes its tables if it is new.
+/// Connects to the database and creates its tables if it is new.
 fn connect(path: &Path, limit: u64) -> rusqlite::Result<Connection> {
-    // One thread at a time uses it, as `Shared::store` sees to.
+    // `Shared::store` ensures that only one thread at a time uses the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     let log = Budget::of(limit).log;
     let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     if pages == 0 {
-        // These two count for a new database only, and before it is one with a log.
+        // These two affect only a new database, before WAL mode is enabled.
         connection.execute_batch(&format!("PRAGMA page_size = {PAGE}; PRAGMA auto_vacuum = INCREMENTAL;"))?;
     }
-    // NORMAL: a committed row survives the end of the process at once, and of the machine soon after.
+    // With NORMAL, a committed row survives a crash of the process immediately, and of the machine soon after.
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = NORMAL;
@@ -452,22 +454,22 @@ fn connect(path: &Path, limit: u64) -> rusqlite::Result<Connection> {
              WITHOUT ROWID;",
         log / PAGE
     ))?;
-    // Both tables have a first page that can be read.
+    // Check that the first page of both tables can be read.
     connection.query_row("SELECT max(id) FROM vectors", [], |_| Ok(()))?;
     connection.query_row("SELECT max(key) FROM texts", [], |_| Ok(()))?;
     Ok(connection)
 }
 
-/// Whether an error says that the file is not a sound database.
+/// Returns whether an error means that the database is damaged.
 fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
-        // A column of another type than it was written with.
+        // A column with a different type than was written.
         rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::IntegralValueOutOfRange(..) => true,
         _ => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
     }
 }
 
-/// Gives a damaged database another name, over an older one there. Its log says nothing without it.
+/// Renames a damaged database, replacing an older one, and deletes its log, which is useless without it.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let aside = beside(path, ".damaged");
     fs::rename(path, &aside)?;
@@ -480,14 +482,14 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// The path with something after its name.
+/// Returns the path with `ending` appended to its name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Makes a folder that only its owner reads: vectors tell much of the texts they come from.
+/// Creates a folder that only its owner can read: vectors reveal a lot about their texts.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -495,7 +497,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Tries a lock until it is had or the time is over.
+/// Retries a lock until it is acquired or the time has passed.
 fn lock_within(time: Duration, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
     let started = Instant::now();
     loop {
@@ -510,18 +512,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In milliseconds since 1970: when a row is used.
+/// Returns the current time in milliseconds since 1970, the unit of `used`.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The part of a key that rows are found by. The checksum covers all of it.
+/// Returns the part of a key that rows are looked up by. The checksum covers the whole key.
 fn short(key: &Hash) -> &[u8] {
     &key.as_bytes()[..HASH]
 }
 
-/// A row: a checksum over key and vector, then the vector.
+/// Encodes a row: a checksum over key and vector, then the vector.
 fn encode(key: Hash, vector: &[f32]) -> (Hash, Vec<u8>) {
     let mut blob = vec![0; HASH];
     blob.extend(vector.iter().flat_map(|value| value.to_le_bytes()));
@@ -530,7 +532,7 @@ fn encode(key: Hash, vector: &[f32]) -> (Hash, Vec<u8>) {
     (key, blob)
 }
 
-/// The vector of a row, if it is as it was written.
+/// Decodes the vector of a row, if it is intact.
 fn decode(key: &Hash, blob: &[u8], dim: usize) -> Option<Vec<f32>> {
     let (sum, values) = blob.split_at_checked(HASH)?;
     if checksum(key, values).as_bytes()[..HASH] != *sum {

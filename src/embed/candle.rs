@@ -1,7 +1,7 @@
-//! Models through candle, on any device: with [`network`] all that knows the tensor library.
+//! Models that run through candle, on any device. Only this module, [`network`] and [`decoder`] use the tensor library.
 //!
-//! A batch of texts of equal length is computed without padding and without a mask; [`batch`]
-//! makes only such batches, so that a vector does not depend on what else was in its batch.
+//! Texts of equal length are computed without padding and without a mask. [`batch`] makes only batches of equal
+//! length, so a vector does not depend on the other texts in its batch.
 //!
 //! [`batch`]: super::batch
 
@@ -56,14 +56,14 @@ impl Candle {
         let hidden = family.dim();
         let dim = settings.fit(&folder, hidden, backend.dimensions)?;
         if device == Device::Cpu {
-            // Texts are embedded in parallel; products inside them must not be split again.
+            // Texts are embedded in parallel, so matrix products must not be split across threads again.
             gemm::set_threading_threshold(usize::MAX);
         }
         let device = open(device)?;
         let tensors = read(&mut folder, &settings.network, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
         let network = family.build(tensors, &device).map_err(damaged)?;
-        // Its products choose instructions by the processor, which ours names well enough.
+        // Candle's matrix products choose instructions by processor; our instruction set identifies it well enough.
         let libraries = [cfg!(feature = "accelerate"), cfg!(feature = "mkl")];
         let arithmetic = format!("{:?} {} {libraries:?}", device.location(), Isa::best());
         let info = settings.info(&folder, dim, Engine::Candle, Precision::F32, arithmetic);
@@ -111,7 +111,7 @@ impl Embedder for Candle {
     }
 
     fn batching(&self) -> Batching {
-        // Small batches are fastest on a CPU, because what they touch stays in the cache.
+        // Small batches are fastest on a CPU, because their data stays in its cache.
         Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu(), remember: true }
     }
 
@@ -153,7 +153,7 @@ impl TokenEmbedder for Candle {
     }
 }
 
-/// A model's weights by name.
+/// Reads a model's weights, by name.
 fn read(folder: &mut Folder, network: &Module, device: &candle_core::Device) -> Result<HashMap<String, Tensor>> {
     let mut tensors = HashMap::new();
     for bytes in folder.weights(network)? {

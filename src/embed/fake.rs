@@ -1,7 +1,7 @@
 //! A stand-in for a model: words hashed into a small vector.
 //!
-//! It is deterministic on every machine and fast, and texts that share words are near each other,
-//! so a whole job and a search can be tested without a model. Its vectors mean nothing more.
+//! It is fast and deterministic on every machine, and texts that share words are near each other. That is enough to
+//! test a whole job and a search without a model. The vectors have no other meaning.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::tokens::{Breaks, Ends, TokenCounter, word_ends};
 const DIM: usize = 64;
 const MAX_TOKENS: usize = 256;
 
-/// Identifies the fake: no real model has such a fingerprint.
+/// Identifies the fake: no real model has a fingerprint of this form.
 const FINGERPRINT: &str = "fake-words-64-v1";
 
 pub(super) struct Fake {
@@ -34,7 +34,7 @@ impl Fake {
                 engine: Engine::Fake,
                 precision: Precision::F32,
                 fingerprint: FINGERPRINT.to_owned(),
-                // Few sums of small numbers: the same everywhere.
+                // A few sums of small numbers are the same everywhere.
                 arithmetic: String::new(),
                 query: None,
             },
@@ -48,7 +48,7 @@ impl Embedder for Fake {
     }
 
     fn encode(&self, text: &str, _role: Role) -> Result<Encoded> {
-        // The empty word stands for the special tokens of a real model: no text is without ids.
+        // The empty word stands for the special tokens of a real model, so every text has ids.
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let mut ids: Vec<u32> = [""].into_iter().chain(words).map(id).collect();
         let n_tokens = ids.len();
@@ -62,7 +62,7 @@ impl Embedder for Fake {
             for &id in *ids {
                 add(id, vector);
             }
-            // A fraction that no sum of whole numbers cancels keeps every vector from zero.
+            // A fraction, which no sum of whole numbers can cancel, keeps every vector from being zero.
             vector[0] += 0.5;
             normalize(vector);
         }
@@ -125,13 +125,13 @@ fn add(id: u32, vector: &mut [f32]) {
     vector[id as usize % DIM] += if id & 1 << 16 == 0 { 1.0 } else { -1.0 };
 }
 
-/// FNV-1a of the word in lower case.
+/// Returns the FNV-1a hash of the word in lower case.
 fn id(word: &str) -> u32 {
     let lower = word.to_lowercase();
     lower.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Counts words between white space.
+/// Counts words separated by white space.
 pub(super) struct Words;
 
 impl TokenCounter for Words {

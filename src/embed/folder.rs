@@ -1,8 +1,8 @@
 //! A model's folder, in the layout of sentence-transformers.
 //!
-//! Everything that decides the vectors is read from the folder's own files, each hashed as it is
-//! read and compared with its pinned hash if it has one: what was checked is what is used. Weights
-//! come from safetensors only; a pickle can run code and is refused.
+//! Everything that determines the vectors is read from the folder's own files. Each file is hashed as it is read and
+//! compared with its pinned hash, if it has one, so the bytes that were checked are the bytes that are used. Weights
+//! are read from safetensors only; a pickle can run code and is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,19 +14,19 @@ use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{plain, sha256};
 
-/// The file of a module's tensors, if there is one for all.
+/// The file of a module's tensors, if they are in a single file.
 pub(super) const WEIGHTS: &str = "model.safetensors";
 
-/// What names the files of a module's tensors, if there are several.
+/// The index of a module's tensors, if they are in several files.
 pub(super) const INDEX: &str = "model.safetensors.index.json";
 
-/// What `config.json` calls a model of that package.
+/// The model type in `config.json` for models of the package model2vec.
 pub(super) const MODEL2VEC: &str = "model2vec";
 
 /// A folder whose files are hashed and checked as they are read.
 #[derive(Debug, Clone)]
 pub struct Folder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
     /// Hub id, or the folder's own name.
     pub id: String,
@@ -37,7 +37,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// A folder with nothing read yet. `pins` are the hashes its files must have.
+    /// Creates a folder from which nothing has been read yet. `pins` are the hashes its files must have.
     #[must_use]
     pub fn new(
         path: PathBuf,
@@ -48,10 +48,10 @@ impl Folder {
         Self { path, id, revision, pins, read: BTreeMap::new() }
     }
 
-    /// Reads a file that must be there.
+    /// Reads a file that must exist.
     ///
     /// # Errors
-    /// [`Error::Model`] if it is missing, unreadable or not the pinned one.
+    /// [`Error::Model`] if it is missing, unreadable or not the pinned file.
     pub fn read(&mut self, name: &str) -> Result<Vec<u8>> {
         let help = "a model is a sentence-transformers folder; `chunkmill model check` lists what it needs";
         self.read_optional(name)?.ok_or_else(|| self.error(format!("{name} is missing"), help))
@@ -60,7 +60,7 @@ impl Folder {
     /// Reads a file that may be absent.
     ///
     /// # Errors
-    /// [`Error::Model`] if it is there and is unreadable or not the pinned one.
+    /// [`Error::Model`] if it exists but is unreadable or not the pinned file, or if it is missing but pinned.
     pub(crate) fn read_optional(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let bytes = match fs::read(&path) {
@@ -85,7 +85,7 @@ impl Folder {
         Ok(Some(bytes))
     }
 
-    /// SHA-256 of every file read so far, by name.
+    /// Returns the SHA-256 of every file read so far, by name.
     #[must_use]
     pub fn hashes(&self) -> &BTreeMap<String, String> {
         &self.read
@@ -95,10 +95,10 @@ impl Folder {
         Error::Model { model: self.id.clone(), problem: problem.into(), help: help.to_owned() }
     }
 
-    /// The modules that the folder lists.
+    /// Returns the modules that the folder lists.
     ///
     /// # Errors
-    /// [`Error::Model`] if the list is missing or damaged, or names files outside of the folder.
+    /// [`Error::Model`] if the list is missing or damaged, or names files outside the folder.
     pub(super) fn modules(&mut self) -> Result<Vec<Module>> {
         let modules: Vec<Module> = match self.read_optional(LIST)? {
             Some(bytes) => self.json(LIST, &bytes)?,
@@ -108,10 +108,10 @@ impl Folder {
         Ok(modules)
     }
 
-    /// What a text goes through.
+    /// Returns the modules that a text passes through.
     ///
     /// # Errors
-    /// Those of [`modules`](Self::modules), for the list and for a router.
+    /// The errors of [`modules`](Self::modules), for the list and for a router.
     pub(super) fn routes(&mut self) -> Result<Routes> {
         let modules = self.modules()?;
         let routes = match modules.split_first() {
@@ -126,7 +126,7 @@ impl Folder {
         Ok(routes)
     }
 
-    /// The modules of a folder that lists none: model2vec's have not always had a list.
+    /// Returns the modules of a folder without a list: model2vec has not always written one.
     fn without_list(&mut self) -> Result<Vec<Module>> {
         #[derive(Deserialize)]
         struct Config {
@@ -144,7 +144,7 @@ impl Folder {
         self.read(LIST).map(|_| Vec::new())
     }
 
-    /// The file that describes a router, with its name.
+    /// Reads the file that describes a router, and returns its name and contents.
     fn router(&mut self, module: &Module) -> Result<(String, Vec<u8>)> {
         let [newer, older] = Router::FILES.map(|name| module.file(name));
         if let Some(bytes) = self.read_optional(&newer)? {
@@ -159,7 +159,7 @@ impl Folder {
         if path.is_empty() || plain(path).is_some() { Ok(()) } else { Err(self.escapes(path)) }
     }
 
-    /// The files that an index of weights names.
+    /// Returns the files that an index of weights names.
     pub(super) fn shards(&self, json: &[u8]) -> Result<BTreeSet<String>> {
         #[derive(Deserialize)]
         struct Index {
@@ -169,7 +169,7 @@ impl Folder {
         Ok(index.weight_map.into_values().collect())
     }
 
-    /// What a file says that may be absent.
+    /// Parses a file, or returns the default if it is absent.
     pub(super) fn optional<T: Default + for<'de> Deserialize<'de>>(&mut self, name: &str) -> Result<T> {
         self.read_optional(name)?.map_or_else(|| Ok(T::default()), |bytes| self.json(name, &bytes))
     }
@@ -178,7 +178,7 @@ impl Folder {
         serde_json::from_slice(bytes).map_err(|e| self.error(format!("{name}: {e}"), "the file is damaged or too new"))
     }
 
-    /// The bytes of a module's tensors: one safetensors file, or the shards that an index names.
+    /// Reads a module's tensors: one safetensors file, or the shards that an index names.
     pub(super) fn weights(&mut self, module: &Module) -> Result<Vec<Vec<u8>>> {
         if let Some(bytes) = self.read_optional(&module.file(WEIGHTS))? {
             return Ok(vec![bytes]);
@@ -195,7 +195,7 @@ impl Folder {
             let help = "convert it: `model.save_pretrained(folder, safe_serialization=True)` in Python";
             self.error("its weights are a pickle, which can run code and is refused", help)
         } else {
-            self.error(format!("{} is missing", module.file(WEIGHTS)), "name a folder that holds the weights")
+            self.error(format!("{} is missing", module.file(WEIGHTS)), "use a folder that contains the weights")
         })
     }
 

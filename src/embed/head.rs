@@ -1,7 +1,7 @@
-//! What makes one vector of the vectors of a text's tokens: the modules that sentence-transformers puts behind a network.
+//! Turns the vectors of a text's tokens into one, with the modules that sentence-transformers puts after a network.
 //!
-//! They are few numbers beside the network's, so every engine leaves them to this module, which computes them in one
-//! order whatever the processor.
+//! They are small compared with the network, so every engine uses this module, which computes them in the same order on
+//! every processor.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 /// How token vectors become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// The first token's.
+    /// The first token's vector.
     Cls,
     /// The greatest value in each dimension.
     Max,
@@ -22,18 +22,18 @@ pub(super) enum Pooling {
     Mean,
     /// The sum divided by the square root of the number of tokens.
     MeanSqrtLen,
-    /// The mean, in which a token counts as often as its place says: the first once, the second twice.
+    /// The mean weighted by position: the first token counts once, the second twice.
     WeightedMean,
-    /// The last token's.
+    /// The last token's vector.
     Last,
 }
 
 impl Pooling {
-    /// Every pooling, in the order in which they are put one behind another.
+    /// Every pooling, in the order in which they are concatenated.
     pub(super) const ALL: [Self; 6] =
         [Self::Cls, Self::Max, Self::Mean, Self::MeanSqrtLen, Self::WeightedMean, Self::Last];
 
-    /// The name written to datasets.
+    /// Returns the name written to datasets.
     #[must_use]
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Pooling {
         }
     }
 
-    /// What sentence-transformers calls it today.
+    /// Returns the current name in sentence-transformers.
     fn mode(self) -> &'static str {
         match self {
             Self::MeanSqrtLen => "mean_sqrt_len_tokens",
@@ -56,7 +56,7 @@ impl Pooling {
         }
     }
 
-    /// The field that said so before.
+    /// Returns the field that older versions used.
     fn field(self) -> &'static str {
         match self {
             Self::Cls => "pooling_mode_cls_token",
@@ -68,7 +68,7 @@ impl Pooling {
         }
     }
 
-    /// Makes one vector of a text's token vectors, which are `stride` floats apart.
+    /// Pools a text's token vectors, which are `stride` floats apart, into `vector`.
     pub(super) fn pool(self, tokens: &[f32], stride: usize, vector: &mut [f32]) {
         let rows = || tokens.chunks(stride);
         match self {
@@ -98,18 +98,18 @@ impl Pooling {
     }
 }
 
-/// What comes after pooling.
+/// A step after pooling.
 #[derive(Debug)]
 enum Step {
     /// A linear layer.
     Dense(Dense),
     /// Layer normalisation with these weights and biases.
     LayerNorm([Vec<f32>; 2]),
-    /// To length 1.
+    /// Scaling to length 1.
     Normalize,
 }
 
-/// A linear layer with what follows it.
+/// A linear layer with its activation and residual.
 #[derive(Debug)]
 pub(super) struct Dense {
     /// A row of weights for each input.
@@ -120,17 +120,17 @@ pub(super) struct Dense {
     inputs: usize,
 }
 
-/// What is added to a linear layer's result.
+/// The residual that is added to a linear layer's result.
 #[derive(Debug)]
 enum Residual {
     None,
-    /// What it read.
+    /// The layer's input.
     Input,
-    /// What it read, through weights of its own.
+    /// The layer's input, multiplied by weights of its own.
     Projected(Vec<f32>),
 }
 
-/// What a value becomes behind a linear layer.
+/// The function that is applied after a linear layer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Activation {
     Identity,
@@ -142,7 +142,7 @@ pub(super) enum Activation {
 }
 
 impl Activation {
-    /// The activation of a Python class.
+    /// Returns the activation of a Python class.
     pub(super) fn of(class: &str) -> Option<Self> {
         Some(match class.strip_prefix("torch.nn.modules.")? {
             "linear.Identity" => Self::Identity,
@@ -168,12 +168,12 @@ impl Activation {
     }
 }
 
-/// A row for each input, of rows for each output.
+/// Transposes a matrix: a row for each output becomes a row for each input.
 fn transposed(rows: &[f32], inputs: usize) -> Vec<f32> {
     (0..inputs).flat_map(|input| rows.iter().skip(input).step_by(inputs).copied()).collect()
 }
 
-/// The rows of `weight`, each times its input, added to a result.
+/// Adds each row of `weight`, multiplied by its input, to a result.
 fn add_product(weight: &[f32], input: &[f32], to: &mut [f32]) {
     for (row, &x) in weight.chunks_exact(to.len()).zip(input) {
         to.iter_mut().zip(row).for_each(|(sum, w)| *sum += w * x);
@@ -181,13 +181,13 @@ fn add_product(weight: &[f32], input: &[f32], to: &mut [f32]) {
 }
 
 impl Dense {
-    /// A layer of these weights, a row for each output.
+    /// Creates a layer from its weights, given as a row for each output.
     pub(super) fn new(rows: &[f32], bias: Vec<f32>, activation: Activation) -> Self {
         let inputs = rows.len() / bias.len().max(1);
         Self { weight: transposed(rows, inputs), bias, activation, residual: Residual::None, inputs }
     }
 
-    /// What it makes of a vector.
+    /// Applies the layer to a vector.
     pub(super) fn apply(&self, input: &[f32]) -> Vec<f32> {
         let mut result = self.bias.clone();
         add_product(&self.weight, input, &mut result);
@@ -206,9 +206,9 @@ impl Dense {
 /// Added to a variance, as torch does.
 const EPSILON: f64 = 1e-5;
 
-/// Layer normalisation of one vector, with weights and biases, summed in f64.
+/// Applies layer normalisation to one vector, with weights and biases, summed in f64.
 #[expect(clippy::cast_precision_loss, reason = "a vector has far fewer than 2^52 values")]
-#[expect(clippy::cast_possible_truncation, reason = "to the precision of vectors")]
+#[expect(clippy::cast_possible_truncation, reason = "vectors are f32")]
 pub(super) fn layer_norm(vector: &mut [f32], [weight, bias]: &[Vec<f32>; 2], epsilon: f64) {
     let count = vector.len() as f64;
     let mean = vector.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
@@ -219,21 +219,22 @@ pub(super) fn layer_norm(vector: &mut [f32], [weight, bias]: &[Vec<f32>; 2], eps
     }
 }
 
-/// The modules behind a network.
+/// The modules after a network.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// More than one are put one behind another.
+    /// The results of several poolings are concatenated.
     poolings: Vec<Pooling>,
     steps: Vec<Step>,
-    /// How many of a vector's first values are kept, if not all.
+    /// Number of leading values to keep, if not all.
     kept: Option<usize>,
 }
 
 impl Head {
-    /// What `modules.json` lists behind the network, in order.
+    /// Reads the modules that `modules.json` lists after the network, in order.
     ///
     /// # Errors
-    /// [`Error::Model`](crate::error::Error::Model) if it lists what cannot be computed, or a file is missing or damaged.
+    /// [`Error::Model`](crate::error::Error::Model) if it lists a module that cannot be computed, or a file is
+    /// missing or damaged.
     pub(super) fn read(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
         let mut head = Self { poolings: Vec::new(), steps: Vec::new(), kept: None };
         for (index, module) in modules.iter().enumerate() {
@@ -247,7 +248,7 @@ impl Head {
                 (_, "Normalize") if pooled => head.steps.push(Step::Normalize),
                 (_, "Dense") if pooled => head.steps.push(Step::Dense(dense(folder, module)?)),
                 (_, "LayerNorm") if pooled => head.steps.push(Step::LayerNorm(norm(folder, module)?)),
-                // It does nothing but while a model is trained.
+                // Dropout only acts during training.
                 (_, "Dropout") if pooled => {}
                 _ => {
                     let problem = format!("modules.json asks for `{}` as module {index}", module.name());
@@ -259,22 +260,22 @@ impl Head {
         }
         if head.poolings.is_empty() {
             let help = "add a Pooling module, as sentence-transformers does";
-            return Err(folder.error("modules.json names no pooling", help));
+            return Err(folder.error("modules.json lists no Pooling module", help));
         }
         Ok(head)
     }
 
-    /// Keeps only so many of a vector's first values, which are then scaled again if they were before.
+    /// Keeps only this many leading values of each vector, scaled again if the whole vector is.
     pub(super) fn keep(&mut self, count: usize) {
         self.kept = Some(count);
     }
 
-    /// How many of a vector's first values are kept, if not all.
+    /// Returns the number of leading values that are kept, if not all.
     pub(super) fn kept(&self) -> Option<usize> {
         self.kept
     }
 
-    /// Length of its whole vectors, behind a network of this width; or what does not fit.
+    /// Returns the length of the whole vectors for a network of this width, or what does not fit.
     pub(super) fn dim(&self, hidden: usize) -> Result<usize, String> {
         let fits = |width: usize, wanted: usize, what: &str| {
             let problem = || format!("the module {what} reads vectors of {wanted} values, but gets {width}");
@@ -294,30 +295,30 @@ impl Head {
         Ok(width)
     }
 
-    /// Has it make vectors of length 1.
+    /// Makes the vectors have length 1.
     pub(super) fn normalize(&mut self) {
         if !self.normalizes() {
             self.steps.push(Step::Normalize);
         }
     }
 
-    /// Whether its vectors have length 1.
+    /// Returns whether the vectors have length 1.
     pub(super) fn normalizes(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Normalize))
     }
 
-    /// How it pools, in words.
+    /// Returns the names of the poolings, joined by `+`.
     pub(super) fn pooling(&self) -> String {
         self.poolings.iter().map(|pooling| pooling.name()).collect::<Vec<_>>().join("+")
     }
 
-    /// Whether it makes vectors of means over tokens, which may be taken over any of them.
+    /// Returns whether vectors are plain means over tokens, which can be taken over any subset of them.
     pub(super) fn is_mean(&self) -> bool {
         self.poolings == [Pooling::Mean]
     }
 
-    /// The vectors of texts, one after another, from those of their tokens, which are `hidden` values long and `stride`
-    /// floats apart.
+    /// Returns the vectors of texts, one after another. Token vectors are `hidden` values long and `stride` floats
+    /// apart.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if a value is not finite.
@@ -338,7 +339,7 @@ impl Head {
         finite(vectors)
     }
 
-    /// A text's vector, from what was pooled of its tokens.
+    /// Turns a text's pooled vector into its final vector.
     pub(super) fn finish(&self, pooled: Vec<f32>) -> Vec<f32> {
         let mut vector = self.steps.iter().fold(pooled, |mut vector, step| {
             match step {
@@ -358,12 +359,12 @@ impl Head {
     }
 }
 
-/// How a module pools: in the words of today's sentence-transformers, or in those of before.
+/// Reads how a module pools, in the format of current or older versions of sentence-transformers.
 fn poolings(folder: &mut Folder, module: &Module) -> Result<Vec<Pooling>> {
     let (name, config): (_, serde_json::Map<String, serde_json::Value>) = config(folder, module)?;
     if config.get("include_prompt") == Some(&false.into()) {
         let help = "use a model that pools all tokens";
-        return Err(folder.error(format!("{name} leaves the prompt out of the pooling"), help));
+        return Err(folder.error(format!("{name} excludes the prompt from pooling"), help));
     }
     let of = |mode: &serde_json::Value| Pooling::ALL.into_iter().find(|pooling| mode == pooling.mode());
     let chosen = match config.get("pooling_mode") {
@@ -403,7 +404,7 @@ fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
     let vector = "sentence_embedding";
     if [config.module_input_name, config.module_output_name].into_iter().flatten().any(|name| name != vector) {
         let help = "use a model whose Dense modules read and write `sentence_embedding`";
-        return Err(folder.error(format!("{name} reads or writes something else than the vector"), help));
+        return Err(folder.error(format!("{name} reads or writes something other than the text's vector"), help));
     }
     let class = activation_function.as_deref().unwrap_or("torch.nn.modules.activation.Tanh");
     let activation = Activation::of(class).ok_or_else(|| {
@@ -445,9 +446,9 @@ fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
     Ok([part("norm.weight")?, part("norm.bias")?])
 }
 
-/// The name of a module's configuration, and what it says.
+/// Reads a module's configuration, and returns its file name and contents.
 fn config<T: for<'de> Deserialize<'de>>(folder: &mut Folder, module: &Module) -> Result<(String, T)> {
-    // The model's folder itself is the network's.
+    // The model's own folder belongs to the network.
     if module.path().is_empty() {
         return Err(folder.escapes(module.path()));
     }

@@ -1,7 +1,7 @@
 //! Finding a model: a local folder, or a repository on the Hugging Face hub.
 //!
-//! [`hub`](crate::hub) checks each file against the hash that the hub announced; the default model's files are checked,
-//! whenever they are read, against the hashes pinned in [`model`](super::model).
+//! [`hub`](crate::hub) checks each file against the hash that the hub announced. The default model's files are also
+//! checked against the hashes pinned in [`model`](super::model), each time they are read.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
-/// Names a model: an existing folder, or `owner/name[@revision]` on the hub.
+/// A reference to a model: an existing folder, or `owner/name[@revision]` on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelRef {
     /// A folder on this machine.
@@ -23,8 +23,7 @@ pub enum ModelRef {
     Hub {
         /// `owner/name`, or a name alone.
         id: String,
-        /// Commit, branch or tag. `None` means the pinned commit of the default model, `main` of
-        /// any other.
+        /// Commit, branch or tag. `None` means the pinned commit for the default model and `main` for any other.
         revision: Option<String>,
     },
 }
@@ -64,24 +63,24 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// Finds a model's folder, fetching what the cache lacks.
+/// Finds a model's folder, and fetches files that are not in the cache.
 ///
 /// # Errors
-/// [`Error::Model`] if it is nowhere to be had or a file is not what the hub announced.
-#[doc(hidden)] // The tests look at the folder; all others load from it.
+/// [`Error::Model`] if it cannot be found or a file does not match the hash that the hub announced.
+#[doc(hidden)] // The tests inspect the folder; other code loads from it.
 pub fn locate(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch)
 }
 
-/// The same of a network alone, without modules behind it.
+/// Finds the folder of a network alone, without further modules.
 ///
 /// # Errors
-/// Those of [`locate`].
+/// The errors of [`locate`].
 pub(crate) fn locate_network(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch_network)
 }
 
-/// Pins of a folder's files.
+/// Pinned hashes of a folder's files.
 type Pins = &'static [(&'static str, &'static str)];
 
 fn find(model: &ModelRef, fetch: impl FnOnce(&Source, Pins) -> Result<Folder>) -> Result<Folder> {
@@ -106,7 +105,7 @@ fn find(model: &ModelRef, fetch: impl FnOnce(&Source, Pins) -> Result<Folder>) -
 /// Copies the default model from a folder into the Hugging Face cache, as if it had been pulled.
 ///
 /// # Errors
-/// [`Error::Model`] if a file is missing or not the pinned one; nothing is then installed.
+/// [`Error::Model`] if a file is missing or not the pinned file; nothing is installed then.
 pub(crate) fn install_default(from: &Path) -> Result<Folder> {
     let mut folder = Folder::new(from.to_owned(), DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
     let files: Vec<(&str, Vec<u8>)> =
@@ -133,9 +132,9 @@ impl Source {
         Self { id: id.to_owned(), repository: Repository::new(Kind::Model, id, revision) }
     }
 
-    /// Fetches the files that a sentence-transformers model consists of, those it names included.
+    /// Fetches the files of a sentence-transformers model, including those that it names.
     fn fetch(&self, pins: Pins) -> Result<Folder> {
-        // A model without a list of modules says in its configuration what it is.
+        // A model without a list of modules describes itself in its configuration.
         let found = match self.optional(LIST, None)? {
             Some(found) => found,
             None => self.optional("config.json", None)?.ok_or_else(|| self.missing(LIST))?,
@@ -143,7 +142,7 @@ impl Source {
         let folder = self.folder(&found, pins);
         let optional = |name: &str| self.optional(name, Some(&folder.path));
         optional("config_sentence_transformers.json")?;
-        // Read apart, so that what is recorded of the model is what loading it reads.
+        // Read through a clone: the folder returned must record only the files that loading reads.
         let mut probe = folder.clone();
         if let Some(router) = probe.modules()?.first().filter(|first| first.is_router()) {
             for name in Router::FILES {
@@ -157,7 +156,7 @@ impl Source {
         Ok(folder)
     }
 
-    /// Fetches the files of a network that stands alone.
+    /// Fetches the files of a network without other modules.
     fn fetch_network(&self, pins: Pins) -> Result<Folder> {
         let found = self.optional("config.json", None)?.ok_or_else(|| self.missing("config.json"))?;
         let folder = self.folder(&found, pins);
@@ -166,7 +165,7 @@ impl Source {
         Ok(folder)
     }
 
-    /// The folder of a file that was found.
+    /// Returns the folder of a file that was found.
     fn folder(&self, found: &Path, pins: Pins) -> Folder {
         let path = found.parent().unwrap_or(found).to_owned();
         let commit = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -195,11 +194,12 @@ impl Source {
     }
 
     fn missing(&self, name: &str) -> Error {
-        let help = "name a sentence-transformers model with safetensors weights";
+        let help = "use a sentence-transformers model with safetensors weights";
         self.error(format!("{name} is not in the repository"), help.to_owned())
     }
 
-    /// One file; `None` if the repository has no such file, or the cached `snapshot` is whole without it.
+    /// Fetches a file. Returns `None` if it is not in the repository, or if it could not be fetched and the cached
+    /// `snapshot` is complete without it.
     fn optional(&self, name: &str, snapshot: Option<&Path>) -> Result<Option<PathBuf>> {
         match self.repository.file(name) {
             Err(problem) if !problem.is_wrong && snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
@@ -212,7 +212,7 @@ impl Source {
     }
 }
 
-/// Whether a cached snapshot holds weights, and so was fetched whole, but not this file.
+/// Returns whether a cached snapshot contains weights, which means that it was fetched completely, but not this file.
 fn whole_without(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
     let beside = path.parent().unwrap_or(folder);

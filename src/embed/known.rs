@@ -1,34 +1,35 @@
-//! Models that people use, as their authors publish them: what `chunkmill model list` shows and `docs/src/guide/models.md` explains.
+//! Widely used models, with the figures that their authors publish. `chunkmill model list` prints them and
+//! `docs/src/guide/models.md` explains them.
 
-/// A model, and what is published of it.
+/// A model and its published properties.
 #[derive(Debug)]
 pub struct Known {
     /// Hub id.
     pub id: &'static str,
-    /// Kind of network, as `config.json` names it, or `static`.
+    /// Type of network, as `config.json` names it, or `static`.
     pub network: &'static str,
-    /// Millions of parameters, and of those that a text passes through, vectors of words aside.
+    /// Millions of parameters: all, and those used for each text, without the word embeddings.
     pub parameters: [f32; 2],
     /// Length of a vector.
     pub dimensions: usize,
-    /// Most tokens it reads; `None` for all of a text.
+    /// Maximum number of tokens it reads; `None` if it reads the whole text.
     pub tokens: Option<usize>,
-    /// SPDX id.
+    /// SPDX id of the licence.
     pub licence: &'static str,
     /// Published retrieval quality.
     pub quality: Quality,
 }
 
-/// Retrieval quality: a mean of nDCG@10 in percent. Figures of different sets cannot be compared.
+/// Retrieval quality: mean nDCG@10 in percent. Figures over different sets cannot be compared.
 #[derive(Debug)]
 pub enum Quality {
     /// Over the 15 English sets of BEIR (Thakur et al. 2021), which MTEB's first version calls retrieval.
     Beir(f32),
-    /// Over the 18 sets of retrieval of MTEB Multilingual, version 2 (Enevoldsen et al. 2025).
+    /// Over the 18 retrieval sets of MTEB Multilingual, version 2 (Enevoldsen et al. 2025).
     Multilingual(f32),
 }
 
-/// The models, those of one kind of quality together, the best first.
+/// The models, grouped by kind of quality, best first.
 pub const KNOWN: [Known; 14] = [
     Known {
         id: "Alibaba-NLP/gte-modernbert-base",

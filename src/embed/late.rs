@@ -1,10 +1,10 @@
-//! Late chunking: a document is read once, and each chunk's vector is the mean over the states of its tokens.
+//! Late chunking: a document is read once, and each chunk's vector is the mean of its tokens' states.
 //!
-//! The model reads windows of its limit. Neighbouring ones overlap by a quarter, and a token's state is taken from the
-//! window that cuts the text farthest from it, so that it has seen what stands on both sides. The document's name stands
-//! before each window. What is taken of a window are sums over its tokens, one for each chunk, made while the states
-//! are in the processor's cache; nothing is kept per token. So windows do not depend on the chunks, and one pass serves
-//! several chunkings (Günther et al. 2024, arXiv 2409.04701, with windows as in their section on long documents).
+//! The model reads windows as long as its limit. Neighbouring windows overlap by a quarter, and a token's state is
+//! taken from the window whose edge is farthest from it, so it has seen the text on both sides. The document's name
+//! is put before each window. For each window and chunk, the token states are summed while they are in the
+//! processor's cache; nothing is kept per token. Windows do not depend on the chunks, so one pass serves several
+//! chunkings (Günther et al. 2024, arXiv 2409.04701, with windows as in their section on long documents).
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -13,47 +13,48 @@ use blake3::Hash;
 
 use crate::error::Result;
 
-/// An embedder that also gives sums over the states of tokens: one whose vectors are means over them.
+/// An embedder whose vectors are means of token states, and which also returns sums of these states.
 pub trait TokenEmbedder: Send + Sync {
-    /// The tokens of a document without special ones. Each line is tokenized by itself.
+    /// Tokenizes a document line by line, without special tokens.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
     fn tokens(&self, text: &str) -> Result<Vec<Token>>;
 
-    /// Ids that stand before the tokens of every document, for one of this name (special tokens, the model's prompt), and
-    /// those that stand after.
+    /// Returns the ids before and after the tokens of a document with this name: special tokens, the model's prompt
+    /// and the name.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
     fn frame(&self, name: Option<&str>) -> Result<[Vec<u32>; 2]>;
 
-    /// Values of a token's state.
+    /// Returns the number of values in a token's state.
     fn width(&self) -> usize;
 
-    /// For each range of each window in turn, the sum of its tokens' states: rows of [`width`](Self::width) values.
+    /// Returns the sum of the token states for each range of each window in turn: rows of [`width`](Self::width)
+    /// values.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the model fails.
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>>;
 
-    /// The vector of a text of whose tokens' states this is the mean.
+    /// Turns the mean of a text's token states into the text's vector.
     fn finish(&self, mean: Vec<f32>) -> Vec<f32>;
 }
 
 /// A token of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// Its id.
+    /// Token id.
     pub id: u32,
-    /// Its first byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// The byte behind it.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Token {
-    /// A token of some bytes.
+    /// Creates a token for a byte range.
     #[must_use]
     pub fn new(id: u32, bytes: Range<usize>) -> Self {
         let [start, end] = [bytes.start, bytes.end].map(|byte| u32::try_from(byte).unwrap_or(u32::MAX));
@@ -61,10 +62,10 @@ impl Token {
     }
 }
 
-/// What the model reads at once, and of which of it the sums are wanted.
+/// The ids that the model reads at once, and the ranges whose sums are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// All ids, with the special ones.
+    /// All ids, including special tokens.
     pub ids: Vec<u32>,
     /// Ranges of `ids`; none is empty.
     pub ranges: Vec<Range<usize>>,
@@ -79,47 +80,47 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// A document with a name that stands before each of its windows, if any.
+    /// Creates a document. The name, if any, is put before each of its windows.
     #[must_use]
     pub fn new(name: Option<String>, text: String) -> Self {
         Self { name, text, tokens: OnceLock::new() }
     }
 
-    /// Whether the model reads the same.
+    /// Returns whether the model reads both the same way.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
     }
 
-    /// Its text.
+    /// Returns the document's text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// A document, and the chunks of it whose vectors are wanted.
+/// A document, and its chunks whose vectors are wanted.
 #[derive(Debug, Clone)]
 pub struct Reading {
     /// The document.
     pub passage: Arc<Passage>,
-    /// The bytes of each chunk.
+    /// Byte range of each chunk.
     pub spans: Vec<Range<usize>>,
 }
 
-/// A document's tokens and what stands around them.
+/// A document's tokens and the ids around them.
 #[derive(Debug)]
 struct Tokens {
     all: Vec<Token>,
     frame: [Vec<u32>; 2],
-    /// Of all that decides the states.
+    /// Hash of all ids, which determine the states.
     hash: Hash,
 }
 
-/// Most of a window that the name may take, as a part of it.
+/// The document's name may take at most one in this many tokens of a window.
 const NAME_PART: usize = 8;
 
-/// The part of a window that the next one starts behind, in quarters.
+/// Distance from the start of one window to the next, in quarters of a window.
 const QUARTERS: usize = 3;
 
 impl Tokens {
@@ -144,7 +145,8 @@ impl Tokens {
         Ok(Self { all, frame, hash: hasher.finalize() })
     }
 
-    /// The tokens that overlap some bytes; the nearest one if none does. Empty only if there are no tokens.
+    /// Returns the tokens that overlap a byte range, or the nearest token if none does. Empty only if there are no
+    /// tokens.
     fn between(&self, bytes: &Range<usize>) -> Range<usize> {
         let first = self.all.partition_point(|token| token.end as usize <= bytes.start);
         let after = self.all.partition_point(|token| (token.start as usize) < bytes.end);
@@ -152,7 +154,7 @@ impl Tokens {
         first..after.max(first + 1).min(self.all.len())
     }
 
-    /// The windows, each with the tokens it holds and those whose states are taken from it, in order.
+    /// Returns the windows in order, each with the tokens it contains and the tokens whose states are taken from it.
     fn windows(&self, max_tokens: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let all = self.all.len();
         let room = max_tokens.saturating_sub(self.frame.iter().map(Vec::len).sum()).max(1);
@@ -170,13 +172,13 @@ impl Tokens {
 
 /// A chunk whose vector is wanted.
 pub(super) struct Wanted {
-    /// Of what decides the vector, the model aside.
+    /// Hash of everything that determines the vector, except the model.
     pub(super) hash: Hash,
-    /// Its tokens in the document.
+    /// Range of its tokens in the document.
     pub(super) tokens: Range<usize>,
 }
 
-/// A window, and for each of its ranges the position of the chunk it is of.
+/// A window, and for each of its ranges the position of the chunk that it belongs to.
 pub(super) struct Part {
     pub(super) window: Window,
     pub(super) of: Vec<usize>,
@@ -191,7 +193,7 @@ impl Reading {
         Ok(self.passage.tokens.get_or_init(|| tokens))
     }
 
-    /// Its chunks in the model's tokens.
+    /// Returns the chunks as ranges of the model's tokens.
     pub(super) fn wanted(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Vec<Wanted>> {
         let tokens = self.tokens(embedder, max_tokens)?;
         let wanted = |span| {
@@ -202,7 +204,7 @@ impl Reading {
         Ok(self.spans.iter().map(wanted).collect())
     }
 
-    /// The windows that hold some of its chunks, which are given by position and tokens. In order.
+    /// Returns the windows that contain some of these chunks, in order. Chunks are given by position and token range.
     pub(super) fn parts(
         &self,
         chunks: &[(usize, Range<usize>)],
@@ -215,7 +217,7 @@ impl Reading {
             let len = before.len() + held.len() + after.len();
             let range = |tokens: &Range<usize>| {
                 if tokens.is_empty() {
-                    // A document without tokens has only what stands around them.
+                    // A document without tokens consists only of the ids around them.
                     return Some(0..len).filter(|range| !range.is_empty());
                 }
                 let (from, to) = (tokens.start.max(own.start), tokens.end.min(own.end));
@@ -233,7 +235,7 @@ impl Reading {
     }
 }
 
-/// Sums of token states over ranges of a window, from the states, which are `stride` floats apart: rows of `dim` values.
+/// Appends the sums of token states over ranges of a window: rows of `dim` values. States are `stride` floats apart.
 pub(super) fn sum(states: &[f32], stride: usize, dim: usize, ranges: &[Range<usize>], sums: &mut Vec<f32>) {
     for range in ranges {
         let from = sums.len();

@@ -1,22 +1,24 @@
 //! Embedding: texts become unit vectors.
 //!
-//! [`Embedder`] is all that the rest of chunkmill knows of a model; it names no tensor library.
-//! Behind it stand [`cpu`], an encoder of our own for the networks most models are; candle, for the
-//! others and for GPUs, with the feature `candle`; `table`, for static models; and a fake for tests and dry runs. `pair` puts
-//! two of them together. [`Reranker`]s judge pairs of texts. `head` makes one vector of those of a text's tokens; [`late`] reads a document once for all its
-//! chunks. [`hub`] finds a model's files, `folder` reads and checks them, `modules` lists what a text goes through,
-//! [`model`] says what it all means; `tokenizer` and `words` make ids of texts. [`batch`] decides what is computed together,
-//! [`cache`] keeps it.
+//! The rest of chunkmill sees a model only through [`Embedder`], which does not mention any tensor library. It is
+//! implemented by [`cpu`], the built-in encoder for the most common networks; by candle (feature `candle`), for other
+//! networks and for GPUs; by `table`, for static models; and by a fake for tests and dry runs. `pair` combines two
+//! embedders. [`Reranker`]s score pairs of texts.
+//!
+//! `head` turns the vectors of a text's tokens into one; [`late`] reads a document once for all its chunks. [`hub`]
+//! finds a model's files, `folder` reads and checks them, `modules` lists the modules that a text passes through,
+//! and [`model`] interprets them all. `tokenizer` and `words` turn texts into token ids. [`batch`] decides which
+//! texts are computed together, and [`cache`] stores the vectors.
 
-// Hidden: how texts come together in batches and readings, as the harness measures it.
+// Hidden: the evaluation harness calls it directly.
 #[doc(hidden)]
 pub mod batch;
-// Hidden but for `Cache`: the tests look into it.
+// Hidden, except for `Cache`: the tests use its internals.
 #[doc(hidden)]
 pub mod cache;
 #[cfg(feature = "candle")]
 mod candle;
-// Hidden: the tests try each kernel alone.
+// Hidden: the tests run each kernel separately.
 #[doc(hidden)]
 pub mod cpu;
 mod fake;
@@ -24,13 +26,13 @@ mod fields;
 pub(crate) mod folder;
 mod head;
 pub mod hub;
-// Hidden: the command line shows it.
+// Hidden: the command line prints it.
 #[doc(hidden)]
 pub mod known;
 // Hidden: see `batch`.
 #[doc(hidden)]
 pub mod late;
-// Hidden: the harness checks what it fetches by the same hash, and the tests put models together.
+// Hidden: the tests read a model's settings and the pinned hashes.
 #[doc(hidden)]
 pub mod model;
 mod modules;
@@ -63,32 +65,33 @@ use modules::Module;
 pub use representation::{EmbeddingType, Representation};
 pub use rerank::Reranker;
 
-/// What a text is to the model: some read queries and documents with different prompts.
+/// The role of a text. Some models use different prompts for queries and documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// A chunk that is to be found.
+    /// A chunk to be found.
     Document,
-    /// A question that is to find it.
+    /// A question to find it with.
     Query,
 }
 
 /// A text as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// Token ids with the special ones, at most [`ModelInfo::max_tokens`]. Empty only if a static model
-    /// knows none of the text.
+    /// Token ids including special tokens, at most [`ModelInfo::max_tokens`]. Empty only if the vocabulary of a static
+    /// model covers none of the text.
     pub ids: Vec<u32>,
-    /// How many there were before the text was cut to fit.
+    /// Number of tokens before truncation.
     pub n_tokens: usize,
 }
 
 /// Turns texts into vectors of length 1 (if the model normalises, as nearly all do).
 pub trait Embedder: Send + Sync {
-    /// What identifies the model. Two embedders with equal fingerprints give the same vectors.
+    /// Returns the record that identifies the model. Two embedders with equal fingerprints produce the same vectors,
+    /// up to the last bits (see [`ModelInfo::arithmetic`]).
     fn info(&self) -> &ModelInfo;
 
-    /// Tokenizes a text and cuts it to what the model reads. Where queries have an embedder of their own, that one has to
-    /// be asked for them: [`query`] does.
+    /// Tokenizes a text and truncates it to the model's limit. If [`queries`](Self::queries) returns another embedder,
+    /// that one must encode queries, as [`query`] does.
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails.
@@ -100,7 +103,7 @@ pub trait Embedder: Send + Sync {
     /// [`Error::Embed`] if the tensor library fails or a value is not finite.
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>>;
 
-    /// What embeds queries, if it is not this one.
+    /// Returns the embedder for queries, if it is a different one.
     fn queries(&self) -> Option<&dyn Embedder> {
         None
     }
@@ -108,29 +111,29 @@ pub trait Embedder: Send + Sync {
     /// Counts the model's own tokens.
     fn counter(&self) -> &dyn TokenCounter;
 
-    /// How texts should be given to [`Embedder::embed`].
+    /// Returns how texts should be passed to [`Embedder::embed`].
     fn batching(&self) -> Batching;
 
-    /// The same model token by token, if its vectors are means over its tokens.
+    /// Returns the same model token by token, if its vectors are means over tokens.
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
         None
     }
 }
 
-/// How an embedder wants its texts.
+/// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
-    /// Tokens in a batch when nothing else is said.
+    /// Default number of tokens per batch.
     pub tokens: usize,
-    /// Whether texts of several lengths may share a batch: only if that changes no vector.
+    /// Whether texts of different lengths may share a batch: only if that changes no vector.
     pub mixed: bool,
     /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
     pub concurrent: bool,
-    /// Whether a vector is worth being remembered: not if it is made faster than it is found.
+    /// Whether vectors are worth remembering: not if computing one is faster than looking it up.
     pub remember: bool,
 }
 
-/// What a dataset records of the model its vectors come from.
+/// A dataset's record of the model that produced its vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
     /// Hub id, or the folder's name.
@@ -141,58 +144,59 @@ pub struct ModelInfo {
     pub files: BTreeMap<String, String>,
     /// Length of a vector.
     pub dim: usize,
-    /// Most tokens the model reads, special ones included.
+    /// Maximum number of tokens the model reads, including special tokens.
     pub max_tokens: usize,
-    /// How token vectors become one: `mean`, `cls`, `max`, `mean_sqrt_len`, `weighted_mean` or `last`, or several
-    /// of them, joined by `+`, whose vectors are put one behind another.
+    /// How token vectors become one: `mean`, `cls`, `max`, `mean_sqrt_len`, `weighted_mean` or `last`, or several of
+    /// them joined by `+`, whose vectors are concatenated.
     pub pooling: String,
     /// Whether vectors are scaled to length 1.
     pub normalize: bool,
-    /// What ran the model; never [`Engine::Auto`].
+    /// Engine that ran the model; never [`Engine::Auto`].
     pub engine: Engine,
-    /// What it was computed in.
+    /// Precision it was computed in.
     pub precision: Precision,
-    /// Identifies the files and everything else that decides the vectors: 16 hexadecimal digits.
+    /// Identifies the files and everything else that determines the vectors: 16 hexadecimal digits.
     pub fingerprint: String,
-    /// What decides the last bits of the vectors besides: the instruction set, the device; or `any`.
+    /// Identifies what else affects the last bits of the vectors: the instruction set, the device; `any` if nothing
+    /// does.
     pub arithmetic: String,
-    /// What reads queries, if it is another model.
+    /// The model for queries, if it is a different one.
     pub query: Option<QueryModel>,
 }
 
-/// What a dataset records of the model that reads queries, where another one reads documents.
+/// A dataset's record of the model for queries, if documents use a different one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryModel {
-    /// Hub id, or the folder's name; `None` if it is a part of the model that reads documents.
+    /// Hub id, or the folder's name; `None` if it is part of the model for documents.
     pub id: Option<String>,
     /// Commit of the hub repository, if it came from there.
     pub revision: Option<String>,
-    /// What ran it.
+    /// Engine that ran it.
     pub engine: Engine,
-    /// What it was computed in.
+    /// Precision it was computed in.
     pub precision: Precision,
-    /// Identifies it, as [`ModelInfo::fingerprint`] does.
+    /// Identifies it, like [`ModelInfo::fingerprint`].
     pub fingerprint: String,
 }
 
 impl ModelInfo {
-    /// Whether this and another one give the same vectors, to the last bit.
+    /// Returns whether both models produce the same vectors, to the last bit.
     #[must_use]
     pub fn computes_as(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
     }
 }
 
-/// Where a model runs. Written `cpu`, `cuda:N` or `metal`.
+/// The device that runs a model. Written `cpu`, `cuda:N` or `metal`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Device {
-    /// All cores.
+    /// All CPU cores.
     #[default]
     Cpu,
-    /// The N-th NVIDIA GPU; needs the `cuda` feature.
+    /// The NVIDIA GPU with this index; needs the `cuda` feature.
     Cuda(usize),
-    /// Apple's GPU; needs the `metal` feature.
+    /// The Apple GPU; needs the `metal` feature.
     Metal,
 }
 
@@ -244,14 +248,14 @@ impl FromStr for Device {
 /// Which implementation of [`Embedder`] to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// [`Engine::Cpu`] if it can run the model where it is to run, else [`Engine::Candle`].
+    /// [`Engine::Cpu`] if it can run the model on the chosen device, otherwise [`Engine::Candle`].
     #[default]
     Auto,
-    /// Our own encoder, on the CPU.
+    /// The built-in encoder, on the CPU.
     Cpu,
     /// Candle.
     Candle,
-    /// Hashed words: no model, no meaning, for tests and dry runs.
+    /// Hashed words, without a model or meaning, for tests and dry runs.
     Fake,
 }
 
@@ -259,7 +263,7 @@ impl Engine {
     /// Every engine.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Cpu, Self::Candle, Self::Fake];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -273,13 +277,13 @@ impl Engine {
 
 named!(Engine, "an embedder");
 
-/// What a model is to be computed in. Written `auto` or as the [`Precision`].
+/// The precision to compute a model in. Written `auto` or as the [`Precision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrecisionSetting {
-    /// The fastest that gives practically the vectors of f32, see [`cpu`].
+    /// The fastest precision whose vectors are practically those of f32; see [`cpu`].
     #[default]
     Auto,
-    /// This one.
+    /// A fixed precision.
     Fixed(Precision),
 }
 
@@ -296,7 +300,7 @@ impl Value for PrecisionSetting {
 impl PrecisionSetting {
     const AUTO: &str = "auto";
 
-    /// What our own encoder computes in with these instructions.
+    /// Returns the precision that the built-in encoder uses with this instruction set.
     pub(crate) fn on(self, isa: Isa) -> Precision {
         match self {
             Self::Fixed(precision) => precision,
@@ -342,27 +346,27 @@ impl Serialize for PrecisionSetting {
     }
 }
 
-/// What runs a model, where, and in what.
+/// How a model is run: engine, precision and device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backend {
-    /// What runs it.
+    /// Engine that runs it.
     pub engine: Engine,
-    /// What it is computed in.
+    /// Precision it is computed in.
     pub precision: PrecisionSetting,
-    /// Where it runs.
+    /// Device it runs on.
     pub device: Device,
-    /// Which instructions of a CPU our own encoder uses; `None` is the best it has.
+    /// CPU instruction set for the built-in encoder; `None` selects the best available.
     pub isa: Option<Isa>,
-    /// How many of a vector's first values are kept; `None` is all.
+    /// Number of leading values of each vector to keep; `None` keeps all.
     pub dimensions: Option<Dimensions>,
 }
 
-/// Some of a vector's first values. Models that were trained for it (Kusupati et al. 2022, "Matryoshka") lose little by it.
+/// The first values of each vector. Models trained for this (Kusupati et al. 2022, "Matryoshka") lose little quality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimensions {
-    /// How many; above 0.
+    /// Number of values; above 0.
     pub count: usize,
-    /// Whether the model need not declare this number.
+    /// Whether to accept a number that the model does not declare.
     pub forced: bool,
 }
 
@@ -372,10 +376,10 @@ impl From<Engine> for Backend {
     }
 }
 
-/// Loads a model, every file checked before anything is computed.
+/// Loads a model and checks every file before anything is computed.
 ///
 /// # Errors
-/// [`Error::Model`] if it cannot be found, is not what its hash says, or is of an unknown kind;
+/// [`Error::Model`] if it cannot be found, does not match its hash, or is of an unknown kind;
 /// [`Error::Setting`] if the backend cannot run here.
 pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dyn Embedder>> {
     let backend = backend.into();
@@ -392,10 +396,10 @@ pub fn load(backend: impl Into<Backend>, model: &hub::ModelRef) -> Result<Box<dy
     }
 }
 
-/// Loads one model for documents, and another for queries, whose vectors lie in the same space.
+/// Loads one model for documents and another for queries, whose vectors share a space.
 ///
 /// # Errors
-/// Those of [`load`] for both; [`Error::Setting`] if their vectors differ in length.
+/// The errors of [`load`] for both; [`Error::Setting`] if their vectors differ in length.
 pub fn load_pair(
     backend: Backend,
     model: &hub::ModelRef,
@@ -406,13 +410,13 @@ pub fn load_pair(
     Ok(Box::new(pair::Pair::new(documents, queries, true)?))
 }
 
-/// What runs a model.
+/// The implementation that runs a model.
 enum Choice {
-    /// It is a table of vectors.
+    /// A table of vectors.
     Table,
-    /// Our own encoder.
+    /// The built-in encoder.
     Ours(Box<cpu::Plan>),
-    /// Candle, and why.
+    /// Candle, with the reason.
     Candle(String),
 }
 
@@ -422,19 +426,19 @@ impl Choice {
             return Ok(Self::Table);
         }
         if backend.engine == Engine::Candle {
-            return Ok(Self::Candle("it was asked for".to_owned()));
+            return Ok(Self::Candle("it was requested".to_owned()));
         }
         match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
             Ok(plan) => Ok(Self::Ours(Box::new(plan))),
             Err(problem) if backend.engine == Engine::Cpu => {
-                Err(folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "use --embedder candle"))
+                Err(folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use --embedder candle"))
             }
-            Err(problem) => Ok(Self::Candle(format!("the encoder `cpu` cannot, since {problem}"))),
+            Err(problem) => Ok(Self::Candle(format!("the `cpu` encoder cannot run it, because {problem}"))),
         }
     }
 }
 
-/// Loads what these modules are.
+/// Loads the model that these modules describe.
 fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Result<Box<dyn Embedder>> {
     let settings = model::Settings::of(&mut folder, modules)?;
     match Choice::new(&folder, &settings, backend)? {
@@ -449,18 +453,18 @@ fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Resul
     }
 }
 
-/// What runs a model's documents, and why, in words.
+/// Explains which implementation runs a model's documents, and why.
 ///
 /// # Errors
-/// Those of [`load`], weights aside.
+/// The errors of [`load`], except those about weights.
 #[doc(hidden)] // For the command line.
 pub fn explain(backend: Backend, model: &hub::ModelRef) -> Result<String> {
     let mut folder = hub::locate(model)?;
     let settings = model::Settings::read(&mut folder)?;
     let kind = &settings.model_type;
     Ok(match Choice::new(&folder, &settings, backend)? {
-        Choice::Table => "a table of vectors, which no network reads".to_owned(),
-        Choice::Ours(_) => format!("the encoder `cpu`: it computes networks of type `{kind}`"),
+        Choice::Table => "a table of vectors, without a network".to_owned(),
+        Choice::Ours(_) => format!("the `cpu` encoder: it supports networks of type `{kind}`"),
         Choice::Candle(why) => format!("candle: {why}"),
     })
 }
@@ -471,27 +475,27 @@ fn through_candle(folder: Folder, settings: model::Settings, backend: Backend) -
 }
 
 #[cfg(not(feature = "candle"))]
-#[expect(clippy::needless_pass_by_value, reason = "as the other, which takes it")]
+#[expect(clippy::needless_pass_by_value, reason = "same signature as the other, which consumes it")]
 fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
     Err(Error::without("candle", &format!("model {}", folder.id)))
 }
 
-/// Loads a reranker. It runs on the CPU, by our own encoder.
+/// Loads a reranker. It runs on the CPU, with the built-in encoder.
 ///
 /// # Errors
-/// [`Error::Model`] if it cannot be found, or is no network that judges pairs; [`Error::Setting`] if the backend cannot
-/// run here.
+/// [`Error::Model`] if it cannot be found or is not a network that scores pairs; [`Error::Setting`] if the backend
+/// cannot run here.
 pub fn load_reranker(backend: Backend, model: &hub::ModelRef) -> Result<Box<dyn Reranker>> {
     let mut folder = hub::locate_network(model)?;
     let settings = rerank::Settings::read(&mut folder)?;
     let backend = Backend { device: Device::Cpu, ..backend };
     let plan = cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend).map_err(|problem| {
-        folder.error(format!("the encoder `cpu` cannot run it: {problem}"), "name another reranker")
+        folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use another reranker")
     })?;
     Ok(Box::new(cpu::cross::CrossEncoder::load(folder, settings, plan)?))
 }
 
-/// The vector of a question.
+/// Returns the vector of a question.
 ///
 /// # Errors
 /// [`Error::Embed`] from the embedder.
@@ -501,10 +505,10 @@ pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
     embedder.embed(&[&encoded.ids])
 }
 
-/// Loads only a model's tokenizer, to count in unit `model`.
+/// Loads only a model's tokenizer, to count in the unit `model`.
 ///
 /// # Errors
-/// Those of [`load`].
+/// The errors of [`load`].
 pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn TokenCounter>> {
     match engine {
         Engine::Fake => Ok(Box::new(fake::Words)),
@@ -514,7 +518,7 @@ pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn Tok
     }
 }
 
-/// Scales a vector to length 1; one of length 0 stays.
+/// Scales a vector to length 1. A zero vector is left unchanged.
 fn normalize(vector: &mut [f32]) {
     let norm = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
     if norm > 0.0 {
@@ -526,7 +530,7 @@ fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// What the model made, unless a value is not finite.
+/// Returns the vectors, or an error if a value is not finite.
 fn finite(vectors: Vec<f32>) -> Result<Vec<f32>> {
     if vectors.iter().all(|value| value.is_finite()) {
         Ok(vectors)

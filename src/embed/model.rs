@@ -1,4 +1,4 @@
-//! What a model's folder says of it, weights aside: its modules, its limits, its tokenizer and its prompts.
+//! A model's settings, read from its folder without the weights: modules, limits, tokenizer and prompts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::tokenizer::{ModelTokenizer, Rules};
 use super::{Dimensions, Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
 
-/// The model used when none is named.
+/// The model used by default.
 pub const DEFAULT_ID: &str = "sentence-transformers/all-MiniLM-L6-v2";
 
 /// The commit of the default model's repository.
@@ -29,29 +29,29 @@ pub const DEFAULT_PINS: &[(&str, &str)] = &[
     ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
 ];
 
-/// What a folder's configuration says, weights aside.
+/// The configuration of a model's folder, without the weights.
 pub struct Settings {
-    /// Kind of network, `bert` for example, or `static` for a table of vectors.
+    /// Type of network, for example `bert`, or `static` for a table of vectors.
     pub model_type: String,
-    /// The network's `config.json` as it is; empty if there is none.
+    /// The network's unparsed `config.json`; empty if there is none.
     pub config: Vec<u8>,
     /// The network.
     pub(super) network: Module,
-    /// What makes one vector of those of a text's tokens.
+    /// The modules that turn the vectors of a text's tokens into one.
     pub(super) head: Head,
     /// The tokenizer, with the model's limit and prompts.
     pub tokenizer: ModelTokenizer,
-    /// How many of a vector's first values may be kept alone, as `config.json` says.
+    /// Lengths to which vectors may be cut, according to `config.json`.
     pub matryoshka: Vec<usize>,
 }
 
-/// The kind of a model that is a table of vectors.
+/// Model type of a table of vectors.
 const STATIC: &str = "static";
 
-/// What stands for no limit at all.
+/// Token limit of a model that reads texts of any length.
 const NO_LIMIT: usize = 1 << 30;
 
-/// Where model2vec cuts texts if nothing else is said.
+/// The default token limit of model2vec.
 const MODEL2VEC_TOKENS: usize = 512;
 
 #[derive(Deserialize)]
@@ -79,18 +79,18 @@ struct PromptConfig {
     similarity_fn_name: Option<String>,
 }
 
-/// What vectors are compared by, if nothing is said.
+/// The default similarity function.
 const COSINE: &str = "cosine";
 
 impl PromptConfig {
-    /// The prompt of the first of these names that has one, else the default one.
+    /// Returns the prompt of the first of these names that has one, otherwise the default prompt.
     fn prompt(&self, names: &[&str]) -> String {
         let own = names.iter().find_map(|&name| self.prompts.get(name));
         let default = || self.prompts.get(self.default_prompt_name.as_ref()?);
         own.or_else(default).cloned().unwrap_or_default()
     }
 
-    /// What they say of a tokenizer that reads so many tokens.
+    /// Returns the rules of a tokenizer with these prompts and this token limit.
     fn rules(&self, max_tokens: usize) -> Rules {
         Rules {
             query_prompt: self.prompt(&["query"]),
@@ -101,17 +101,17 @@ impl PromptConfig {
 }
 
 impl Settings {
-    /// Reads everything but the weights, of what reads documents.
+    /// Reads everything but the weights, for the modules that read documents.
     ///
     /// # Errors
-    /// [`Error::Model`] if a file is missing, not the pinned one, or asks for something that
-    /// chunkmill cannot compute; nothing is computed in another way than the folder says.
+    /// [`Error::Model`] if a file is missing, is not the pinned file, or asks for something that chunkmill cannot
+    /// compute; nothing is ever computed differently from what the folder says.
     pub fn read(folder: &mut Folder) -> Result<Self> {
         let routes = folder.routes()?;
         Self::of(folder, &routes.document)
     }
 
-    /// The same of these modules.
+    /// Reads the same for these modules.
     pub(super) fn of(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
         let mut head = Head::read(folder, modules)?;
         let Some(network) = modules.first().cloned() else {
@@ -119,10 +119,11 @@ impl Settings {
         };
         let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
         match prompts.similarity_fn_name.as_deref().unwrap_or(COSINE) {
-            // Search and most stores compare by the dot product, which is the cosine of vectors of length 1.
+            // Search and most stores compare by dot product, which equals the cosine for vectors of length 1.
             COSINE => head.normalize(),
             "dot" => {}
-            // Euclidean distance orders vectors of length 1 alike, Manhattan distance nearly.
+            // For vectors of length 1, Euclidean distance produces the same order, and Manhattan distance nearly the
+            // same.
             _ if head.normalizes() => {}
             other => {
                 let problem = format!("config_sentence_transformers.json asks for the similarity `{other}`");
@@ -147,7 +148,7 @@ impl Settings {
         Ok(Self { model_type, config, network, head, tokenizer, matryoshka })
     }
 
-    /// Whether the model is a table of vectors.
+    /// Returns whether the model is a table of vectors.
     pub(super) fn is_static(&self) -> bool {
         self.model_type == STATIC
     }
@@ -155,12 +156,12 @@ impl Settings {
     /// Reads the weights only to hash and check them.
     ///
     /// # Errors
-    /// [`Error::Model`] if they are missing, a pickle, or not the pinned ones.
+    /// [`Error::Model`] if they are missing, a pickle, or not the pinned weights.
     pub(crate) fn check_weights(&self, folder: &mut Folder) -> Result<()> {
         folder.weights(&self.network).map(drop)
     }
 
-    /// What the files of a network say of its tokenizer.
+    /// Reads the tokenizer rules of a network from its files.
     fn of_network(folder: &mut Folder, network: &Module, config: &Config, prompts: &PromptConfig) -> Result<Rules> {
         let Config { model_type, max_position_embeddings, n_positions, pad_token_id, .. } = config;
         let sentence: SentenceConfig = folder.optional(&network.file("sentence_bert_config.json"))?;
@@ -169,13 +170,13 @@ impl Settings {
         let limits = [sentence.max_seq_length, positions, *n_positions];
         let Some(max_tokens) = limits.into_iter().flatten().min() else {
             return Err(folder
-                .error("no file says how many tokens it reads", "add sentence_bert_config.json with max_seq_length"));
+                .error("no file states the model's token limit", "add sentence_bert_config.json with max_seq_length"));
         };
         Ok(Rules { lower_case: sentence.do_lower_case, ..prompts.rules(max_tokens) })
     }
 
-    /// What the files of a table of vectors say of its tokenizer. By sentence-transformers it reads all of a text; by
-    /// model2vec so many tokens, and of those only what the vocabulary knows.
+    /// Reads the tokenizer rules of a table of vectors from its files. A table of sentence-transformers reads the whole
+    /// text. A table of model2vec reads up to `max_length` tokens and skips those missing from the vocabulary.
     fn of_table(folder: &mut Folder, name: &str, prompts: &PromptConfig) -> Result<Rules> {
         let config: serde_json::Map<String, Value> = folder.optional(name)?;
         let known_only = config.get("model_type").is_some_and(|kind| kind == MODEL2VEC);
@@ -183,13 +184,13 @@ impl Settings {
             None if known_only => MODEL2VEC_TOKENS,
             None | Some(Value::Null) => NO_LIMIT,
             Some(limit) => limit.as_u64().and_then(|limit| usize::try_from(limit).ok()).ok_or_else(|| {
-                folder.error(format!("{name}: `max_length` is {limit}"), "it has to be a number of tokens, or null")
+                folder.error(format!("{name}: `max_length` is {limit}"), "it must be a number of tokens, or null")
             })?,
         };
         Ok(Rules { special: false, known_only, ..prompts.rules(max_tokens) })
     }
 
-    /// What is recorded of the folder's model, run in this way: everything that decides the vectors.
+    /// Returns the record of the folder's model as it is run here: everything that determines the vectors.
     pub(super) fn info(
         &self,
         folder: &Folder,
@@ -219,10 +220,10 @@ impl Settings {
         }
     }
 
-    /// Length of the vectors behind a network of this width, of which only some values may be wanted.
+    /// Returns the length of the vectors for a network of this width, and applies the wanted dimensions, if any.
     ///
     /// # Errors
-    /// [`Error::Model`] if modules do not fit; [`Error::Setting`] if so many are not to be had.
+    /// [`Error::Model`] if the modules do not fit; [`Error::Setting`] if the wanted dimensions are not available.
     pub(super) fn fit(&mut self, folder: &Folder, hidden: usize, wanted: Option<Dimensions>) -> Result<usize> {
         let all = self.head.dim(hidden).map_err(|problem| folder.error(problem, "pull the model again"))?;
         let Some(Dimensions { count, forced }) = wanted.filter(|wanted| wanted.count != all) else { return Ok(all) };
@@ -230,18 +231,21 @@ impl Settings {
             Err(Error::Setting { origin: "dimensions".to_owned(), problem, help: help.to_owned() })
         };
         if count > all {
-            return refused(format!("{count} are more than the {all} of {}", folder.id), "ask for fewer");
+            return refused(
+                format!("{count} is more than the {all} dimensions of {}", folder.id),
+                "use a smaller number",
+            );
         }
         if !forced && !self.matryoshka.contains(&count) {
             let names: Vec<String> = self.matryoshka.iter().map(ToString::to_string).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let problem = format!(
-                "the config.json of {} does not name {count} among the dimensions that suffice: {names}",
+                "the config.json of {} does not list {count} among its Matryoshka dimensions: {names}",
                 folder.id
             );
             return refused(
                 problem,
-                "if its authors say so elsewhere, use --force-dimensions; else leave --dimensions out",
+                "if its authors document this number elsewhere, use --force-dimensions; otherwise omit --dimensions",
             );
         }
         self.head.keep(count);
@@ -249,7 +253,7 @@ impl Settings {
     }
 }
 
-/// The position that a text's first token has: `RoBERTa`'s kin and `MPNet` count from behind the id of padding.
+/// Returns the position of a text's first token: `RoBERTa`, its relatives and `MPNet` start after the padding id.
 pub(super) fn first_position(model_type: &str, pad_token_id: Option<usize>) -> usize {
     match model_type {
         "roberta" | "xlm-roberta" | "camembert" | "mpnet" => pad_token_id.unwrap_or(1).saturating_add(1),

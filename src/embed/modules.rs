@@ -1,13 +1,13 @@
-//! The modules of a model, in the order in which a text goes through them: what `modules.json` lists.
+//! The modules of a model, in the order in which a text passes through them, as listed in `modules.json`.
 //!
-//! A model may have two such lists, one that reads queries and one that reads documents (the `Router` of
+//! A model may have two lists of modules, one for queries and one for documents (the `Router` of
 //! sentence-transformers).
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// The file that lists them.
+/// The file that lists the modules.
 pub(super) const LIST: &str = "modules.json";
 
 /// A module of a model.
@@ -18,32 +18,32 @@ pub(super) struct Module {
 }
 
 impl Module {
-    /// A module of this kind, whose files are in this folder of the model's.
+    /// Creates a module of this kind, whose files are in this subfolder of the model's folder.
     pub(super) fn new(kind: &str, path: &str) -> Self {
         Self { path: path.to_owned(), r#type: kind.to_owned() }
     }
 
-    /// Its Python type.
+    /// Returns the module's Python type.
     pub(super) fn name(&self) -> &str {
         &self.r#type
     }
 
-    /// The last part of its type.
+    /// Returns the last part of the module's type.
     pub(super) fn kind(&self) -> &str {
         self.r#type.rsplit('.').next().unwrap_or_default()
     }
 
-    /// Whether it chooses among lists of other modules.
+    /// Returns whether the module chooses among lists of other modules.
     pub(super) fn is_router(&self) -> bool {
         self.kind() == "Router"
     }
 
-    /// Where its own files are; empty for the model's folder itself.
+    /// Returns the folder of the module's files; empty for the model's folder itself.
     pub(super) fn path(&self) -> &str {
         if self.path == "." { "" } else { &self.path }
     }
 
-    /// The files of its own that it needs, weights of a network aside.
+    /// Returns the module's required files, except the weights of a network.
     pub(super) fn files(&self) -> Vec<String> {
         let names: &[&str] = match self.kind() {
             "Transformer" => &["config.json", "tokenizer.json"],
@@ -55,7 +55,7 @@ impl Module {
         names.iter().map(|name| self.file(name)).collect()
     }
 
-    /// One of its own files, by its name inside the model's folder.
+    /// Returns the path of one of the module's files inside the model's folder.
     pub(super) fn file(&self, name: &str) -> String {
         match self.path() {
             "" => name.to_owned(),
@@ -64,12 +64,12 @@ impl Module {
     }
 }
 
-/// What reads documents, and what reads queries if that is something else.
+/// The modules that read documents, and those that read queries if they differ.
 #[derive(Debug, Clone)]
 pub(super) struct Routes {
-    /// For documents.
+    /// Modules for documents.
     pub(super) document: Vec<Module>,
-    /// For queries.
+    /// Modules for queries.
     pub(super) query: Option<Vec<Module>>,
 }
 
@@ -79,7 +79,7 @@ impl From<Vec<Module>> for Routes {
     }
 }
 
-/// What a `Router` says of itself.
+/// The configuration of a `Router`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Router {
     /// The type of each module, by its folder.
@@ -96,18 +96,19 @@ struct Parameters {
 }
 
 impl Router {
-    /// The files that may hold it; newer versions write the first.
+    /// The files that may contain the configuration; newer versions write the first.
     pub(super) const FILES: [&str; 2] = ["router_config.json", "config.json"];
 
-    /// The two lists of a model that begins with this router, `at` its folder; behind it are modules that both share. Or
-    /// why there are none.
+    /// Returns the two lists of modules of a model that begins with this router, or why there are none. `at` is the
+    /// router's own module, and `shared` are the modules after it, which both lists share.
     pub(super) fn routes(&self, at: &Module, shared: &[Module]) -> Result<Routes, String> {
         let route = |task: &str| -> Result<Vec<Module>, String> {
             let default = || self.structure.get(self.parameters.default_route.as_deref()?);
             let folders = self.structure.get(task).or_else(default);
             let folders = folders.ok_or_else(|| format!("the router has no route `{task}` and no default"))?;
             let own = folders.iter().map(|folder| {
-                let kind = self.types.get(folder).ok_or_else(|| format!("the router says no type of `{folder}`"))?;
+                let kind =
+                    self.types.get(folder).ok_or_else(|| format!("the router specifies no type for `{folder}`"))?;
                 Ok(Module::new(kind, &at.file(folder)))
             });
             own.chain(shared.iter().cloned().map(Ok)).collect()

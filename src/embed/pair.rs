@@ -1,10 +1,11 @@
-//! Two models for one space of vectors: a large one reads documents, once, and a small one reads queries, often.
+//! Two models with one vector space: for example, a large one that reads each document once, and a small one that reads
+//! the many queries.
 
 use super::{Batching, Embedder, Encoded, ModelInfo, QueryModel, Role, TokenEmbedder};
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 
-/// A model for documents with one for queries.
+/// A model for documents and one for queries.
 pub(super) struct Pair {
     info: ModelInfo,
     documents: Box<dyn Embedder>,
@@ -12,7 +13,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// The pair. `apart` says that the second is a model by itself, not a part of the first.
+    /// Creates the pair. `apart` means that the second is a separate model, not part of the first.
     ///
     /// # Errors
     /// [`Error::Setting`] if their vectors differ in length.
@@ -21,8 +22,8 @@ impl Pair {
         if of.dim != by.dim {
             return Err(Error::Setting {
                 origin: "query-model".to_owned(),
-                problem: format!("{} makes vectors of {} values, but {} of {}", by.id, by.dim, of.id, of.dim),
-                help: "name two models that were trained as a pair".to_owned(),
+                problem: format!("{} produces vectors of {} values, but {} of {}", by.id, by.dim, of.id, of.dim),
+                help: "use two models that were trained as a pair".to_owned(),
             });
         }
         let query = QueryModel {

@@ -1,7 +1,7 @@
-//! What stands for a chunk in a search: vectors, each of some text, of one width, in numbers of one type. A dataset has
-//! one today. Columns, encodings, checks, searches and the harness's figures follow from this value, so that a second one
-//! is declared here; whoever relies on there being one takes [`all`](Representation::all) apart, and the compiler names
-//! the place.
+//! Representations of chunks for search: vectors computed from some text, of one width and one number type. A
+//! dataset currently has one. Columns, encodings, checks, searches and the harness's figures derive from this value,
+//! so this is the place to declare a second one. Code that relies on there being exactly one destructures
+//! [`all`](Representation::all), so the compiler points to it.
 
 use crate::value::named;
 
@@ -13,7 +13,7 @@ pub enum EmbeddingType {
     F32,
     /// `FixedSizeList<Float16>`: half the size, about three decimal digits.
     F16,
-    /// `List<Float32>`, for readers that know no fixed-size lists.
+    /// `List<Float32>`, for readers without fixed-size lists.
     List,
 }
 
@@ -21,7 +21,7 @@ impl EmbeddingType {
     /// Every type.
     pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::List];
 
-    /// The name used in settings and manifests.
+    /// Returns the name used in settings and manifests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl EmbeddingType {
         }
     }
 
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
@@ -40,7 +40,7 @@ impl EmbeddingType {
         }
     }
 
-    /// How far from 1 rounding may take the length of a vector.
+    /// Returns how far rounding may move the length of a vector from 1.
     #[must_use]
     pub fn tolerance(self) -> f64 {
         match self {
@@ -49,7 +49,7 @@ impl EmbeddingType {
         }
     }
 
-    /// Whether values that were stored so, and are to be stored as `wanted`, are still what was computed.
+    /// Returns whether storing values of this type again as `wanted` has the same result as storing the computed ones.
     #[must_use]
     pub fn serves(self, wanted: Self) -> bool {
         self == wanted || self != Self::F16
@@ -58,35 +58,35 @@ impl EmbeddingType {
 
 named!(EmbeddingType, "a type of embedding");
 
-/// A vector that each chunk has.
+/// A vector stored with each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Representation {
     /// Its column in `chunks`.
     pub column: &'static str,
-    /// What the column holds, in words.
+    /// Description of the column's contents.
     pub holds: &'static str,
-    /// Values in a vector.
+    /// Number of values in a vector.
     pub dim: usize,
-    /// How they are stored.
+    /// Type they are stored as.
     pub stored: EmbeddingType,
 }
 
 impl Representation {
-    /// Those of a dataset: the vector of the text that the model sees of a chunk, and of nothing else, which is why the
-    /// [cache](super::cache) can find it by that text.
+    /// Returns the representations of a dataset: the vector of the text that the model sees of a chunk. It depends on
+    /// nothing else, so the [cache](super::cache) can look it up by that text.
     #[must_use]
     pub fn all(dim: usize, stored: EmbeddingType) -> [Self; 1] {
         [Self { column: "embedding", holds: "the vector", dim, stored }]
     }
 
-    /// What a column of vectors holds; `None` if it is another one.
+    /// Returns the description of a vector column; `None` for other columns.
     #[must_use]
     pub fn describe(column: &str) -> Option<&'static str> {
         let known = Self::all(0, EmbeddingType::default());
         known.into_iter().find(|known| known.column == column).map(|known| known.holds)
     }
 
-    /// Bytes of a vector's values.
+    /// Returns the number of bytes of a vector's values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.dim * self.stored.bytes()

@@ -1,6 +1,6 @@
-//! Rerankers: a network reads a question and a passage together and says how well one answers the other (a cross-encoder,
-//! Nogueira and Cho 2019). It sees more than two vectors do, and has to run for every pair, so that it is asked for the
-//! best of a search alone.
+//! Rerankers: a network reads a question and a passage together and scores how well the passage answers the question (a
+//! cross-encoder, Nogueira and Cho 2019). It sees more than two separate vectors do, but must run once per pair, so it
+//! only reranks the best results of a search.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,29 +12,29 @@ use super::modules::Module;
 use super::tokenizer::{ModelTokenizer, Rules};
 use crate::error::Result;
 
-/// Says how well passages answer a question.
+/// Scores how well passages answer a question.
 pub trait Reranker: Send + Sync {
-    /// Hub id with its revision, or the folder's name.
+    /// Returns the hub id with its revision, or the folder's name.
     fn id(&self) -> &str;
 
-    /// A score for each passage, the higher, the better; the range is the model's own: from 0 to 1 for most. It depends on
-    /// the question and the passage alone. The model reads as many tokens as it can of both.
+    /// Returns a score for each passage; higher is better. The range depends on the model: for most it is 0 to 1. A
+    /// score depends only on the question and its passage. The model reads as many tokens of both as it can.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the model fails.
     fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>>;
 }
 
-/// What a folder's configuration says of a reranker, weights aside.
+/// The configuration of a reranker's folder, without the weights.
 pub(crate) struct Settings {
-    /// Kind of network, as `config.json` names it.
+    /// Type of network, as `config.json` names it.
     pub(crate) model_type: String,
-    /// `config.json` as it is.
+    /// The unparsed `config.json`.
     pub(super) config: Vec<u8>,
     /// The network.
     pub(super) network: Module,
     pub(crate) tokenizer: ModelTokenizer,
-    /// What makes a score of the network's number.
+    /// Turns the network's output into a score.
     pub(super) activation: Activation,
 }
 
@@ -43,9 +43,9 @@ struct Config {
     model_type: String,
     max_position_embeddings: Option<usize>,
     pad_token_id: Option<usize>,
-    /// Of older versions of sentence-transformers.
+    /// Written by older versions of sentence-transformers.
     sbert_ce_default_activation_function: Option<String>,
-    /// Of newer ones.
+    /// Written by newer versions.
     sentence_transformers: Option<Written>,
 }
 
@@ -56,7 +56,7 @@ struct Written {
 
 #[derive(Deserialize, Default)]
 struct TokenizerConfig {
-    /// Newer versions write a number as large as they can for no limit.
+    /// Newer versions write a huge number to mean no limit.
     model_max_length: Option<Value>,
 }
 
@@ -64,7 +64,8 @@ impl Settings {
     /// Reads everything but the weights.
     ///
     /// # Errors
-    /// [`Error::Model`](crate::error::Error::Model) if a file is missing, damaged, or asks for what cannot be computed.
+    /// [`Error::Model`](crate::error::Error::Model) if a file is missing or damaged, or asks for something that
+    /// cannot be computed.
     pub(crate) fn read(folder: &mut Folder) -> Result<Self> {
         let network = Module::new("Transformer", "");
         let bytes = folder.read("config.json")?;
@@ -75,13 +76,13 @@ impl Settings {
         let written = limits.model_max_length.and_then(|limit| usize::try_from(limit.as_u64()?).ok());
         let Some(max_tokens) = [positions, written].into_iter().flatten().min() else {
             let help = "add tokenizer_config.json with model_max_length";
-            return Err(folder.error("no file says how many tokens it reads", help));
+            return Err(folder.error("no file states the model's token limit", help));
         };
         let class = config.sentence_transformers.and_then(|written| written.activation_fn);
         let activation = match class.or(config.sbert_ce_default_activation_function) {
             None => Activation::Sigmoid,
             Some(class) => Activation::of(&class).ok_or_else(|| {
-                let help = "supported: Identity, Sigmoid and others of torch";
+                let help = "supported: Identity, Tanh, ReLU, Sigmoid, SiLU, GELU";
                 folder.error(format!("config.json asks for the activation `{class}`"), help)
             })?,
         };
@@ -94,7 +95,7 @@ impl Settings {
     /// Reads the weights only to hash and check them.
     ///
     /// # Errors
-    /// [`Error::Model`](crate::error::Error::Model) if they are missing, a pickle, or not the pinned ones.
+    /// [`Error::Model`](crate::error::Error::Model) if they are missing, a pickle, or not the pinned weights.
     pub(crate) fn check_weights(&self, folder: &mut Folder) -> Result<()> {
         folder.weights(&self.network).map(drop)
     }

@@ -1,7 +1,8 @@
-//! Static models: a table with a vector for each token, and a text's vector is the mean of its tokens' (model2vec, and the
-//! `StaticEmbedding` of sentence-transformers). No network runs, so that they are a hundred times as fast.
+//! Static models: a table contains a vector for each token, and a text's vector is the mean of its tokens' vectors
+//! (model2vec, and the `StaticEmbedding` of sentence-transformers). No network runs, so they are a hundred times as
+//! fast.
 //!
-//! Sums are taken token by token in f32 in the same order everywhere, so that the vectors do not depend on the processor.
+//! Vectors are summed token by token in f32, always in the same order, so they do not depend on the processor.
 
 use super::folder::Folder;
 use super::head::Head;
@@ -15,7 +16,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
 
-/// Values that are summed at once, in the processor's registers.
+/// Number of values that are summed at once, in the processor's registers.
 const BLOCK: usize = 32;
 
 /// A static model.
@@ -26,11 +27,11 @@ pub(super) struct Table {
     /// Rows of `width` values.
     vectors: Vec<f32>,
     width: usize,
-    /// The row of each token, if it is not that of its id.
+    /// The row of each token, if it differs from the token's id.
     rows: Option<Vec<u32>>,
-    /// What each token's row is multiplied by, if by anything.
+    /// The factor for each token's row, if there are factors.
     weights: Option<Vec<f32>>,
-    /// How many token ids there are.
+    /// Number of token ids.
     tokens: usize,
 }
 
@@ -39,12 +40,12 @@ impl Table {
         if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
             return Err(Error::Setting {
                 origin: "precision".to_owned(),
-                problem: format!("{} is a table, which is summed in f32, not in {precision}", folder.id),
+                problem: format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
                 help: "use --precision auto".to_owned(),
             });
         }
         if backend.device != Device::Cpu {
-            tracing::warn!("{} is a table of vectors and is read on the CPU, not on {}", folder.id, backend.device);
+            tracing::warn!("{} is a table of vectors, which is used on the CPU, not on {}", folder.id, backend.device);
         }
         let tensors = Tensors::read(&mut folder, &settings.network)?;
         let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
@@ -52,14 +53,14 @@ impl Table {
         let found = ["embedding.weight", "embeddings"].into_iter().find_map(|name| tensors.numbers(name));
         let (shape, vectors) = found.ok_or_else(missing)?.map_err(damaged)?;
         let [count, width] = shape[..] else {
-            return Err(damaged(format!("the table has the shape {shape:?}, which is not that of rows")));
+            return Err(damaged(format!("the table has the shape {shape:?}, which is not two-dimensional")));
         };
         if count == 0 || width == 0 {
             return Err(damaged(format!("the table has the shape {shape:?}")));
         }
         let rows = tensors.positions("mapping").transpose().map_err(damaged)?;
         if let Some(row) = rows.iter().flatten().find(|&&row| row as usize >= count) {
-            return Err(damaged(format!("`mapping` names row {row} of {count}")));
+            return Err(damaged(format!("`mapping` contains row {row}, but the table has {count} rows")));
         }
         let tokens = rows.as_ref().map_or(count, Vec::len);
         let weights = tensors.floats("weights").transpose().map_err(damaged)?.map(|(_, weights)| weights);
@@ -67,7 +68,7 @@ impl Table {
             return Err(damaged(format!("there are {} weights for {tokens} tokens", weights.len())));
         }
         let dim = settings.fit(&folder, width, backend.dimensions)?;
-        tracing::info!("{} is a table of vectors, which no network reads", folder.id);
+        tracing::info!("{} is a table of vectors, without a network", folder.id);
         let info = settings.info(&folder, dim, Engine::Cpu, Precision::F32, "any".to_owned());
         let Settings { tokenizer, head, .. } = settings;
         Ok(Self { info, tokenizer, head, vectors, width, rows, weights, tokens })
@@ -76,7 +77,7 @@ impl Table {
     /// Adds up the vectors of tokens.
     fn sum(&self, ids: &[u32], sum: &mut [f32]) {
         for (at, block) in sum.chunks_mut(BLOCK).enumerate() {
-            // In registers as long as the block has a length that is known.
+            // A block of known length is summed in registers.
             match <&mut [f32; BLOCK]>::try_from(&mut *block) {
                 Ok(block) => {
                     let mut registers = [0.0; BLOCK];
@@ -98,14 +99,14 @@ impl Table {
         }
     }
 
-    /// What a token's vector is multiplied by, and its values from one on.
+    /// Returns a token's factor, and the values of its row from `from` on.
     fn row(&self, id: u32, from: usize) -> (f32, &[f32]) {
         let weight = self.weights.as_ref().map_or(1.0, |weights| weights[id as usize]);
         let row = self.rows.as_ref().map_or(id, |rows| rows[id as usize]) as usize;
         (weight, &self.vectors[row * self.width + from..(row + 1) * self.width])
     }
 
-    /// Refuses tokens that the table lacks.
+    /// Refuses tokens that are not in the table.
     fn check(&self, ids: &[u32]) -> Result<()> {
         match ids.iter().find(|&&id| id as usize >= self.tokens) {
             None => Ok(()),
@@ -146,7 +147,7 @@ impl Embedder for Table {
     }
 
     fn batching(&self) -> Batching {
-        // A batch is only there to be handed to a thread.
+        // Batches only distribute the work to threads.
         Batching { tokens: 1 << 15, mixed: true, concurrent: true, remember: false }
     }
 

@@ -1,4 +1,4 @@
-//! A model's weights as plain numbers, for our own encoder.
+//! A model's weights as plain numbers, for the built-in encoder.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::folder::Folder;
 use super::modules::Module;
 use crate::error::Result;
 
-/// Bytes before a file's header: its length.
+/// Bytes of the header's length, at the start of a file.
 const LENGTH: usize = 8;
 
 /// A model's weights by name.
@@ -19,7 +19,7 @@ pub(super) struct Tensors {
     places: HashMap<String, Place>,
 }
 
-/// Where a tensor is, and how its numbers are written.
+/// The location of a tensor and the encoding of its numbers.
 struct Place {
     file: usize,
     bytes: Range<usize>,
@@ -31,12 +31,12 @@ struct Place {
 pub(super) type Floats = (Vec<usize>, Vec<f32>);
 
 impl Tensors {
-    /// Reads and checks those of a module.
+    /// Reads and checks the weights of a module.
     pub(super) fn read(folder: &mut Folder, module: &Module) -> Result<Self> {
         let files = folder.weights(module)?;
         let mut places = HashMap::new();
         for (file, bytes) in files.iter().enumerate() {
-            // It checks that tensors lie side by side up to the end, and have as many bytes as their shapes say.
+            // This checks that the tensors fill the file without gaps and have as many bytes as their shapes say.
             let (header, metadata) = SafeTensors::read_metadata(bytes)
                 .map_err(|error| folder.error(format!("weights: {error}"), "pull the model again"))?;
             places.extend(metadata.tensors().into_iter().map(|(name, info)| {
@@ -48,12 +48,12 @@ impl Tensors {
         Ok(Self { files, places })
     }
 
-    /// The names of all.
+    /// Returns the names of all tensors.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.places.keys().map(String::as_str)
     }
 
-    /// A tensor in f32, or why it has no such form; `None` if there is none of this name.
+    /// Returns a tensor in f32, or why it cannot be converted; `None` if there is no tensor of this name.
     pub(super) fn floats(&self, name: &str) -> Option<Result<Floats, String>> {
         let (Place { dtype, shape, .. }, bytes) = self.find(name)?;
         let values = match dtype {
@@ -63,13 +63,13 @@ impl Tensors {
             #[expect(clippy::cast_possible_truncation, reason = "weights are computed with in f32")]
             Dtype::F64 => numbers(bytes, |bytes| f64::from_le_bytes(bytes) as f32),
             other => {
-                return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of floating-point numbers")));
+                return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of a floating-point type")));
             }
         };
         Some(Ok((shape.clone(), values)))
     }
 
-    /// A tensor of whole numbers, each in f32, or of floats.
+    /// Returns a tensor of signed bytes or floats, in f32.
     pub(super) fn numbers(&self, name: &str) -> Option<Result<Floats, String>> {
         match self.find(name)? {
             #[expect(clippy::cast_possible_wrap, reason = "the bits are those of a signed byte")]
@@ -80,16 +80,16 @@ impl Tensors {
         }
     }
 
-    /// A list of positions, or why it is none.
+    /// Returns a tensor as a list of positions, or why it is not one; `None` if there is no tensor of this name.
     pub(super) fn positions(&self, name: &str) -> Option<Result<Vec<u32>, String>> {
         let (Place { dtype, .. }, bytes) = self.find(name)?;
         let positions: Option<Vec<u32>> = match dtype {
             Dtype::I64 => numbers(bytes, |bytes| u32::try_from(i64::from_le_bytes(bytes)).ok()),
             Dtype::I32 => numbers(bytes, |bytes| u32::try_from(i32::from_le_bytes(bytes)).ok()),
             Dtype::U32 => numbers(bytes, |bytes| Some(u32::from_le_bytes(bytes))),
-            other => return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of whole numbers"))),
+            other => return Some(Err(format!("the tensor `{name}` is of type {other:?}, not of an integer type"))),
         };
-        Some(positions.ok_or_else(|| format!("the tensor `{name}` holds a number that is no position")))
+        Some(positions.ok_or_else(|| format!("the tensor `{name}` contains a number that is not a valid position")))
     }
 
     fn find(&self, name: &str) -> Option<(&Place, &[u8])> {
@@ -98,15 +98,15 @@ impl Tensors {
     }
 }
 
-/// What stands before every name of a network's tensors in files of larger models, `bert.` for example: the shortest
-/// thing that stands before one of `first`.
+/// Returns the prefix of a network's tensor names in files of larger models, for example `bert.`: the shortest
+/// prefix found before one of `first`.
 pub(super) fn prefix<'n>(names: impl Iterator<Item = &'n str>, first: &[&str]) -> &'n str {
     let prefixes = names.filter_map(|name| first.iter().find_map(|first| name.strip_suffix(first)));
     let whole = prefixes.filter(|prefix| prefix.is_empty() || prefix.ends_with('.'));
     whole.min_by_key(|prefix| (prefix.len(), *prefix)).unwrap_or_default()
 }
 
-/// Whether a tensor decides the hidden states: neither a head for some task nor a table that is computed.
+/// Returns whether a tensor affects the hidden states. Task heads and computed tables do not.
 pub(super) fn in_network(name: &str) -> bool {
     let parts =
         ["embeddings.", "embed_tokens.", "emb_ln.", "encoder.", "transformer.", "layers.", "final_norm.", "norm."];

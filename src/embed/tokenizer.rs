@@ -1,4 +1,4 @@
-//! A model's tokenizer with what its other files say of it: its limit, its prompts and its case rule.
+//! A model's tokenizer, with the limit, the prompts and the case rule from the model's other files.
 
 use serde::Deserialize;
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
@@ -9,24 +9,24 @@ use super::{Encoded, Role, Token, failed};
 use crate::error::Result;
 use crate::tokens::{Breaks, Ends, TokenCounter};
 
-/// What a model's other files say of its tokenizer.
+/// The rules for a tokenizer that a model's other files contain.
 pub(super) struct Rules {
-    /// Most tokens the model reads, special ones included.
+    /// Maximum number of tokens the model reads, including special tokens.
     pub(super) max_tokens: usize,
-    /// Whether texts are made lower case first.
+    /// Whether texts are lower-cased first.
     pub(super) lower_case: bool,
-    /// What stands before a query.
+    /// Prompt before a query.
     pub(super) query_prompt: String,
-    /// What stands before a document.
+    /// Prompt before a document.
     pub(super) document_prompt: String,
-    /// Whether special tokens stand around the others.
+    /// Whether special tokens are added around the others.
     pub(super) special: bool,
-    /// Whether the token for what the vocabulary lacks is left out.
+    /// Whether unknown tokens are left out.
     pub(super) known_only: bool,
 }
 
 impl Rules {
-    /// Those of a network that reads so many tokens, without prompts.
+    /// Returns the rules of a network with this token limit, without prompts.
     pub(super) fn plain(max_tokens: usize) -> Self {
         Self {
             max_tokens,
@@ -39,43 +39,43 @@ impl Rules {
     }
 }
 
-/// Two texts as a network reads them together.
+/// Two texts, encoded together for a network.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// All ids, with the special ones.
+    /// All ids, including special tokens.
     pub(super) ids: Vec<u32>,
-    /// Where the tokens of the second kind begin; behind the last if there are none.
+    /// Index of the first token of type 1; the number of ids if there is none.
     pub(super) second: usize,
 }
 
-/// The model's tokenizer with its limit, prompts and case rule.
+/// The model's tokenizer, with its limit, prompts and case rule.
 pub struct ModelTokenizer {
     tokenizer: Tokenizer,
     rules: Rules,
-    /// The fast way, if there is one.
+    /// The fast path, if there is one.
     words: Option<Words>,
     /// Special tokens before and after the others.
     frame: [Vec<u32>; 2],
-    /// A token that is left out.
+    /// The unknown token, if it is left out.
     unknown: Option<u32>,
     breaks_between_words: bool,
 }
 
 impl ModelTokenizer {
-    /// The tokenizer of `tokenizer.json`, or what is wrong with it.
+    /// Parses `tokenizer.json`, or returns what is wrong with it.
     pub(super) fn new(json: &[u8], rules: Rules) -> Result<Self, String> {
         let damaged = |problem: &dyn std::fmt::Display| format!("tokenizer.json: {problem}");
         let mut tokenizer = Tokenizer::from_bytes(json).map_err(|e| damaged(&e))?;
-        // Shipped files may cut and pad to lengths of their own; the model's limit decides.
+        // Published files may truncate and pad to lengths of their own; only the model's limit applies.
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(|e| damaged(&e))?;
         let frame = if rules.special { frame(&tokenizer).map_err(|e| damaged(&e))? } else { Default::default() };
         let added: usize = frame.iter().map(Vec::len).sum();
         if rules.max_tokens <= added {
             let max_tokens = rules.max_tokens;
-            return Err(format!("a limit of {max_tokens} tokens leaves no room beside {added} special ones"));
+            return Err(format!("a limit of {max_tokens} tokens leaves no room next to {added} special tokens"));
         }
-        // BERT's pre-tokenizer splits at all white space before anything else is done.
+        // BERT's pre-tokenizer splits at all white space before anything else.
         let breaks_between_words =
             matches!(tokenizer.get_pre_tokenizer(), Some(tokenizers::PreTokenizerWrapper::BertPreTokenizer(_)));
         let words = Words::new(&tokenizer);
@@ -83,19 +83,19 @@ impl ModelTokenizer {
         Ok(Self { tokenizer, rules, words, frame, unknown, breaks_between_words })
     }
 
-    /// Most tokens the model reads, special ones included.
+    /// Returns the maximum number of tokens the model reads, including special tokens.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.rules.max_tokens
     }
 
-    /// What the prompts, limit and case rule add to a fingerprint.
+    /// Returns the prompts, the limit and the case rule as part of a fingerprint.
     pub(super) fn rules(&self) -> String {
         let Rules { max_tokens, lower_case, query_prompt, document_prompt, .. } = &self.rules;
         format!("max={max_tokens} lower={lower_case} query={query_prompt:?} document={document_prompt:?}")
     }
 
-    /// Tokenizes a text with its role's prompt, and cuts it to the limit.
+    /// Tokenizes a text with its role's prompt and truncates it to the limit.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
@@ -115,7 +115,7 @@ impl ModelTokenizer {
         Ok(Encoded { ids, n_tokens })
     }
 
-    /// The tokens of a document without special ones, each line by itself, so that memory is that of a line.
+    /// Tokenizes a document line by line, without special tokens. Temporary memory is bounded by the longest line.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
@@ -123,7 +123,7 @@ impl ModelTokenizer {
         let mut tokens = Vec::new();
         let mut at = 0;
         for line in text.split_inclusive('\n') {
-            // Lower case of another length would move what stands behind it.
+            // A lower-cased line of a different length would shift the offsets after it.
             let lower = self.rules.lower_case.then(|| line.to_lowercase()).filter(|lower| lower.len() == line.len());
             let encoding = self.tokenizer.encode(lower.as_deref().unwrap_or(line), false);
             let encoding = encoding.map_err(|error| failed("tokenizing")(&error))?;
@@ -135,7 +135,7 @@ impl ModelTokenizer {
         Ok(tokens)
     }
 
-    /// What stands before and behind the tokens of a document of this name.
+    /// Returns the ids before and after the tokens of a document with this name.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
@@ -145,10 +145,11 @@ impl ModelTokenizer {
         Ok([[before, inner].concat(), after])
     }
 
-    /// Two texts as a network reads them together, cut to the limit where they are longest.
+    /// Encodes two texts together, truncating the longer one first to fit the limit.
     ///
     /// # Errors
-    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails, or puts the two together in a way of its own.
+    /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails, or does not give the two texts the token
+    /// types 0 and 1, in this order.
     pub(super) fn pair(&self, first: &str, second: &str) -> Result<Pair> {
         let problem = failed("tokenizing");
         let encode = |text: &str| self.tokenizer.encode_fast(text, false).map_err(|error| problem(&error));
@@ -164,12 +165,12 @@ impl ModelTokenizer {
         let kinds = whole.get_type_ids();
         let second = kinds.partition_point(|&kind| kind == 0);
         if kinds[second..].iter().any(|&kind| kind != 1) {
-            return Err(problem(&"the tokens of two texts are not of two kinds, one after the other"));
+            return Err(problem(&"the tokens of a pair of texts are not of type 0 and then of type 1"));
         }
         Ok(Pair { ids: whole.get_ids().to_vec(), second })
     }
 
-    /// The ids of a text without special ones.
+    /// Returns the ids of a text, without special tokens.
     fn ids(&self, text: &str) -> Result<Vec<u32>> {
         let lower = self.rules.lower_case.then(|| text.to_lowercase());
         let text = lower.as_deref().unwrap_or(text);
@@ -181,7 +182,7 @@ impl ModelTokenizer {
     }
 }
 
-/// The special tokens before and after others, which are the same whatever these are.
+/// Returns the special tokens before and after a text, which do not depend on the text.
 fn frame(tokenizer: &Tokenizer) -> tokenizers::Result<[Vec<u32>; 2]> {
     let probe = tokenizer.encode("a", false)?;
     let count = probe.len();
@@ -191,7 +192,7 @@ fn frame(tokenizer: &Tokenizer) -> tokenizers::Result<[Vec<u32>; 2]> {
     Ok([before.to_vec(), rest.iter().skip(count).copied().collect()])
 }
 
-/// The token for what the vocabulary lacks, which kinds of tokenizers name in two ways.
+/// Returns the unknown token. Tokenizers specify it either as a token or as an id.
 fn unknown(tokenizer: &Tokenizer, json: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Described {
@@ -212,7 +213,7 @@ impl TokenCounter for ModelTokenizer {
     }
 
     fn ends(&self, text: &str) -> Result<Ends> {
-        // Without the case rule: lower case may be longer or shorter than the text it comes from.
+        // Ignores the case rule: lower-casing may change the length of a text.
         let encoding = self.tokenizer.encode(text, false).map_err(|error| failed("tokenizing")(&error))?;
         let mut end = 0;
         let ends = encoding.get_offsets().iter().map(|&(_, to)| {

@@ -1,10 +1,10 @@
-//! A text's token ids, word by word: what a tokenizer made of a word is remembered, so that most of a text costs a look
-//! into a table instead of a run through the tokenizer's stages.
+//! Token ids of a text, word by word. The tokenizer's ids for a word are remembered, so most of a text costs a table
+//! lookup instead of a pass through the tokenizer's stages.
 //!
-//! The ids are the tokenizer's own, for it is asked for each word that is new. That is right only where no word has a part
-//! in what becomes of the next, which [`Words::new`] tells from the tokenizer's stages: text is cut at white space, and
-//! with BERT's stages at ASCII punctuation too. What may reach over such a place (an added token like `[MASK]`, a
-//! combining mark behind a space) is left to the tokenizer as a whole.
+//! The ids are the tokenizer's own, because it is called for each new word. This is correct only if no word affects the
+//! ids of the next one, which [`Words::new`] determines from the tokenizer's stages: text is split at white space and,
+//! with BERT's stages, also at ASCII punctuation. A text with something that may cross a split (an added token like
+//! `[MASK]`, a combining mark after a space) is tokenized as a whole.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,28 +16,28 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::failed;
 use crate::error::Result;
 
-/// Longest word that is remembered, in bytes.
+/// Maximum length in bytes of a remembered word.
 const LONGEST: usize = 23;
 
-/// Most ids of a word that is remembered.
+/// Maximum number of ids of a remembered word.
 const MOST: usize = 9;
 
-/// Pairs of words that a thread remembers: 2 MiB of them.
+/// Number of word pairs that a thread remembers; they take 2 MiB.
 const SETS: usize = 1 << 14;
 
-/// Cuts texts at places over which a tokenizer does not look, and remembers what it makes of the words between.
+/// Splits texts where the tokenizer treats both sides independently, and remembers the ids of the words.
 pub(super) struct Words {
-    /// What each byte is.
+    /// The class of each byte.
     classes: Box<[Class; 256]>,
-    /// Whether a space may belong to the grapheme of what follows it, which the normaliser reads as a whole.
+    /// Whether the normaliser reads whole graphemes; a space may be part of the grapheme of the text after it.
     by_grapheme: bool,
-    /// Tokens that are found before anything else is done.
+    /// Added tokens, which are matched before anything else.
     added: Option<Regex>,
-    /// One for each thread that has worked so far, except those at work.
+    /// Memories that no thread is using; each thread at work has taken one.
     idle: Mutex<Vec<Memory>>,
 }
 
-/// What a byte is to the cutting.
+/// The class of a byte for splitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// Part of a word.
@@ -49,7 +49,7 @@ enum Class {
 }
 
 impl Words {
-    /// `None` if the tokenizer's stages are not known to leave words alone.
+    /// Returns `None` unless the tokenizer's stages are known to treat words independently.
     pub(super) fn new(tokenizer: &Tokenizer) -> Option<Self> {
         use {NormalizerWrapper as N, PreTokenizerWrapper as P};
         let (marks, by_grapheme) = match (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer()?) {
@@ -67,7 +67,7 @@ impl Words {
             return None;
         }
         let added = tokenizer.get_added_tokens_decoder();
-        // Those that are looked for in normalised text may hide in any other.
+        // Tokens that are matched after normalisation may be hidden in any text.
         if added.values().any(|token| token.normalized) {
             return None;
         }
@@ -85,7 +85,7 @@ impl Words {
         Some(Self { classes, by_grapheme, added, idle: Mutex::default() })
     }
 
-    /// The ids of a text without special ones; `None` if it has to be read as a whole.
+    /// Returns the ids of a text without special tokens, or `None` if the text must be tokenized as a whole.
     ///
     /// # Errors
     /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
@@ -123,7 +123,7 @@ impl Words {
             };
             let [first, second] = &mut memory.sets[key.set()];
             if first.key != key {
-                // The one that was met last comes first; a new one takes the other's place.
+                // The last used word comes first; a new word replaces the other one.
                 std::mem::swap(first, second);
             }
             if first.key != key {
@@ -139,7 +139,7 @@ impl Words {
         Ok(Some(ids))
     }
 
-    /// What the tokenizer makes of a word; `None` if what stands beside it has a part in that.
+    /// Tokenizes a word; returns `None` if the text next to it may affect the result.
     fn ask(&self, tokenizer: &Tokenizer, text: &str, word: std::ops::Range<usize>) -> Result<Option<Vec<u32>>> {
         let word = &text[word];
         if self.by_grapheme && !word.is_ascii() && !stands_alone(word) {
@@ -149,7 +149,7 @@ impl Words {
     }
 }
 
-/// The ids of a text without special ones.
+/// Returns the ids of a text, without special tokens.
 ///
 /// # Errors
 /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
@@ -159,7 +159,7 @@ pub(super) fn encode(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>> {
     Ok(encoding.get_ids().to_vec())
 }
 
-/// Whether a normaliser's result for a text is that for its words, with white space between them.
+/// Returns whether normalising a text is the same as normalising its words and keeping the white space between them.
 fn is_local(normalizer: &NormalizerWrapper) -> bool {
     use NormalizerWrapper as N;
     match normalizer {
@@ -169,33 +169,33 @@ fn is_local(normalizer: &NormalizerWrapper) -> bool {
     }
 }
 
-/// Whether the normaliser leaves white space between words.
+/// Returns whether the normaliser keeps white space between words.
 fn keeps_space(tokenizer: &Tokenizer) -> bool {
     let ids = |text| encode(tokenizer, text).ok();
     let apart = ids("a b");
     ["a\tb", "a\nb", "a\rb", "a\r\nb"].into_iter().all(|text| ids(text) == apart)
 }
 
-/// Whether neither end of a word is in one grapheme with a space beside it.
+/// Returns whether a space before or after the word stays a separate grapheme.
 fn stands_alone(word: &str) -> bool {
     let spaced = format!(" {word} ");
     let mut graphemes = spaced.graphemes(true);
     graphemes.next() == Some(" ") && graphemes.next_back() == Some(" ")
 }
 
-/// A short word, zeros behind it, and its length.
+/// A short word padded with zeros, and its length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Key([u64; 3]);
 
 impl Key {
-    /// The key of a part of a text, if it is short enough.
+    /// Returns the key of a word in a text, if it is short enough.
     fn new(text: &[u8], word: std::ops::Range<usize>) -> Option<Self> {
         let len = word.len();
         if len > LONGEST {
             return None;
         }
         let mut bytes = [0; LONGEST + 1];
-        // Mostly there is more text behind it, and a copy of fixed size is faster.
+        // Usually more text follows, and a copy of fixed size is faster.
         if let Some(whole) = text.get(word.start..word.start + bytes.len()) {
             bytes.copy_from_slice(whole);
         } else {
@@ -212,9 +212,9 @@ impl Key {
         Some(Self(key))
     }
 
-    /// Where it is remembered.
+    /// Returns the index of the key's set.
     fn set(self) -> usize {
-        // The multiplier of Knuth's multiplicative hashing in 64 bits; the upper bits are the mixed ones.
+        // The 64-bit multiplier of Knuth's multiplicative hashing; the upper bits are the best mixed.
         const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
         let [a, b, c] = self.0;
         let mixed = (a ^ b.rotate_left(23) ^ c.rotate_left(47)).wrapping_mul(MULTIPLIER);
@@ -225,7 +225,7 @@ impl Key {
     }
 }
 
-/// The words that a thread remembers, each in one of the two slots that it may have.
+/// The words that a thread remembers, each in one of the two slots of its set.
 struct Memory {
     sets: Vec<[Slot; 2]>,
 }
@@ -236,7 +236,7 @@ impl Default for Memory {
     }
 }
 
-/// A word and its ids: a line of the processor's cache.
+/// A word and its ids, in one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Slot {

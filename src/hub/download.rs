@@ -1,8 +1,8 @@
-//! Fetching files of the hub into its cache.
+//! Downloads files from the hub into its cache.
 //!
-//! A file is asked for once: the first answer names the commit and the hash, and either holds the bytes or leads to another
-//! host that does. The token goes to the hub alone. Bytes are hashed as they come, and get their name in the cache only if
-//! the hash is the announced one.
+//! Each file takes one request: the first response names the commit and the hash, and either contains the bytes or
+//! redirects to another host that does. The token is sent to the hub alone. Bytes are hashed as they arrive, and
+//! get their name in the cache only if the hash matches the announced one.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -21,16 +21,16 @@ use super::{
 };
 use crate::http;
 
-/// How often a request is made that fails for a reason that may pass, and how long is waited at first.
+/// Number of attempts after transient failures, and the pause after the first one.
 const ATTEMPTS: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(300);
 
-/// How long the hub may be silent.
+/// How long the hub may stay silent.
 const SILENCE: Duration = Duration::from_secs(30);
 
 const UNREACHED: &str = "check the id and the network, set HF_ENDPOINT, or name a local folder";
 
-/// Why an attempt failed, and whether another one may do better.
+/// The reason why an attempt failed, and whether a retry may succeed.
 struct Failure {
     problem: Problem,
     passes: bool,
@@ -43,7 +43,7 @@ impl From<Problem> for Failure {
 }
 
 impl Repository {
-    /// Fetches a file into the cache; `None` if the repository has no such file.
+    /// Downloads a file into the cache; `None` if the repository does not contain it.
     pub(super) fn fetch(&self, name: &str) -> Result<Option<PathBuf>, Problem> {
         if is_offline() {
             let problem = format!("{name} is not in the cache, and HF_HUB_OFFLINE is set");
@@ -53,7 +53,7 @@ impl Repository {
         again(|| self.attempt(name, &url))
     }
 
-    /// The commit of this revision and the names of its files.
+    /// Returns the commit of this revision and the names of its files.
     pub(super) fn list(&self) -> Result<(String, Vec<String>), Problem> {
         #[derive(Deserialize)]
         struct Info {
@@ -76,7 +76,7 @@ impl Repository {
             }
             let text = answered(response)?.text().map_err(unreached)?;
             let info: Info = serde_json::from_str(&text).map_err(|error| {
-                Problem::new(format!("the hub's answer is not understood: {error}"), "is HF_ENDPOINT a hub?")
+                Problem::new(format!("cannot parse the hub's answer: {error}"), "check that HF_ENDPOINT is a hub")
             })?;
             let Info { sha, siblings } = info;
             let names = siblings.into_iter().map(|sibling| sibling.rfilename);
@@ -103,7 +103,7 @@ impl Repository {
         if !response.status().is_redirection() {
             response = answered(response)?;
         }
-        let missing = |what: &str| Problem::new(format!("the hub names no {what} for {name}"), "is HF_ENDPOINT a hub?");
+        let missing = |what: &str| Problem::new(format!("the hub sent no {what} for {name}"), "check HF_ENDPOINT");
         let commit = header(&response, "x-repo-commit").ok_or_else(|| missing("commit"))?;
         let etag = header(&response, "x-linked-etag").or_else(|| header(&response, "etag"));
         let etag = etag.ok_or_else(|| missing("hash"))?;
@@ -114,8 +114,8 @@ impl Repository {
         let blob = blobs.join(etag);
         if !blob.exists() {
             if response.status().is_redirection() {
-                let to = header(&response, "location").ok_or_else(|| missing("place"))?;
-                // It is another host: the token is not for it.
+                let to = header(&response, "location").ok_or_else(|| missing("location"))?;
+                // This is another host, which must not get the token.
                 let to = response.url().join(&to).map_err(|error| Problem::new(error.to_string(), UNREACHED))?;
                 response = answered(client()?.get(to).send().map_err(unreached)?)?;
             }
@@ -131,7 +131,7 @@ impl Repository {
 }
 
 impl Kind {
-    /// What stands before an id in URLs.
+    /// Returns the prefix of an id in URLs.
     fn prefix(self) -> &'static str {
         match self {
             Self::Model => "",
@@ -140,12 +140,12 @@ impl Kind {
     }
 }
 
-/// Tries until it succeeds, fails for a reason that stays, or has failed too often.
+/// Retries with exponential back-off until the attempt succeeds, fails permanently, or has failed too often.
 fn again<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Problem> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..ATTEMPTS {
         match attempt() {
-            Err(Failure { problem, passes: true }) => tracing::debug!("{}, tried again", problem.problem),
+            Err(Failure { problem, passes: true }) => tracing::debug!("{}; retrying", problem.problem),
             done => return done.map_err(|failure| failure.problem),
         }
         sleep(pause);
@@ -159,19 +159,20 @@ fn client() -> Result<&'static Client, Problem> {
     if let Some(client) = CLIENT.get() {
         return Ok(client);
     }
-    // A renamed repository leads to another path of the hub; a large file to another host, with headers that count.
+    // Follow redirects within the hub: a renamed repository has another path. Do not follow those to another host:
+    // for a large file, the headers that count are those of the redirect.
     let on_the_hub = |attempt: Attempt| {
         let same = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
         if same && attempt.previous().len() < 10 { attempt.follow() } else { attempt.stop() }
     };
     let made = http::client().timeout(SILENCE).redirect(Policy::custom(on_the_hub)).build();
     let made = made.map_err(|error| {
-        Problem::new(format!("the hub's client cannot start: {}", http::reason(error)), "check the certificates")
+        Problem::new(format!("cannot create the hub's client: {}", http::reason(error)), "check the certificates")
     })?;
     Ok(CLIENT.get_or_init(|| made))
 }
 
-/// Asks the hub for what is below its endpoint, with the user's token if there is one.
+/// Requests a path below the hub's endpoint, with the user's token if there is one.
 fn ask(below: &str) -> Result<Response, Failure> {
     let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned());
     let request = client()?.get(format!("{}/{below}", endpoint.trim_end_matches('/')));
@@ -194,7 +195,7 @@ fn unreached(error: reqwest::Error) -> Failure {
     Failure { problem: Problem::new(problem, UNREACHED), passes: true }
 }
 
-/// The answer, unless it is a refusal.
+/// Returns the response if it is a success.
 fn answered(response: Response) -> Result<Response, Failure> {
     let status = response.status();
     if status.is_success() {
@@ -205,22 +206,22 @@ fn answered(response: Response) -> Result<Response, Failure> {
         _ => UNREACHED,
     };
     let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-    Err(Failure { problem: Problem::new(format!("the hub answers {status}"), help), passes })
+    Err(Failure { problem: Problem::new(format!("the hub answered {status}"), help), passes })
 }
 
-/// Writes what comes into the cache, if it is what was announced.
+/// Writes the body of a response into the cache, if it matches the announced hash.
 fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> Result<(), Failure> {
     let cannot_write = |error: io::Error| Failure::from(unwritable(blob, &error));
     let folder = blob.parent().unwrap_or(blob);
     fs::create_dir_all(folder).map_err(cannot_write)?;
     let mut staged = shared_file(folder).map_err(cannot_write)?;
-    // git's hash begins with the length.
+    // git's hash starts with the length.
     let bytes = response.content_length().or((announced.len() == 64).then_some(0));
     let mut hasher = bytes.and_then(|bytes| Announced::new(announced, bytes));
     let mut buffer = vec![0; 1 << 20];
     loop {
         let count = response.read(&mut buffer).map_err(|error| {
-            let problem = format!("{name} breaks off: {error}");
+            let problem = format!("the download of {name} ended early: {error}");
             Failure { problem: Problem::new(problem, UNREACHED), passes: true }
         })?;
         if count == 0 {
@@ -236,13 +237,14 @@ fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> 
         None => hash_of(staged.path(), announced).map_err(cannot_write)?,
     };
     if let Some(found) = found.filter(|found| found != announced) {
-        return Err(differs(name, &found, announced, "is not kept").into());
+        return Err(differs(name, &found, announced, "was not kept").into());
     }
     staged.persist(blob).map_err(|error| cannot_write(error.error))?;
     Ok(())
 }
 
-/// Lets a name in a snapshot lead to the content, which is `up` folders above it and down again.
+/// Links a file of a snapshot to its content in `blobs`. `up` is the number of levels from the link's folder to
+/// the repository's folder.
 fn place(blob: &Path, path: &Path, up: usize) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -256,7 +258,7 @@ fn place(blob: &Path, path: &Path, up: usize) -> io::Result<()> {
             placed => placed,
         }
     }
-    // Links need a privilege there; other tools put the file itself into the snapshot, too.
+    // Outside Unix, links need a privilege; other tools, too, put the file itself into the snapshot there.
     #[cfg(not(unix))]
     {
         let _ = up;
@@ -264,19 +266,19 @@ fn place(blob: &Path, path: &Path, up: usize) -> io::Result<()> {
     }
 }
 
-/// A commit or a hash that becomes the name of a file.
+/// Checks a commit or a hash that becomes the name of a file.
 fn named_by_hub(name: &str) -> Result<&str, Problem> {
     let good = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    let problem = || format!("the hub names `{name}`, which is neither a commit nor a hash");
-    good.then_some(name).ok_or_else(|| Problem::new(problem(), "is HF_ENDPOINT a hub?"))
+    let problem = || format!("the hub sent `{name}`, which is neither a commit nor a hash");
+    good.then_some(name).ok_or_else(|| Problem::new(problem(), "check that HF_ENDPOINT is a hub"))
 }
 
-/// A revision as one part of a path.
+/// Escapes a revision as one part of a path.
 fn escaped(revision: &str) -> String {
     in_url(revision).replace('/', "%2F")
 }
 
-/// A path in a URL.
+/// Escapes a path for a URL.
 fn in_url(path: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');

@@ -1,9 +1,9 @@
-//! Building the parts that cannot be taken over.
+//! Building the parts that cannot be reused.
 //!
-//! Three stages run at once, each handing the next one a block of a part's rows at a time: preparing (read, parse,
-//! chunk, count), embedding, writing. So memory holds the model and a
-//! few blocks' rows, however large the corpus, and every stage that is not the slowest is hidden
-//! behind it. A part that is written has a receipt, so that a run that is stopped later need not make it again.
+//! Three stages run at once: preparing (read, parse, chunk, count), embedding, and writing. Each hands the rows of
+//! a part to the next stage one block at a time. Memory therefore contains the model and the rows of a few blocks,
+//! however large the corpus, and the slowest stage hides the time of the others. A finished part has a receipt. If
+//! the run is interrupted later, the next one does not have to rebuild that part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,17 +29,17 @@ use crate::store::{
 };
 use crate::tokens::Sizer;
 
-/// Bytes of documents whose rows are in memory together; their rows with vectors take a few times as much. A document
-/// that is larger is a block of its own, or several, if it has many rows.
+/// Bytes of documents per block. Their rows with vectors take a few times as much memory. A larger document is a
+/// block of its own, or several blocks if it has many rows.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// Bytes of rows, with vectors, above which those of a document are on their way in several blocks.
+/// Bytes of rows with vectors above which the rows of a document are split into several blocks.
 const MOST_ROW_BYTES: usize = 8 << 20;
 
-/// About how many bytes a chunk takes on disk beside its text and its vector.
+/// Estimated bytes of a chunk on disk, in addition to its text and its vector.
 const ROW_BYTES_ON_DISK: usize = 512;
 
-/// What a part is built with.
+/// Everything that is needed to build parts.
 pub(super) struct Builder<'a> {
     pub(super) job: &'a Job,
     pub(super) sizer: Sizer<'a>,
@@ -47,13 +47,13 @@ pub(super) struct Builder<'a> {
     pub(super) embedder: &'a dyn Embedder,
     pub(super) workspace: &'a Workspace,
     pub(super) manifest: &'a Manifest,
-    /// Where vectors of unchanged documents come from.
+    /// Source of the vectors of unchanged documents.
     pub(super) earlier: Option<Earlier>,
     pub(super) stop: &'a AtomicBool,
     pub(super) watch: Watcher<'a>,
 }
 
-/// What came of it.
+/// The result of a build.
 #[derive(Default)]
 pub(super) struct Built {
     pub(super) parts: Vec<(usize, Part)>,
@@ -61,27 +61,27 @@ pub(super) struct Built {
     pub(super) texts_embedded: usize,
     pub(super) texts_cached: usize,
     pub(super) tokens_read: usize,
-    /// Time the stages were at work: preparing, embedding, writing.
+    /// Time spent in each stage: preparing, embedding, writing.
     pub(super) busy: [Duration; 3],
 }
 
-/// Rows of some of a part's documents on their way.
+/// Rows of some documents of a part, on their way through the stages.
 struct Block {
     index: usize,
     chunks: Vec<ChunkRow>,
     texts: Vec<String>,
-    /// With late pooling, in place of the texts: each document.
+    /// Documents to read with late pooling, instead of the texts.
     readings: Vec<Reading>,
-    /// A document of a block before, to which the first chunks belong.
+    /// Document of an earlier block that the first chunks belong to.
     continued: Option<DocumentRow>,
     documents: Vec<DocumentRow>,
     outlines: Vec<OutlineRow>,
     vectors: Vec<f32>,
-    /// Bytes of the documents.
+    /// Size of the documents in bytes.
     bytes: u64,
-    /// In the last block of a part: what it was made from.
+    /// Inputs of the part, in its last block only.
     end: Option<PartInputs>,
-    /// The memory that is held for it.
+    /// Memory that is reserved for the block.
     share: Option<Arc<Share>>,
 }
 
@@ -92,7 +92,7 @@ impl Block {
         Self { index, chunks, texts, readings, continued, documents, outlines, vectors, bytes: 0, end, share }
     }
 
-    /// Adds a document without its chunks; `chunk_id` gives the id of each.
+    /// Adds a document without its chunks. `chunk_id` returns the id of each chunk.
     fn begin<'i>(&mut self, document: DocumentRow, chunk_id: impl Fn(usize) -> &'i str, outline: &Outline) {
         self.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, chunk_id, outline)));
         self.documents.push(document);
@@ -110,7 +110,7 @@ impl Block {
     }
 }
 
-/// Hands blocks on, and knows how long it took to make them.
+/// Passes blocks to the next stage and measures the time spent on making them.
 struct Sender<'a> {
     done: &'a SyncSender<Block>,
     busy: Duration,
@@ -118,7 +118,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Waits until a block is taken; false if nobody will take it.
+    /// Waits until the block is taken. Returns `false` if the next stage has ended.
     fn send(&mut self, block: Block) -> bool {
         self.busy += self.since.elapsed();
         let taken = self.done.send(block).is_ok();
@@ -127,11 +127,11 @@ impl Sender<'_> {
     }
 }
 
-/// What comes of a document.
+/// A chunked document.
 enum Made<'a> {
-    /// Its rows.
+    /// All its rows.
     Whole(Box<Prepared>),
-    /// What gives its rows, which are too many to be in memory together.
+    /// A document with too many rows to be in memory together.
     Large(Box<Cut<'a>>),
 }
 
@@ -145,12 +145,12 @@ impl Made<'_> {
 }
 
 impl Builder<'_> {
-    /// An error once the job is to stop.
+    /// Returns an error if the job was told to stop.
     fn go_on(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Builds parts, in this order.
+    /// Builds parts in the given order.
     pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
         let (prepared, to_embed) = sync_channel(0);
         let (with_vectors, to_write) = sync_channel(0);
@@ -163,7 +163,7 @@ impl Builder<'_> {
             drop((to_embed, with_vectors));
             (join(preparing), embedding, join(writing))
         });
-        // The first stage that failed has the reason; the others only saw their queue close.
+        // The first stage to fail has the reason; the others only saw their queue close.
         let preparing = preparing?;
         let embedding = embedding?;
         let (parts, writing) = writing?;
@@ -200,7 +200,7 @@ impl Builder<'_> {
                     Ok(made)
                 };
                 let made = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
-                // A file may have changed since it was looked at; what counts is what was read.
+                // A file may have changed since it was hashed; the contents that were read here count.
                 for (source, made) in sources.iter().zip(made) {
                     block.bytes += source.bytes;
                     match made {
@@ -234,8 +234,8 @@ impl Builder<'_> {
         Ok(sender.busy)
     }
 
-    /// Sends the rows of a document in pieces, the first with what a block holds already, and gives the block that the
-    /// last ones are in; `None` if nobody takes them any more.
+    /// Sends the rows of a document in several blocks, the first together with what `block` already contains.
+    /// Returns the last block, which is not sent yet, or `None` if the next stage has ended.
     fn in_pieces(&self, cut: Cut<'_>, mut block: Block, sender: &mut Sender<'_>) -> Result<Option<Block>> {
         let document = cut.row.clone();
         block.begin(document.clone(), |chunk| cut.chunks[chunk].id.as_str(), &cut.outline());
@@ -319,12 +319,12 @@ impl Builder<'_> {
         Ok(total)
     }
 
-    /// `open` is how many bytes of documents are in parts that are not finished.
+    /// Writes the blocks to files. `open` is the size of the documents in unfinished parts, in bytes.
     fn write(&self, embedded: Receiver<Block>, mut open: u64) -> Result<(Vec<(usize, Part)>, Duration)> {
         let mut parts = Vec::new();
         let mut busy = Duration::ZERO;
         let mut writer = None;
-        // What was written so far, and from how much.
+        // Bytes of documents so far, estimated bytes on disk for them, and bytes of documents in the current part.
         let (mut bytes, mut weight, mut part_bytes) = (0, 0, 0);
         for mut block in embedded {
             let started = Instant::now();
@@ -347,7 +347,7 @@ impl Builder<'_> {
                 self.workspace.finish_part(block.index, &part)?;
                 Ok(Some(part))
             };
-            // As much for each byte of what is open as it took so far.
+            // Assumes that the unfinished parts take as much room per byte as the blocks so far.
             let need = weight as u64 * open / bytes.max(1);
             if let Some(part) = write().map_err(|error: Error| error.with_need(need))? {
                 parts.push((block.index, part));

@@ -1,9 +1,9 @@
 //! From the links of all documents to the table of edges.
 //!
-//! What a link leads to is known only when every document is. So it takes two passes over the
-//! outlines of all parts, those taken over from the snapshot before included: the first fills the
-//! [`Catalog`], which holds a few bytes of each document and anchor; ids of chunks wait on disk
-//! meanwhile. The second resolves each link and writes its edge.
+//! A link can be resolved only when all documents are known. This takes two passes over the outlines of all parts,
+//! including those reused from the previous snapshot. The first pass fills the [`Catalog`], which keeps a few
+//! bytes per document and anchor, and writes the chunk ids to disk. The second pass resolves each link and writes
+//! its edge.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,21 +13,21 @@ use crate::store::{
     self, Counts, EdgeRow, FileEntry, Manifest, OutlineRow, QuarantineRow, Records, Spool, Staging, read_outlines,
 };
 
-/// Edges that are in memory at once: about a megabyte.
+/// Number of edges in memory at once: about a megabyte.
 const BATCH: usize = 1 << 12;
 
-/// Stands for the chunk of an anchor that has none.
+/// Marks an anchor that is in no chunk.
 const NO_CHUNK: u64 = u64::MAX;
 
-/// What the outlines of all parts gave.
+/// The result of resolving the links of all parts.
 pub(super) struct Resolved {
-    /// A file of edges for each part.
+    /// One file of edges per part.
     pub(super) files: Vec<FileEntry>,
     /// Documents that are not indexed.
     pub(super) quarantined: Vec<QuarantineRow>,
 }
 
-/// Resolves every link of the parts with these outlines and writes a file of edges for each; counts them in `counts`.
+/// Resolves every link in these outlines, writes one file of edges per part, and adds the edges to `counts`.
 pub(super) fn write(
     staging: &Staging,
     manifest: &Manifest,

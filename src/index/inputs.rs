@@ -1,7 +1,7 @@
-//! What decides a part's files: when it is the same as before, so are they.
+//! The inputs that determine a part's files: if the inputs are unchanged, so are the files.
 //!
-//! A part's inputs are its documents, as they are on disk now, and the recipe. They are hashed
-//! into one value, which the manifest keeps; a part whose value has not changed is taken over.
+//! A part's inputs are its documents, as they are on disk now, and the recipe. They are hashed into one value,
+//! which is stored in the manifest. A part is reused if its value has not changed.
 
 use blake3::{Hash, Hasher};
 
@@ -11,8 +11,8 @@ use crate::document::{Admission, PARSER_VERSION};
 use crate::embed::ModelInfo;
 use crate::store::{FORMAT_VERSION, QuarantineRow};
 
-/// Everything that is not a document and decides what is written. Whatever is missing here could change without
-/// anything being made again; whatever is here and decides nothing makes all again for nothing.
+/// Everything that determines what is written, except the documents. If something were missing here, changing it
+/// would rebuild nothing. If something irrelevant were included, changing it would rebuild everything for nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Recipe {
     hash: Hash,
@@ -26,7 +26,7 @@ impl Recipe {
             FORMAT_VERSION.to_string(),
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
-            // Written into every file, though the same model under another name gives the same vectors.
+            // Written into every file, although the same model under another name computes the same vectors.
             model.id.clone(),
             model.fingerprint.clone(),
             model.arithmetic.clone(),
@@ -35,7 +35,7 @@ impl Recipe {
         Self { hash: blake3::hash(parts.join("\n").as_bytes()), admission: job.admission }
     }
 
-    /// Begins the value of a part with what of it was passed over already when it was found.
+    /// Starts the value of a part with the documents that were quarantined at discovery.
     pub(super) fn begin(&self, passed_over: &[QuarantineRow]) -> Inputs {
         let mut inputs = Inputs { hasher: Hasher::new(), admission: self.admission };
         inputs.hasher.update(self.hash.as_bytes());
@@ -47,19 +47,19 @@ impl Recipe {
     }
 }
 
-/// The value of a part's inputs, as its documents come in order.
+/// The value of a part's inputs, computed from its documents in order.
 pub(super) struct Inputs {
     hasher: Hasher,
     admission: Admission,
 }
 
 impl Inputs {
-    /// Adds a document. `content` is the BLAKE3 of the file in hexadecimal, `None` if it cannot be read.
+    /// Adds a document. `content` is the BLAKE3 hash of the file in hexadecimal, or `None` if it cannot be read.
     pub(super) fn document(&mut self, source: &Source, content: Option<&str>) {
         let Source { doc_id, collection, path, modified_micros, .. } = source;
         let modified = modified_micros.map(|micros| micros.to_string()).unwrap_or_default();
         self.fields([doc_id, collection, path, content.unwrap_or("unreadable"), &modified]);
-        // What a run with little memory turned away is tried again by one that has more.
+        // A document that was quarantined for lack of memory is tried again by a run with more memory.
         if let Some(limit) = self.admission.limit_of_job(source.bytes) {
             self.fields(["memory", &limit.to_string()]);
         }

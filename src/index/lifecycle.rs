@@ -1,9 +1,9 @@
 //! Changing a dataset without its corpus: promotion and deletion.
 //!
-//! Both take the files of the documents' parts row by row into new ones and commit these like any snapshot, so a
-//! reader sees all of a change or nothing of it. A level that was given here belongs to a part's inputs: later runs
-//! give it again. A part that rows were taken out of has no known inputs: the next run over a corpus looks
-//! at it anew, and indexes what is still there.
+//! Both copy the files of the affected parts row by row into new files and commit these like any snapshot, so a
+//! reader sees all of a change or none of it. A level that is set here becomes one of the inputs of its part,
+//! and later runs set it again. A part with deleted rows has no known inputs: the next run over a corpus rebuilds
+//! it and indexes all documents that are still there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,24 +21,29 @@ use crate::store::{
     Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Changed {
-    /// Documents that were changed or taken out.
+    /// Number of documents that were changed or deleted.
     pub documents: u64,
-    /// Their chunks.
+    /// Number of their chunks.
     pub chunks: u64,
 }
 
-/// Gives a document and all its chunks a promotion level, in one snapshot. Later runs keep it, whatever the front
-/// matter says.
+/// Sets the promotion level of a document and all its chunks, in one snapshot. Later runs keep it, whatever the
+/// front matter says.
 ///
 /// # Errors
-/// [`Error::Setting`] if the dataset has no such document, it is in the collection `external`, which has no levels,
-/// or it is a single chunk; [`Error::Locked`] if another process writes to it; those of [`Dataset`].
+/// [`Error::Setting`] if the level is not valid, if the dataset does not contain the document, if the id is that
+/// of a chunk, or if the document is in the collection `external`, which has no levels; [`Error::Locked`] if
+/// another process is writing to the dataset; those of [`Dataset`].
 pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<Changed> {
     if level.is_empty() || level.trim() != level || level.chars().any(char::is_control) {
-        return Err(refused("LEVEL", format!("{level:?} is no level"), "write one line without space around it"));
+        return Err(refused(
+            "LEVEL",
+            format!("{level:?} is not a valid level"),
+            "use one line without surrounding spaces",
+        ));
     }
     let change = Change::open(out)?;
     let files = change.dataset.manifest().output.files;
@@ -71,12 +76,12 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
     Ok(Changed { documents: 1, chunks })
 }
 
-/// Takes documents out of a dataset, by their ids and by collection, in one snapshot. The next run over a corpus that
-/// still has them indexes them again.
+/// Deletes documents from a dataset, by id and by collection, in one snapshot. The next run over a corpus that
+/// still contains them indexes them again.
 ///
 /// # Errors
-/// [`Error::Setting`] if there is nothing of the kind; [`Error::Locked`] if another process writes to the dataset; those of
-/// [`Dataset`].
+/// [`Error::Setting`] if the dataset does not contain one of the documents or collections; [`Error::Locked`] if
+/// another process is writing to the dataset; those of [`Dataset`].
 pub fn delete(out: &Location, documents: &[String], collections: &[String], stop: &AtomicBool) -> Result<Changed> {
     let change = Change::open(out)?;
     let asked = |id: &str, collection: &str| {
@@ -87,8 +92,12 @@ pub fn delete(out: &Location, documents: &[String], collections: &[String], stop
         return Err(change.no_document(id)?);
     }
     if let Some(name) = collections.iter().find(|name| !found.values().any(|collection| collection == *name)) {
-        let problem = format!("the dataset has no document of a collection `{name}`");
-        return Err(refused("--collection", problem, "`chunkmill stats` and the column `collection` name them"));
+        let problem = format!("the dataset has no document in a collection `{name}`");
+        return Err(refused(
+            "--collection",
+            problem,
+            "`chunkmill stats` and the column `collection` list the collections",
+        ));
     }
     let ids: BTreeSet<String> = found.into_keys().collect();
     let files = change.dataset.manifest().output.files;
@@ -108,7 +117,7 @@ pub fn delete(out: &Location, documents: &[String], collections: &[String], stop
     Ok(Changed { documents: ids.len() as u64, chunks })
 }
 
-/// A snapshot that is to be replaced by another one.
+/// A snapshot that is about to be replaced by a changed one.
 struct Change {
     staging: Staging,
     dataset: Dataset,
@@ -116,7 +125,7 @@ struct Change {
 
 impl Change {
     fn open(out: &Location) -> Result<Self> {
-        // Before the lock, so that a wrong name makes no folder.
+        // Before the lock is taken, because a wrong name must not create a folder.
         Dataset::open(out)?;
         let staging = Staging::open(out)?;
         let dataset = Dataset::open(out)?;
@@ -131,7 +140,7 @@ impl Change {
         Ok(Self { staging, dataset })
     }
 
-    /// Documents by id, with their collections; quarantined ones too.
+    /// Finds documents, including quarantined ones. Returns their collections by id.
     fn find(&self, is_asked: impl Fn(&str, &str) -> bool) -> Result<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
         for file in self.dataset.files(Table::Documents) {
@@ -150,7 +159,7 @@ impl Change {
         Ok(found)
     }
 
-    /// How many chunks these documents have.
+    /// Returns the number of chunks in these documents.
     fn chunks(&self, ids: &BTreeSet<String>) -> Result<u64> {
         let mut chunks = 0;
         for file in self.dataset.files(Table::Chunks) {
@@ -162,13 +171,13 @@ impl Change {
         Ok(chunks)
     }
 
-    /// Why there is no document of this id: it may be that of a chunk.
+    /// Returns the error for an id that no document has. It may be the id of a chunk.
     fn no_document(&self, id: &str) -> Result<Error> {
         for file in self.dataset.files(Table::Chunks) {
             for batch in self.dataset.read_texts(file, ["chunk_id", "doc_id"])? {
                 let [chunks, documents] = batch?;
                 if let Some(row) = chunks.iter().position(|chunk| chunk == Some(id)) {
-                    let problem = format!("{id} is a single chunk; chunks go with their document");
+                    let problem = format!("{id} is a single chunk, not a document");
                     return Ok(refused("DOC", problem, &format!("name the document: {}", documents.value(row))));
                 }
             }
@@ -178,7 +187,8 @@ impl Change {
         Ok(refused("DOC", format!("the dataset has no document {id}"), help))
     }
 
-    /// Writes these parts anew, each batch of rows through `map` and each document's outline if it `stays`, and commits.
+    /// Rewrites these parts and commits them. Each batch of rows passes through `map`; the outline of a document
+    /// is kept if `stays` returns `true`.
     fn commit(
         self,
         parts: &BTreeSet<usize>,
@@ -190,7 +200,7 @@ impl Change {
         let Self { mut staging, dataset } = self;
         if !staging.finished().is_empty() {
             let count = staging.finished().len();
-            tracing::warn!("{count} parts that a run had finished before it was stopped are dropped");
+            tracing::warn!("discarding {count} parts that an interrupted run had finished");
         }
         staging.keep(|_, _| false)?;
         let manifest = dataset.manifest();

@@ -1,5 +1,6 @@
-//! A limit for the memory of a job. Half of it is for documents on their way, the other half for the program, its model
-//! and what is written. A block of documents starts when what it may take is free, so fewer are in memory together.
+//! The memory limit of a job. Half of it is for documents on their way through the stages, the other half for the
+//! program, its model and the files being written. A block of documents starts only when the memory that it may
+//! take is free, so a lower limit means fewer blocks in memory together.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -7,29 +8,29 @@ use crate::corpus::Source;
 use crate::document::Admission;
 use crate::error::{Error, Result};
 
-/// Bytes for each byte of a document whose chunks are very small: their rows and vectors.
+/// Bytes of rows and vectors per byte of a document with very small chunks.
 const MOST_FOR_A_BYTE: u64 = 700;
 
-/// Blocks in memory together: one each that is prepared, embedded, written.
+/// Number of blocks in memory together: one each being prepared, embedded and written.
 const BLOCKS: u64 = 3;
 
-/// What a batch of the model and a file that is being written take.
+/// Bytes for a batch of the model and a file that is being written.
 const WORKING: u64 = 64 << 20;
 
 /// The memory that documents share.
 pub(super) struct Budget {
     admission: Admission,
-    /// Bytes for all, if there is a limit.
+    /// Bytes for all documents, if there is a limit.
     most: Option<u64>,
     taken: Mutex<u64>,
     freed: Condvar,
 }
 
 impl Budget {
-    /// That of a job whose model is loaded.
+    /// Creates the budget of a job whose model is loaded.
     ///
     /// # Errors
-    /// [`Error::Setting`] if less than half of it is left beside the program.
+    /// [`Error::Setting`] if the program, its model and some working memory take more than half of the limit.
     pub(super) fn new(admission: Admission) -> Result<Arc<Self>> {
         let most = admission.memory_of_documents();
         if let (Some(memory), Some(most), Some(here)) = (admission.memory, most, resident()) {
@@ -38,21 +39,22 @@ impl Budget {
                 return Err(Error::Setting {
                     origin: "memory".to_owned(),
                     problem: format!(
-                        "{memory} bytes are too few: the program and its model take {here} before the first document"
+                        "{memory} bytes are not enough: the program and its model take {here} before the first document"
                     ),
-                    help: format!("set at least {}, or a smaller model", 2 * need),
+                    help: format!("set at least {}, or use a smaller model", 2 * need),
                 });
             }
         }
         Ok(Arc::new(Self { admission, most, taken: Mutex::new(0), freed: Condvar::new() }))
     }
 
-    /// How many bytes of documents make a block, if `usual` are not too many.
+    /// Returns how many bytes of documents form a block: `usual`, or fewer if the limit requires it.
     pub(super) fn block_bytes(&self, usual: u64) -> u64 {
         self.most.map_or(usual, |most| usual.min(most / BLOCKS / MOST_FOR_A_BYTE))
     }
 
-    /// Waits until there is room for some documents, and takes it. What would not even fit alone is let through alone.
+    /// Waits until there is room for these documents, and reserves it. Documents that would not fit even alone are
+    /// let through when nothing else is in memory.
     pub(super) fn enter(self: &Arc<Self>, sources: &[Source]) -> Share {
         let need =
             |source: &Source| self.admission.memory_of(source.bytes).min(source.bytes.saturating_mul(MOST_FOR_A_BYTE));
@@ -66,7 +68,7 @@ impl Budget {
     }
 }
 
-/// Room that was taken; free again when this is dropped.
+/// Reserved memory. Dropping this value releases it.
 pub(super) struct Share {
     budget: Arc<Budget>,
     bytes: u64,
@@ -81,12 +83,12 @@ impl Drop for Share {
     }
 }
 
-/// Bytes of memory that this process has now, where the system says so.
+/// Returns the memory that this process uses now, in bytes, if the system reports it.
 fn resident() -> Option<u64> {
     of_process("VmRSS:")
 }
 
-/// The most bytes of memory that this process has had at once, where the system says so.
+/// Returns the peak memory of this process, in bytes, if the system reports it.
 #[must_use]
 pub fn peak_memory() -> Option<u64> {
     of_process("VmHWM:")

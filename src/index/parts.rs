@@ -1,4 +1,4 @@
-//! What there is to do: the documents of each part, and whether the part is to be made.
+//! The work to do: the documents of each part, and whether the part must be built.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,33 @@ use crate::error::Result;
 use crate::storage::Location;
 use crate::store::{self, Dataset, Part, PartInputs, QuarantineRow};
 
-/// Bytes of documents that are looked at together.
+/// Bytes of documents that are read and hashed at a time.
 const LOOK_BYTES: u64 = 64 << 20;
 
-/// The documents of one part, in order of their ids.
+/// The documents of one part, ordered by id.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PartWork {
-    /// What is to be read.
+    /// Documents to read.
     pub(super) sources: Vec<Source>,
-    /// What is not to be read, and why.
+    /// Documents that are not read, with the reasons.
     pub(super) passed_over: Vec<QuarantineRow>,
-    /// Hash of all that, and levels that were given to some.
+    /// Hash of the recipe and all documents, and the promotion levels that were set for some.
     pub(super) inputs: PartInputs,
 }
 
 impl PartWork {
-    /// Bytes of its documents.
+    /// Returns the total size of the documents to read, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.sources.iter().map(|source| source.bytes).sum()
     }
 
-    /// How many documents it has.
+    /// Returns the number of documents, including quarantined ones.
     pub(super) fn documents(&self) -> u64 {
         (self.sources.len() + self.passed_over.len()) as u64
     }
 
-    /// Reads its documents once, to know its inputs. Gives the hash of each one's file, see [`Fetched::hash`].
+    /// Reads the documents once to compute the inputs of the part. Returns the hash of each file, see
+    /// [`Fetched::hash`].
     ///
     /// # Errors
     /// Those of [`corpus::fetch`].
@@ -54,7 +55,7 @@ impl PartWork {
     }
 }
 
-/// Finds the documents of a corpus and assigns them to parts. `promotions` are levels by document.
+/// Finds the documents of a corpus and assigns them to parts. `promotions` contains levels by document id.
 pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, String>) -> Result<Vec<PartWork>> {
     let found = corpus::discover(&job.roots, &job.filter, std::slice::from_ref(out))?;
     let files = job.output.files;
@@ -76,20 +77,20 @@ pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, Stri
     Ok(parts)
 }
 
-/// What a watcher is told of a corpus.
+/// Creates the event that reports the documents found.
 pub(super) fn discovered<'p>(parts: impl Iterator<Item = &'p PartWork>) -> Event {
     let (documents, bytes) =
         parts.fold((0, 0), |(documents, bytes), part| (documents + part.documents(), bytes + part.bytes()));
     Event::Discovered { documents, bytes }
 }
 
-/// Levels that were given to documents of a dataset.
+/// Returns the promotion levels that were set for documents of a dataset.
 pub(super) fn promotions(dataset: Option<&Dataset>) -> BTreeMap<String, String> {
     let parts = dataset.into_iter().flat_map(|dataset| &dataset.manifest().parts);
     parts.flat_map(|part| part.inputs.promotions.clone()).collect()
 }
 
-/// Whether a finished part is what this work would give.
+/// Returns whether a finished part is what this work would produce.
 pub(super) fn is_usable(job: &Job, work: &PartWork, part: &Part) -> bool {
     part.record.inputs == work.inputs && !(job.deny_truncation && part.record.counts.truncated > 0)
 }

@@ -1,4 +1,4 @@
-//! From finished parts to a snapshot: what concerns all of them, and the commit.
+//! From finished parts to a snapshot: the steps that concern all parts, and the commit.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,8 +6,8 @@ use super::edges;
 use crate::error::{Error, Result};
 use crate::store::{Counts, FileEntry, Manifest, Part, QuarantineRow, Staging};
 
-/// Resolves links over all parts and commits them with `manifest`, whose parts, files and counts follow from them. Gives
-/// the manifest and the documents that are not indexed.
+/// Resolves links over all parts and commits them. The parts, files and counts of `manifest` are set from the
+/// parts. Returns the committed manifest and the documents that are not indexed.
 pub(super) fn publish(
     staging: Staging,
     mut manifest: Manifest,
@@ -19,7 +19,7 @@ pub(super) fn publish(
         counts.add(&part.record.counts);
     }
     let outlines: Vec<FileEntry> = parts.iter().filter_map(|part| part.files.last().cloned()).collect();
-    // Edges say again what outlines say, with ids instead of numbers.
+    // Edges repeat what the outlines contain, with ids instead of numbers.
     let need = outlines.iter().map(|file| 8 * file.bytes).sum();
     let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop);
     let mut resolved = resolved.map_err(|error| error.with_need(need))?;

@@ -1,7 +1,7 @@
-//! Vectors of the snapshot before, for documents that have not changed.
+//! Reuse of vectors from the previous snapshot, for documents that have not changed.
 //!
-//! A document that shares a part with one that changed is read and chunked again, which costs little,
-//! but keeps its vectors, which cost much.
+//! A document that shares a part with a changed document is read and chunked again, which is cheap. Its vectors,
+//! which are expensive, are reused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -13,15 +13,15 @@ use blake3::Hash;
 use crate::error::{Error, Result};
 use crate::store::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table, vectors};
 
-/// What a chunk keeps.
+/// The reused values of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) vector: Vec<f32>,
-    /// The model's tokens before it cut any.
+    /// Number of model tokens before truncation.
     pub(super) n_tokens: i64,
 }
 
-/// Where a document's rows are: in which file of chunks, from which row on, how many.
+/// The location of a document's rows: the file of chunks, the first row, and the number of rows.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     file: u32,
@@ -33,22 +33,23 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct Earlier {
     dataset: Dataset,
-    /// By the hash of id and content: as little as there can be of each document.
+    /// Documents by the hash of id and content, to use as little memory per document as possible.
     documents: HashMap<[u8; 16], Place>,
 }
 
 impl Earlier {
-    /// `None` if the dataset's vectors were made in another way, or it is damaged: then they are made anew.
+    /// Opens a dataset to reuse its vectors. Returns `None` if they were computed in another way or the dataset is
+    /// damaged; all vectors are then computed again.
     pub(super) fn open(dataset: Dataset, next: &Manifest) -> Option<Self> {
         Self::read(dataset, next).unwrap_or_else(|error| {
-            tracing::warn!("{error}; this run makes all vectors of it again");
+            tracing::warn!("{error}; this run computes all vectors again");
             None
         })
     }
 
     fn read(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
-        // What was rounded cannot be had back; what was not can be stored in any way.
+        // Rounded vectors cannot be restored; exact ones can be stored in any type.
         let mut pairs = manifest.representations().into_iter().zip(next.representations());
         let exact = pairs.all(|(stored, wanted)| stored.stored.serves(wanted.stored));
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
@@ -61,7 +62,7 @@ impl Earlier {
         }
         let mut documents = HashMap::new();
         for (number, file) in dataset.files(Table::Documents).enumerate() {
-            // Chunks stand by document, in the order of the documents.
+            // Chunks are grouped by document, in the order of the documents.
             let mut row = 0;
             for batch in dataset.read(file, &["doc_id", "content_hash", "chunk_count"], None)? {
                 let batch = batch?;
@@ -81,21 +82,22 @@ impl Earlier {
         Ok(Some(Self { dataset, documents }))
     }
 
-    /// What each chunk keeps, if its document is as it was. Both come sorted by document; of the first and the last
-    /// document not all chunks need be there. A file that is damaged keeps nothing.
+    /// Returns the reused values of each chunk whose document has not changed. `documents` and `chunks` are in the
+    /// same order of documents; chunks of the first and the last document may be missing. Nothing is reused from a
+    /// damaged file.
     pub(super) fn vectors<'d>(
         &self,
         documents: impl IntoIterator<Item = &'d DocumentRow>,
         chunks: &[ChunkRow],
     ) -> Vec<Option<Kept>> {
         let mut kept: Vec<Option<Kept>> = chunks.iter().map(|_| None).collect();
-        // For each file, runs of its rows and where among the chunks they go.
+        // For each file, ranges of its rows with the index of the chunk that the first row belongs to.
         let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
         let mut at = 0;
         for row in documents {
             let start = at;
             at += chunks[at..].iter().take_while(|chunk| chunk.doc_id == row.doc_id).count();
-            // A document that gave another number of chunks is not the same after all.
+            // A document with a different number of chunks has changed after all.
             let known = self.documents.get(&key(&row.doc_id, &row.content_hash));
             let known = known.filter(|place| i64::from(place.chunks) == row.chunk_count);
             let first = chunks.get(start).and_then(|chunk| usize::try_from(chunk.chunk_index).ok());
@@ -109,13 +111,13 @@ impl Earlier {
             let places = runs.iter().flat_map(|(rows, start)| *start..start + rows.len());
             let rows = runs.iter().map(|(rows, _)| rows.clone()).collect();
             if let Err(error) = self.fetch(file as usize, rows, places, chunks, &mut kept) {
-                tracing::warn!("{error}; this run makes vectors of it again");
+                tracing::warn!("{error}; this run computes the vectors of this file again");
             }
         }
         kept
     }
 
-    /// Reads rows of one file; `places` says where each goes.
+    /// Reads rows of one file; `places` contains the index of the chunk for each row.
     fn fetch(
         &self,
         file: usize,
@@ -160,7 +162,7 @@ fn key(doc_id: &str, content_hash: &str) -> [u8; 16] {
 fn damaged(dataset: &Dataset, file: &FileEntry) -> Error {
     Error::Dataset {
         path: dataset.root().join(&file.path),
-        problem: "does not hold what the dataset's manifest says".to_owned(),
+        problem: "does not match the dataset's manifest".to_owned(),
         help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
     }
 }

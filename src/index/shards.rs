@@ -1,10 +1,11 @@
-//! The job in pieces, for a scheduler: a plan, any number of processes that each make a shard of it, one commit.
+//! The job in pieces, for a scheduler: a plan, any number of processes that each build one shard, and one commit.
 //!
-//! The unit of work is the part, as in a single run. A [`Plan`] says for every part what it is made from and, if it
-//! is to be made, in which shard. [`run_shard`] makes a shard's parts in a folder of its own attempt, so it can be
-//! killed, repeated, or run twice at once; what any attempt has finished is not made again. [`commit`] takes each part
-//! from one attempt and publishes them together. All of it ends in the bytes of a single run, because a part's
-//! bytes follow from its inputs alone; and what was not made from the plan's inputs is never taken.
+//! The unit of work is the part, as in a single run. A [`Plan`] records the inputs of every part and, if the part
+//! must be built, its shard. [`run_shard`] builds the parts of a shard in a folder of its own for each attempt, so
+//! it can be killed, repeated, or run twice at the same time. Parts that any attempt has finished are not rebuilt.
+//! [`commit`] takes each part from one attempt and publishes them together. The result has the same bytes as a
+//! single run, because the bytes of a part follow from its inputs alone. A part that was not built from the inputs
+//! in the plan is never used.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,113 +23,113 @@ use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::store::{self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
 
-/// Most bytes of documents that are chunked for an estimate.
+/// Largest number of bytes of documents that are chunked for an estimate.
 const SAMPLE_BYTES: u64 = 2 << 20;
 
-/// Most documents for an estimate.
+/// Largest number of documents in the sample for an estimate.
 const SAMPLE_DOCUMENTS: usize = 64;
 
-/// Time for measuring how fast the model is here.
+/// Time spent on measuring the speed of the model on this machine.
 const CALIBRATION: Duration = Duration::from_secs(2);
 
-/// What a run would do, and how its work is shared out.
+/// A plan of a run: the work to do, divided into shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The documents, compared with the dataset that is there.
+    /// Documents of the corpus, compared with the existing dataset.
     pub documents: Changes,
-    /// What it takes to make the parts that are to be made.
+    /// Estimated work for the parts that must be built.
     pub estimate: Estimate,
-    /// How many shards the work is shared out to.
+    /// Number of shards.
     pub shards: usize,
     /// The parts, in order.
     pub parts: Vec<PlannedPart>,
-    /// What the dataset will be made with. Its files and counts are not known yet.
+    /// Manifest of the planned dataset. Its files and counts are not known yet.
     pub manifest: Manifest,
-    /// The snapshot that it will take the place of, see [`Dataset::id`].
+    /// Id of the snapshot that will be replaced, see [`Dataset::id`].
     pub base: Option<String>,
-    /// Whether a chunk that the model would cut stops a shard.
+    /// Whether a shard fails if the model would truncate a chunk.
     pub deny_truncation: bool,
 }
 
 /// A part of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedPart {
-    /// What it is made from.
+    /// Inputs of the part.
     #[serde(flatten)]
     pub inputs: PartInputs,
-    /// Documents in it, quarantined ones included.
+    /// Number of documents, including quarantined ones.
     pub documents: u64,
-    /// Their size.
+    /// Size of the documents to read, in bytes.
     pub bytes: u64,
-    /// Which shard makes it, from 1; `None` if it is there already.
+    /// Number of the shard that builds the part, from 1; `None` if the part exists already.
     pub shard: Option<usize>,
 }
 
-/// Documents of a corpus, compared with those of a dataset.
+/// Numbers of documents in a corpus, compared with a dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// In the corpus.
+    /// Documents in the corpus.
     pub discovered: u64,
-    /// In the corpus and not in the dataset.
+    /// Documents in the corpus but not in the dataset.
     pub new: u64,
-    /// In both, with different contents.
+    /// Documents in both, with different contents.
     pub changed: u64,
-    /// In both, with the same contents.
+    /// Documents in both, with the same contents.
     pub unchanged: u64,
-    /// In the dataset only.
+    /// Documents in the dataset only.
     pub deleted: u64,
-    /// In the corpus, but known from the walk alone to be quarantined: too large, a symbolic link.
+    /// Documents in the corpus that are quarantined without being read: too large, a symbolic link.
     pub passed_over: u64,
 }
 
-/// What making the parts will take, from a sample of the documents and a short trial of the model.
+/// The estimated work to build the parts, from a sample of the documents and a short trial of the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Documents whose texts are to be embedded.
+    /// Number of documents to embed.
     pub documents: u64,
-    /// Their size.
+    /// Size of these documents in bytes.
     pub bytes: u64,
-    /// Their chunks.
+    /// Number of their chunks.
     pub chunks: u64,
-    /// Tokens of these, in the chunk settings' encoding.
+    /// Number of tokens in these chunks, in the encoding of the chunk settings.
     pub tokens: u64,
-    /// Tokens that the model will read, if all texts differ and none is in the cache.
+    /// Number of tokens that the model will read if all texts differ and none is in the cache.
     pub model_tokens: u64,
-    /// Time on this machine, in one process.
+    /// Seconds on this machine, in one process.
     pub seconds: f64,
-    /// The same with a static model, which is a table of vectors; 0 in plans of versions that had none.
+    /// Seconds with a static model, which is a table of vectors; 0 in plans of versions without this field.
     #[serde(default)]
     pub seconds_static: f64,
 }
 
-/// What [`run_shard`] says when it is done: one line for the scheduler.
+/// The result of [`run_shard`]: one line for the scheduler.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Receipt {
-    /// [`Plan::id`].
+    /// Id of the plan, see [`Plan::id`].
     pub plan: String,
-    /// Which shard, from 1.
+    /// Number of the shard, from 1.
     pub shard: usize,
-    /// Of how many.
+    /// Number of shards in the plan.
     pub shards: usize,
-    /// Parts that the shard consists of.
+    /// Number of parts in the shard.
     pub parts: usize,
-    /// Those of them that this attempt made; an earlier one had made the others.
+    /// Number of parts that this attempt built; earlier attempts built the others.
     pub parts_made: usize,
-    /// Documents in its parts.
+    /// Number of documents in its parts.
     pub documents: u64,
-    /// Chunks in its parts.
+    /// Number of chunks in its parts.
     pub chunks: u64,
-    /// Texts that this attempt embedded.
+    /// Number of texts that this attempt embedded.
     pub texts_embedded: usize,
-    /// Whether the plan was committed already, so that nothing was left to do.
+    /// Whether the plan was already committed, which left nothing to do.
     pub committed: bool,
-    /// Time that this attempt took.
+    /// Seconds that this attempt took.
     pub seconds: f64,
 }
 
 impl Plan {
-    /// Identifies what the plan makes: 16 hexadecimal digits. Two plans that make the same in the same shards are the
-    /// same plan.
+    /// Returns the id of the plan: 16 hexadecimal digits. Plans that build the same in the same shards have the
+    /// same id.
     #[must_use]
     pub fn id(&self) -> String {
         let Self { shards, parts, manifest, base, deny_truncation, .. } = self;
@@ -136,7 +137,7 @@ impl Plan {
         blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
     }
 
-    /// The parts of a shard, by their numbers.
+    /// Returns the parts of a shard with their numbers.
     fn shard(&self, shard: usize) -> impl Iterator<Item = (usize, &PlannedPart)> {
         self.parts.iter().enumerate().filter(move |(_, part)| part.shard == Some(shard))
     }
@@ -145,16 +146,16 @@ impl Plan {
         self.parts.iter().flat_map(|part| part.inputs.promotions.clone()).collect()
     }
 
-    /// Whether a finished part is what the plan wants there.
+    /// Returns whether a finished part is the one that the plan needs at this index.
     fn wants(&self, index: usize, record: &PartRecord) -> bool {
         let refused = self.deny_truncation && record.counts.truncated > 0;
         !refused && self.parts.get(index).is_some_and(|planned| planned.inputs == record.inputs)
     }
 
-    /// The snapshot in `out`, if it is the one that the plan makes.
+    /// Returns the snapshot in `out` if it is the one that the plan builds.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if it is neither that nor the one that the plan was made for.
+    /// [`Error::Dataset`] if it is neither that snapshot nor the one that the plan was made for.
     fn committed(&self, out: &Location) -> Result<Option<Manifest>> {
         let found = Dataset::find(out)?;
         let base = found.as_ref().map(Dataset::id);
@@ -167,13 +168,13 @@ impl Plan {
             None if base == self.base => Ok(None),
             None => Err(Error::Dataset {
                 path: out.path().to_owned(),
-                problem: "is not the one that the plan was made for: it was changed since".to_owned(),
+                problem: "is not the one that the plan was made for: it has changed since".to_owned(),
                 help: "make a new plan".to_owned(),
             }),
         }
     }
 
-    /// Refuses a plan of another release, which would make other files.
+    /// Rejects a plan of another release, which would build different files.
     fn check_release(&self) -> Result<()> {
         let now = (env!("CARGO_PKG_VERSION"), FORMAT_VERSION);
         if now == (self.manifest.tool_version.as_str(), self.manifest.format_version) {
@@ -183,24 +184,27 @@ impl Plan {
         Err(wrong(problem, "use the same program everywhere"))
     }
 
-    /// Refuses a plan of another program, or for another model than the one at hand.
+    /// Rejects a plan of another release, or for other settings or another model.
     fn check(&self, job: &Job, embedder: &dyn Embedder) -> Result<()> {
         let (here, there) = (embedder.info(), &self.manifest.model);
         let now = Manifest::new(&job.spec, job.admission, here, job.output);
         self.check_release()?;
         let problem = if here.fingerprint != there.fingerprint {
-            format!("is for the model {} ({}); the one here has {}", there.id, there.fingerprint, here.fingerprint)
+            format!(
+                "is for the model {} ({}); the model here has the fingerprint {}",
+                there.id, there.fingerprint, here.fingerprint
+            )
         } else if here.arithmetic != there.arithmetic {
             let (here, there) = (&here.arithmetic, &there.arithmetic);
-            format!("is for vectors computed with {there}; they would be computed with {here} here")
+            format!("is for vectors computed with {there}; this machine would compute them with {here}")
         } else if self.manifest != now {
-            "is not for these settings".to_owned()
+            "is for other settings".to_owned()
         } else {
             return Ok(());
         };
         Err(wrong(
             problem,
-            "use the same program and model everywhere, and on different processors the same --cpu-isa, also for `plan`",
+            "use the same program and model everywhere and, if processors differ, the same --cpu-isa, also for `plan`",
         ))
     }
 }
@@ -209,7 +213,7 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
     Error::Setting { origin: "plan".to_owned(), problem: problem.into(), help: help.to_owned() }
 }
 
-/// Finds out what [`run`](super::run) would do, and shares the work out. Nothing is written.
+/// Determines what [`run`](super::run) would do and divides the work into shards. Writes nothing.
 ///
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
@@ -234,7 +238,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         part.passed_over.iter().for_each(|row| drop(known.remove(&row.doc_id)));
         for (source, content) in part.sources.iter().zip(contents) {
             let before = known.remove(&*source.doc_id);
-            // A part that is there has no document that is not as it was, those that cannot be read included.
+            // A part that exists already has no changed documents, not even among those that cannot be read.
             let same = is_there || (before.is_some() && before == content);
             let count = if same {
                 &mut documents.unchanged
@@ -261,7 +265,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation })
 }
 
-/// The content hash of each document of a dataset.
+/// Returns the content hash of each document in a dataset.
 fn contents(dataset: &Dataset) -> Result<HashMap<String, String>> {
     let mut known = HashMap::new();
     for file in dataset.files(Table::Documents) {
@@ -274,7 +278,7 @@ fn contents(dataset: &Dataset) -> Result<HashMap<String, String>> {
     Ok(known)
 }
 
-/// Gives each part that is to be made to the shard with the least to do so far, the largest parts first.
+/// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.
 fn share_out(parts: &mut [PlannedPart], shards: usize) {
     let mut open: Vec<&mut PlannedPart> = parts.iter_mut().filter(|part| part.shard.is_some()).collect();
     open.sort_by_key(|part| std::cmp::Reverse(part.bytes));
@@ -287,7 +291,7 @@ fn share_out(parts: &mut [PlannedPart], shards: usize) {
     }
 }
 
-/// Chunks a sample of the documents and embeds some of it.
+/// Estimates the work by chunking a sample of the documents and embedding some of it.
 fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
@@ -296,7 +300,7 @@ fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &Ato
     let (mut sampled, mut chunks, mut tokens, mut model_tokens) = (0, 0, 0, 0);
     let mut texts = Vec::new();
     let started = Instant::now();
-    // Small ones first, so that a large one does not stand for all, unless there are only such.
+    // Small documents first, so a large one does not represent all of them, unless all are large.
     let mut sample: Vec<&Source> = documents.iter().step_by(every).collect();
     sample.sort_by_key(|source| source.bytes);
     for source in sample {
@@ -340,10 +344,10 @@ fn mul_div(a: u64, b: u64, c: u64) -> u64 {
     u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX)
 }
 
-/// Tokens per second that a thread reads with a static model: half of what was measured, since other tables are wider.
+/// Tokens per second and thread with a static model: half of the measured rate, because other tables are wider.
 const STATIC_RATE: f64 = 5e6;
 
-/// Tokens per second of the model on some texts.
+/// Measures how many tokens per second the model reads.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool) -> Result<f64> {
     let mut batcher = Batcher::new(embedder, job.batch_tokens);
@@ -368,12 +372,12 @@ fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool
     Ok((tokens as f64 / time.as_secs_f64().max(1e-9)).max(1.0))
 }
 
-/// Makes a shard of a plan, from 1, and leaves it for [`commit`]. It may be repeated, and run twice at once; after the
-/// commit it does nothing.
+/// Builds a shard of a plan and leaves it for [`commit`]. Shards are numbered from 1. A shard may be repeated, or
+/// run twice at the same time; after the commit this does nothing.
 ///
 /// # Errors
-/// Any [`Error`]; [`Error::Setting`] if the plan has no such shard, is for another program, model or settings, or the
-/// documents are not what they were when it was made.
+/// Any [`Error`]; [`Error::Setting`] if the plan does not have this shard, if it is for another release, model or
+/// settings, or if the documents have changed since it was made.
 pub fn run_shard(
     job: &Job,
     out: &Location,
@@ -385,7 +389,7 @@ pub fn run_shard(
 ) -> Result<Receipt> {
     let started = Instant::now();
     if shard == 0 || shard > plan.shards {
-        return Err(wrong(format!("has {} shards, and no shard {shard}", plan.shards), "count from 1"));
+        return Err(wrong(format!("has {} shards, but no shard {shard}", plan.shards), "shards are numbered from 1"));
     }
     plan.check(job, embedder)?;
     let receipt = |parts: &[(usize, Part)], parts_made, texts_embedded, committed| {
@@ -418,7 +422,7 @@ pub fn run_shard(
             }
             Ok(receipt(&parts, new, texts_embedded, is_late))
         }
-        // Whoever committed in the meantime has removed the folder under this attempt.
+        // A commit in the meantime removes the folder of this attempt, which makes it fail.
         Err(error) => match plan.committed(out)? {
             Some(manifest) => Ok(committed(&manifest)),
             None => Err(error),
@@ -426,13 +430,13 @@ pub fn run_shard(
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 struct Made {
     /// All parts of the shard.
     parts: Vec<(usize, Part)>,
-    /// How many of them this attempt made.
+    /// Number of parts that this attempt built.
     new: usize,
-    /// How many texts were embedded for that.
+    /// Number of texts that were embedded for them.
     texts_embedded: usize,
 }
 
@@ -447,17 +451,14 @@ fn make_shard(
 ) -> Result<Made> {
     let id = plan.id();
     let changed = |index| {
-        let problem = format!("was made from other documents than are there now, in part {index}");
-        wrong(
-            problem,
-            "make a new plan; what shards of the old one made is then of no use: `chunkmill gc OUT --staging` removes it",
-        )
+        let problem = format!("was made for other documents: part {index} has changed since");
+        wrong(problem, "make a new plan; `chunkmill gc OUT --staging` removes what the shards of the old plan built")
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = inputs::Recipe::new(job, embedder.info());
     let mut all = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
-        return Err(wrong("is for another number of files", "make a new plan"));
+        return Err(wrong("is for a different number of files", "make a new plan"));
     }
     let mut work: Vec<(usize, PartWork)> = Vec::new();
     for (index, planned) in plan.shard(shard) {
@@ -471,7 +472,7 @@ fn make_shard(
     drop(all);
     watch(parts::discovered(work.iter().map(|(_, part)| part)));
 
-    // What an attempt before this one has finished.
+    // Parts that earlier attempts have finished.
     let mut finished: BTreeMap<usize, Part> = store::attempted(out, &id)?
         .into_iter()
         .filter(|(index, part)| plan.wants(*index, &part.record) && plan.parts[*index].shard == Some(shard))
@@ -494,7 +495,7 @@ fn make_shard(
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        // A document that changed while it was at work.
+        // A document changed while the shard was running.
         if let Some((index, _)) =
             built.parts.iter().find(|(index, part)| part.record.inputs != plan.parts[*index].inputs)
         {
@@ -507,11 +508,11 @@ fn make_shard(
     Ok(Made { parts: finished.into_iter().collect(), new, texts_embedded })
 }
 
-/// Publishes what the shards of a plan made as one snapshot. Doing it again does nothing.
+/// Publishes the parts that the shards of a plan built, as one snapshot. Repeating it does nothing.
 ///
 /// # Errors
-/// Any [`Error`]; [`Error::Dataset`] if a shard is not finished, or the dataset is no longer the one that the plan
-/// was made for.
+/// Any [`Error`]; [`Error::Dataset`] if a shard is not finished, or if the dataset is no longer the one that the
+/// plan was made for.
 pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> {
     let started = Instant::now();
     plan.check_release()?;
@@ -548,7 +549,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         let list: Vec<String> = shards.iter().flatten().map(|shard| format!("{shard}/{}", plan.shards)).collect();
         return Err(Error::Dataset {
             path: out.path().to_owned(),
-            problem: format!("lacks what these shards of the plan make: {}", list.join(", ")),
+            problem: format!("lacks the parts of these shards of the plan: {}", list.join(", ")),
             help: format!("chunkmill run --plan FILE --shard {} -o {out}", list[0]),
         });
     }

@@ -1,8 +1,9 @@
-//! Documents that are rows of a table, to chunks that are rows of another.
+//! Chunking of documents that are rows of a table. The result is another table, whose rows are chunks.
 //!
-//! For engines that hold texts in tables already: they hand over batches, and the rows that come back are those that
-//! the job writes for files of the same names and bytes. Columns that mean nothing here go with each chunk of their
-//! row. A row that cannot be cut gives one row that says why, so that neither it nor those after it are lost.
+//! This is for engines that already have their texts in tables. They pass batches and get back the rows that the
+//! job would write for files of the same names and bytes. Columns that are not read are copied to each chunk of
+//! their row. A row that cannot be chunked produces one row with the reason, so neither it nor the rows after it
+//! are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,27 +23,27 @@ use crate::store::{chunks_batch, chunks_schema};
 /// Bytes of texts that are chunked together and become one batch.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The column that says why a row gave no chunks.
+/// Name of the column with the reason why a row has no chunks.
 const ERROR: &str = "error";
 
-/// Makes chunks of the documents in a table.
+/// A chunker for the documents in a table.
 pub struct TableFilter<'a> {
     recipe: Recipe<'a>,
     batcher: Option<Batcher<'a>>,
-    /// The vector that chunks get, if there is a batcher.
+    /// Representation of the vectors of chunks, if there is a batcher.
     vectors: Option<Representation>,
     input: Input,
     schema: SchemaRef,
 }
 
-/// Where the columns of the table are.
+/// The indices of the columns that are read or copied.
 struct Input {
     doc_id: usize,
     text: usize,
     collection: Option<usize>,
     path: Option<usize>,
     modified_time: Option<usize>,
-    /// Those that go with each chunk.
+    /// Columns that are copied to each chunk.
     others: Vec<usize>,
 }
 
@@ -50,13 +51,13 @@ struct Input {
 type Row<'b> = Result<(Source, &'b [u8]), String>;
 
 impl<'a> TableFilter<'a> {
-    /// For a table with these columns: `doc_id` and `text`; if there are any, `collection`, `path` (whose extension says
-    /// what the text is; without it that of `doc_id`) and `modified_time`. Without a batcher there is no column
-    /// `embedding`; with one it is of this type.
+    /// Creates a filter for a table with these columns. It needs `doc_id` and `text`, and reads `collection`,
+    /// `path` and `modified_time` if they exist. The extension of `path`, or of `doc_id` if there is no `path`,
+    /// determines the format of the text. With a batcher, the output has a column `embedding` of the given type.
     ///
     /// # Errors
-    /// [`Error::Setting`] if one of the first two is missing, one is of a type that cannot be read, or another has the
-    /// name of a column of `chunks`.
+    /// [`Error::Setting`] if `doc_id` or `text` is missing, if a column has a type that cannot be read, or if
+    /// another column has the name of an output column.
     pub fn new(
         recipe: Recipe<'a>,
         batcher: Option<Batcher<'a>>,
@@ -69,14 +70,14 @@ impl<'a> TableFilter<'a> {
             of
         });
         let columns = chunks_schema(vectors.as_slice());
-        // All of them are null in a row that says what is wrong.
+        // In a row with an error, any of them may be null.
         let mut fields: Vec<Field> =
             columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
         for &other in &input.others {
             let other = table.field(other);
             if other.name() == ERROR || fields.iter().any(|field| field.name() == other.name()) {
-                let problem = format!("has a column `{}`, which is one of those that come out", other.name());
-                return Err(unusable(problem, "give it another name"));
+                let problem = format!("has a column `{}`, which is the name of an output column", other.name());
+                return Err(unusable(problem, "rename it"));
             }
             fields.push(other.clone());
         }
@@ -84,14 +85,14 @@ impl<'a> TableFilter<'a> {
         Ok(Self { recipe, batcher, vectors, input, schema: Arc::new(Schema::new(fields)) })
     }
 
-    /// The columns that come out: those of `chunks`, the others of the table, and `error`.
+    /// Returns the output columns: those of `chunks`, the copied columns of the table, and `error`.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// Cuts the documents of a batch and hands the rows on, in order, a block at a time. Gives how many rows of the batch
-    /// gave an error.
+    /// Chunks the documents of a batch and passes the rows to `emit`, in order, one block at a time. Returns how
+    /// many rows of the batch failed.
     ///
     /// # Errors
     /// Those of the sizer and of `emit`; [`Error::Embed`]; [`Error::Interrupted`] soon after `stop` is set.
@@ -136,7 +137,7 @@ impl<'a> TableFilter<'a> {
         Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
     }
 
-    /// What comes of the rows of `table` from one on.
+    /// Builds the output rows for the rows of `table` from `first` on.
     fn batch(
         &mut self,
         table: &RecordBatch,
@@ -146,7 +147,7 @@ impl<'a> TableFilter<'a> {
         stop: &AtomicBool,
         failed: impl Fn(ArrowError) -> Error,
     ) -> Result<RecordBatch> {
-        // For each row that comes out: which row of the table it is from, which chunk it is, or why it is none.
+        // For each output row: the row of the table, and either the index of the chunk or the error.
         let (mut rows, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let (mut chunks, mut texts, mut readings) = (Vec::new(), Vec::new(), Vec::new());
         for (row, prepared) in (first..).zip(prepared) {
@@ -184,7 +185,7 @@ impl<'a> TableFilter<'a> {
             let mut columns = Vec::with_capacity(self.schema.fields().len());
             let before = self.schema.fields().len() - self.input.others.len() - 1;
             for field in &self.schema.fields()[..before] {
-                // The table knows the name of a row without chunks too.
+                // Rows without chunks get their `doc_id` from the table too.
                 columns.push(if field.name() == "doc_id" {
                     take(&cells.doc_id, &rows, None)?
                 } else {
@@ -214,10 +215,13 @@ impl Input {
             if is_readable {
                 return Ok(Some(at));
             }
-            Err(unusable(format!("has a column `{name}` of type {}", field.data_type()), &format!("make it {kind}")))
+            Err(unusable(
+                format!("has a column `{name}` of type {}", field.data_type()),
+                &format!("convert it to {kind}"),
+            ))
         };
         let needed = |name: &str, kind: &DataType| {
-            let missing = || unusable(format!("has no column `{name}`"), "it reads doc_id and text");
+            let missing = || unusable(format!("has no column `{name}`"), "the table needs the columns doc_id and text");
             find(name, kind)?.ok_or_else(missing)
         };
         let (doc_id, text) = (needed("doc_id", &DataType::Utf8)?, needed("text", &DataType::LargeBinary)?);
@@ -229,7 +233,7 @@ impl Input {
     }
 }
 
-/// The columns of a batch that are read, each in the type that it is read in.
+/// The columns that are read from a batch, each converted to the type that is needed.
 struct Cells {
     doc_id: StringArray,
     text: arrow::array::LargeBinaryArray,
@@ -247,7 +251,7 @@ impl Cells {
                 DataType::Timestamp(_, zone) => zone.clone(),
                 _ => None,
             };
-            // Whatever its zone, it counts from the same moment.
+            // Timestamps of all time zones count from the same moment.
             let micros = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, zone))?;
             Ok::<_, ArrowError>(cast(&micros, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
         };

@@ -1,4 +1,4 @@
-//! How far a job is: what it has told, as numbers.
+//! The progress of a job as numbers, computed from its events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Event;
 
-/// Adds up what a job tells. Any thread may add and look.
+/// A running sum of the events of a job. Any thread may add events and read the sum.
 #[derive(Debug)]
 pub struct Tally {
     started: Instant,
@@ -17,33 +17,34 @@ pub struct Tally {
     bytes_prepared: AtomicU64,
     chunks: AtomicU64,
     ready: AtomicU64,
-    /// Texts of the file being embedded that are done.
+    /// Finished texts of the block that is being embedded.
     in_work: AtomicU64,
-    /// Texts that the model read, those whose vectors were in the cache not counted.
+    /// Texts that the model read, without those whose vectors were in the cache.
     embedded: AtomicU64,
     tokens: AtomicU64,
 }
 
-/// How far a job is at some moment.
+/// The progress of a job at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Standing {
-    /// Documents found.
+    /// Number of documents found.
     pub documents: u64,
-    /// Those of them that are chunked, taken over or in quarantine.
+    /// Number of documents that are chunked, reused or quarantined.
     pub prepared: u64,
-    /// Chunks of these.
+    /// Number of their chunks.
     pub chunks: u64,
-    /// Chunks that have their vectors.
+    /// Number of chunks that have vectors.
     pub ready: u64,
-    /// Texts that the model has read.
+    /// Number of texts that the model has read.
     pub texts_embedded: u64,
-    /// How fast it reads.
+    /// Number of tokens that the model reads per second.
     pub tokens_per_second: f64,
-    /// Time since the start.
+    /// Seconds since the start.
     pub seconds: f64,
-    /// Time that the rest will take, if it is like what is done; 0 while nothing is.
+    /// Estimated seconds for the rest of the work, extrapolated from what is done; 0 while nothing is done.
     pub eta_seconds: f64,
-    /// Share of the work that is done: what is known of it, scaled to the bytes of the documents not yet seen.
+    /// Share of the work that is done: the prepared share of all bytes times the share of known chunks with
+    /// vectors.
     #[serde(skip)]
     pub done: f64,
 }
@@ -67,7 +68,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds what was told.
+    /// Adds an event.
     pub fn on(&self, event: Event) {
         let add = |counter: &AtomicU64, n: usize| counter.fetch_add(n as u64, Ordering::Relaxed);
         match event {
@@ -100,7 +101,7 @@ impl Tally {
         }
     }
 
-    /// How far the job is.
+    /// Returns the current progress.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn now(&self) -> Standing {
@@ -109,7 +110,7 @@ impl Tally {
         let (documents, prepared, chunks) = (load(&self.documents), load(&self.prepared), load(&self.chunks));
         let ready = load(&self.ready) + load(&self.in_work);
         let seconds = self.started.elapsed().as_secs_f64();
-        // Documents differ in size far more than their bytes differ in what they cost.
+        // Documents differ far more in size than in cost per byte.
         let done = share(load(&self.bytes_prepared), load(&self.bytes)).min(1.0) * share(ready, chunks);
         Standing {
             documents,

@@ -1,13 +1,13 @@
-//! Every document of a corpus by path, name and alias, with the places in it: small in memory, and
-//! looked up in logarithmic time however many documents share a name.
+//! All documents of a corpus by path, name and alias, with the places in them. The catalog is small in memory, and
+//! look-ups take logarithmic time regardless of how many documents share a name.
 
 use super::{Outgoing, hash, target};
 use crate::document::slug;
 
-/// Extensions that a link may leave out, or write as `html`, in the order they are tried.
+/// Extensions that a link may omit or write as `html`, in the order in which they are tried.
 const EXTENSIONS: [&str; 4] = ["md", "markdown", "mdx", "mkd"];
 
-/// A document on its way into the catalog.
+/// A document to add to the catalog.
 #[derive(Debug)]
 pub struct Listing {
     entry: Entry,
@@ -18,15 +18,15 @@ pub struct Listing {
 #[derive(Debug)]
 struct Entry {
     doc_id: Box<str>,
-    /// Where the path starts in the id, after the collection's name.
+    /// Offset of the path in the id, after the collection's name.
     path_at: usize,
-    /// Hashes of anchors, sorted, and the caller's number for each.
+    /// Sorted hashes of anchors, and the caller's number for each.
     anchors: Box<[(u64, u64)]>,
 }
 
 impl Listing {
-    /// A document with its id, its path (which the id ends in), its aliases, and for the hash of
-    /// each anchor a number that [`Lead::Place`] gives back.
+    /// Creates the listing of a document from its id, its path (which is the end of the id), its aliases, and for
+    /// the hash of each anchor a number that [`Lead::Place`] returns.
     #[must_use]
     pub fn new(doc_id: &str, path: &str, aliases: &[String], mut anchors: Vec<(u64, u64)>) -> Self {
         anchors.sort_unstable();
@@ -68,9 +68,8 @@ impl Entry {
     }
 }
 
-/// The order of the catalog. It puts first what is meant by a name that several documents of a
-/// collection have: what is markdown, then what has the fewest folders above it, then the
-/// first by path.
+/// The order of the catalog. If several documents of a collection have the same name, the first one wins: markdown
+/// comes first, then the document with the fewest folders above it, then the first by path.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Rank<'e> {
     collection: &'e str,
@@ -85,42 +84,41 @@ impl<'e> Rank<'e> {
     }
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lead<'c> {
-    /// No document of the corpus.
+    /// Not a document of the corpus.
     Nothing,
     /// The document with this id; the link names no place in it.
     Document(&'c str),
-    /// The document with this id, which has no place of the name.
+    /// The document with this id, which has no place of the given name.
     NoSuchPlace(&'c str),
-    /// A place in the document with this id: the number that the caller gave its anchor.
+    /// A place in the document with this id, as the caller's number for its anchor.
     Place(&'c str, u64),
 }
 
-/// Every document of a corpus, with what links can name.
+/// All documents of a corpus, with the names that links can use.
 #[derive(Debug)]
 pub struct Catalog {
     /// Sorted by [`Rank`].
     entries: Vec<Entry>,
-    /// Hash of each tail of a path (`c`, `b/c`, `a/b/c`), with the entry; a group of equal hashes
-    /// is in the order of entries.
+    /// Hash of each tail of a path (`c`, `b/c`, `a/b/c`), with the entry; equal hashes are in the order of entries.
     tails: Vec<(u64, u32)>,
     /// Hash of each alias, with the entry.
     aliases: Vec<(u64, u32)>,
-    /// Hash of each folder that has a page of its own (`README.md`), with the entry of the page.
+    /// Hash of each folder that has its own page (`README.md`), with the entry of the page.
     folders: Vec<(u64, u32)>,
 }
 
 impl Catalog {
-    /// Makes the catalog; the order of the listings does not matter.
+    /// Builds the catalog; the order of the listings does not matter.
     #[must_use]
     pub fn new(mut listings: Vec<Listing>) -> Self {
         listings.sort_by(|a, b| a.entry.rank().cmp(&b.entry.rank()));
         let (mut tails, mut aliases, mut folders) = (Vec::new(), Vec::new(), Vec::new());
         for (number, Listing { entry, aliases: own }) in (0..).zip(&listings) {
             let names = [without_extension(entry.path()), Some(entry.path()), stem(entry.path())];
-            // A page is called by its name with or without extension; the two are then one key.
+            // Links name a page with or without its extension; for markdown, one key serves both.
             let names = if names[0].is_some() { &names[..1] } else { &names[1..] };
             for name in names.iter().flatten() {
                 let name = fold(name);
@@ -140,7 +138,7 @@ impl Catalog {
         Self { entries: listings.into_iter().map(|listing| listing.entry).collect(), tails, aliases, folders }
     }
 
-    /// Finds what a link of the document `from` leads to.
+    /// Finds the target of a link in the document `from`.
     #[must_use]
     pub fn lead(&self, from: &str, link: &Outgoing) -> Lead<'_> {
         self.lead_from(from, link).unwrap_or(Lead::Nothing)
@@ -155,7 +153,7 @@ impl Catalog {
                 ("", Some(_)) => from,
                 _ => self.named(from, name)?,
             };
-            // Blocks have names in the text of a note, which only note-taking tools read.
+            // The names of blocks are in the text of a note; only note-taking tools read them.
             let heading = heading.filter(|heading| !heading.is_empty() && !heading.starts_with('^'));
             return Some(to.lead(heading, |heading| to.anchor(&slug(heading)).or_else(|| to.anchor(heading))));
         }
@@ -173,7 +171,7 @@ impl Catalog {
     }
 
     fn by_id(&self, doc_id: &str) -> Option<&Entry> {
-        // The collection's name ends in the first colon, unless the colon is part of a path.
+        // The collection's name ends at the first colon, unless the colon is part of a path.
         let split = doc_id.find(':').map_or(0, |colon| colon + 1);
         [split, 0].into_iter().find_map(|at| self.find(&doc_id[..at], &doc_id[at..]))
     }
@@ -184,7 +182,7 @@ impl Catalog {
         found.ok().map(|at| &self.entries[at])
     }
 
-    /// The document that a path leads to, decoded or, failing that, as it is written.
+    /// Finds the document that a path leads to: decoded, otherwise as written, otherwise without regard to case.
     fn at_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
         if path.is_empty() {
             return None;
@@ -195,7 +193,7 @@ impl Catalog {
         found.or_else(as_written).or_else(|| self.at_folded_path(from, &decoded))
     }
 
-    /// The document whose path differs in case alone: sites and some file systems do not tell.
+    /// Finds the document whose path differs only in case, which sites and some file systems ignore.
     fn at_folded_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
         let target::Place { path, is_folder: false } = target::follow(from.folder(), path)? else { return None };
         let name = fold(without_extension(&path).unwrap_or(&path));
@@ -213,14 +211,14 @@ impl Catalog {
         if is_folder { as_folder().or_else(|| extended(&path)) } else { as_file().or_else(as_folder).or_else(as_html) }
     }
 
-    /// The page that stands for a folder.
+    /// Returns the page that represents a folder.
     fn page_of(&self, collection: &str, folder: &str) -> Option<&Entry> {
         let pages = group(&self.folders, hash_folder(collection, folder)).iter().filter_map(|&(_, at)| self.at(at));
         let own = pages.filter(|entry| (entry.collection(), entry.folder()) == (collection, folder));
         own.min_by_key(|entry| page_of_folder(entry.path()))
     }
 
-    /// The document that a wikilink names.
+    /// Finds the document that a wikilink names.
     fn named(&self, from: &Entry, name: &str) -> Option<&Entry> {
         if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') {
             return self.at_plain_path(from, name);
@@ -231,7 +229,7 @@ impl Catalog {
             let (above, last) = wanted.rsplit_once('/').unwrap_or(("", &wanted));
             let fits = above.is_empty() || folder == above || folder.ends_with(&format!("/{above}"));
             let beside = if folder.is_empty() { last.to_owned() } else { format!("{folder}/{last}") };
-            // What has the whole path for a tail has fewer parts than others that end in it.
+            // A document with exactly this path has fewer parts than others whose paths end with it.
             let found = self.first(&self.tails, hash(&beside), from.collection(), true).filter(|_| fits);
             found.filter(|entry| depth(entry.path()) == depth(&beside))
         };
@@ -241,7 +239,7 @@ impl Catalog {
         in_own.or_else(|| by_tail(false)).or_else(|| by_alias(false))
     }
 
-    /// The first entry that has a key, in the given collection or in any.
+    /// Returns the first entry that has a key, in the given collection or in any.
     fn first(&self, keys: &[(u64, u32)], key: u64, collection: &str, own: bool) -> Option<&Entry> {
         let group = group(keys, key);
         let before = |at: u32| self.at(at).is_some_and(|entry| entry.collection() < collection);
@@ -255,7 +253,7 @@ impl Catalog {
     }
 }
 
-/// Whether a fragment is one that every page has: its top, or lines of a source file such as `L3-L7`.
+/// Returns whether every page has a fragment: its top, or lines of a source file such as `L3-L7`.
 fn is_built_in(fragment: &str) -> bool {
     let is_line = |line: &str| {
         let number = line.strip_prefix('L').unwrap_or(line);
@@ -264,26 +262,26 @@ fn is_built_in(fragment: &str) -> bool {
     fragment.eq_ignore_ascii_case("top") || (fragment.starts_with('L') && fragment.splitn(2, '-').all(is_line))
 }
 
-/// The keys equal to one.
+/// Returns the pairs with a given key.
 fn group(keys: &[(u64, u32)], key: u64) -> &[(u64, u32)] {
     let start = keys.partition_point(|(other, _)| *other < key);
     let len = keys[start..].partition_point(|(other, _)| *other == key);
     &keys[start..start + len]
 }
 
-/// A markdown file's path without its extension.
+/// Returns a markdown file's path without its extension.
 fn without_extension(path: &str) -> Option<&str> {
     let (stem, extension) = path.rsplit_once('.')?;
     EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)).then_some(stem)
 }
 
-/// A path without what looks like an extension.
+/// Returns a path without its apparent extension.
 fn stem(path: &str) -> Option<&str> {
     let (stem, extension) = path.rsplit_once('.')?;
     (!extension.contains('/') && !stem.is_empty() && !stem.ends_with('/')).then_some(stem)
 }
 
-/// Whether a file is the page of its folder, and how it ranks: an index before a readme.
+/// Returns the rank of a file among the pages of its folder, if it is one: an index comes before a readme.
 fn page_of_folder(path: &str) -> Option<usize> {
     let (stem, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
     let known = EXTENSIONS.contains(&extension) || extension == "html";
@@ -295,7 +293,7 @@ fn depth(path: &str) -> usize {
     path.matches('/').count()
 }
 
-/// Names are compared without regard to case.
+/// Returns a name in lower case; names are compared without regard to case.
 fn fold(name: &str) -> String {
     name.to_lowercase()
 }

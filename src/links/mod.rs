@@ -1,16 +1,16 @@
-//! What a link leads to: another document of the corpus, a section of one, or nothing.
+//! Resolves links: to another document of the corpus, to a section of one, or to nothing.
 //!
-//! A link can be resolved only when every document is known, so it takes two steps. While a
-//! document is at hand, its [`Outline`] says what can be linked to in it and which links it has.
-//! When all were seen, the [`Catalog`] finds what a link as written means.
+//! A link can only be resolved when all documents are known, so there are two steps. While a document is in memory,
+//! its [`Outline`] records the places that links can name and the document's own links. After all documents have
+//! been read, the [`Catalog`] finds the target of each link.
 //!
-//! Links follow paths, as in a browser, and stay in their collection. Wikilinks follow names, as in
-//! note-taking tools: in their own collection first, then in the others. Links with a scheme or a
-//! host lead out of the corpus and are not looked at.
+//! Links follow paths, as in a browser, and stay in their collection. Wikilinks follow names, as in note-taking
+//! tools: first in their own collection, then in the others. Links with a scheme or a host lead out of the corpus
+//! and are ignored.
 //!
-//! The catalog is all that is kept in memory of a corpus: for a document its id, 40 bytes, and 16
-//! for each alias and each part of its path; for a heading or other anchor 16 bytes, however long
-//! its text. A million headings are 16 MB.
+//! The catalog is the only part of a corpus that stays in memory. For each document it contains the id, 40 bytes,
+//! and 16 bytes for each alias and each part of the path; for each heading or other anchor 16 bytes, regardless of
+//! the length of its text. A million headings take 16 MB.
 
 mod catalog;
 mod outline;
@@ -19,8 +19,8 @@ mod target;
 pub use catalog::{Catalog, Lead, Listing};
 pub use outline::{Anchor, Outgoing, Outline};
 
-/// Names are kept as hashes, which are short. Among a million names, two are equal by
-/// chance less often than once in ten million corpora.
+/// Returns the hash of a name. Names are stored as hashes because these are short. With a million names, two hashes
+/// are equal by chance in fewer than one in ten million corpora.
 fn hash(name: &str) -> u64 {
     let hash = blake3::hash(name.as_bytes());
     hash.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))

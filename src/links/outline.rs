@@ -1,15 +1,15 @@
-//! What is taken down of a document while it is at hand: places that links can name, and its links.
+//! The outline of a document, recorded while it is in memory: the places that links can name, and its own links.
 
 use super::{hash, target};
 use crate::chunk::Chunk;
 use crate::document::{Document, Link, LinkKind};
 
-/// What links need to know of one document.
+/// The places and links of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Every place that a link can name.
     pub anchors: Vec<Anchor>,
-    /// The links of each chunk in order, those out of the corpus excepted.
+    /// The links of each chunk in order, except for links out of the corpus.
     pub links: Vec<Outgoing>,
 }
 
@@ -18,25 +18,25 @@ pub struct Outline {
 pub struct Anchor {
     /// Hash of its name.
     pub name: u64,
-    /// Index of the chunk that holds it, or of the next one if it is in text that chunks drop.
+    /// Index of the chunk that contains it, or of the next chunk if it is in text that chunks omit.
     pub chunk: Option<usize>,
 }
 
 /// A link that is not resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Index of the chunk that it starts in.
+    /// Index of the chunk in which it starts.
     pub chunk: usize,
     /// How it is written.
     pub kind: LinkKind,
-    /// Whether its target is a name, as in `[[name]]` and `![[name]]`, and not a path.
+    /// Whether its target is a name, as in `[[name]]` and `![[name]]`, instead of a path.
     pub named: bool,
     /// Its target as written.
     pub target: String,
 }
 
 impl Outline {
-    /// Looks over a document and its chunks.
+    /// Collects the places and links of a document and its chunks.
     #[must_use]
     pub fn new(document: &Document, chunks: &[Chunk]) -> Self {
         Self { anchors: anchors(document, chunks), links: outgoing(document, chunks) }
@@ -55,7 +55,7 @@ fn anchors(document: &Document, chunks: &[Chunk]) -> Vec<Anchor> {
     let places = document.anchors.iter().map(|(name, at)| (name.as_str(), *at));
     let named = sections.chain(places).filter(|(name, _)| !name.is_empty());
     let mut found: Vec<(u64, usize)> = named.map(|(name, at)| (hash(name), at)).collect();
-    // As in HTML, the first of equal names is meant.
+    // As in HTML, the first of equal names wins.
     found.sort_unstable();
     found.dedup_by_key(|(name, _)| *name);
     found.into_iter().map(|(name, at)| Anchor { name, chunk: holder(at) }).collect()

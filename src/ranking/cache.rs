@@ -1,10 +1,10 @@
-//! Keyword indexes that outlive the process that built them.
+//! Keyword indexes that are cached between processes.
 //!
-//! An index is one file in a folder of the user's, named by the snapshot it was built from and how: another
-//! snapshot has another name, so nothing in the folder is ever out of date. The file carries a hash of
-//! its bytes; one that is damaged or half-written is as good as absent. It is written under another
-//! name first, so two processes that build the same index do not disturb each other. What goes wrong
-//! with the folder costs a warning and the time to build the index, never a search.
+//! An index is one file in a cache folder. Its name is derived from the snapshot and the way it was built. Another
+//! snapshot has another name, so no file in the folder is ever out of date. The file contains a hash of its bytes;
+//! a damaged or incomplete file is treated as missing. It is first written under another name, so two processes
+//! that build the same index do not disturb each other. A problem with the folder costs a warning and the time to
+//! build the index, but no search fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,52 +16,52 @@ use tantivy::directory::{Directory, RamDirectory};
 
 use crate::storage::{FileSystem, Storage};
 
-/// How a file begins, before the hash of what follows.
+/// Start of a file, before the hash of the rest.
 const MAGIC: &[u8] = b"chunkmill keywords\n";
 
-/// Bytes of the hash.
+/// Size of the hash in bytes.
 const HASH: usize = 32;
 
-/// Indexes that are kept; those that were written first go first.
+/// Number of indexes to keep. The oldest are removed first.
 const KEPT: usize = 16;
 
-/// How old a file under its first name is before it counts as left behind.
+/// Age at which an unfinished file counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// Where the index has the list of its files.
+/// Name of the file in which the index lists its files.
 const MANAGED: &str = ".managed.json";
 
-/// How the names of our files begin and end.
+/// Start and ends of our file names.
 const PREFIX: &str = "keywords-";
 const SUFFIX: &str = ".index";
 const UNFINISHED: &str = ".new";
 
-/// What is kept under one key: named folders of files in memory.
+/// The contents of one cached file: named folders of files in memory.
 pub(super) type Entry = BTreeMap<String, RamDirectory>;
 
-/// The file of a folder that holds nothing but a text.
+/// Name of the file in a folder that contains only a text.
 const TEXT: &str = "text";
 
-/// A folder that holds nothing but a text.
+/// Creates a folder that contains only a text.
 pub(super) fn of_text(text: &str) -> RamDirectory {
     let directory = RamDirectory::create();
-    // Memory refuses nothing.
+    // Writing to memory does not fail.
     let _ = directory.atomic_write(Path::new(TEXT), text.as_bytes());
     directory
 }
 
-/// The text of such a folder.
+/// Returns the text of a folder that contains only a text.
 pub(super) fn text_of(directory: &RamDirectory) -> Option<String> {
     String::from_utf8(directory.atomic_read(Path::new(TEXT)).ok()?).ok()
 }
 
 fn path(folder: &Path, key: &str) -> PathBuf {
-    // The tool's version stands for the libraries that write the index.
+    // The version of the program stands for the versions of the libraries that write the index.
     let key = blake3::hash(format!("{key} {}", env!("CARGO_PKG_VERSION")).as_bytes()).to_hex();
     folder.join(format!("{PREFIX}{}{SUFFIX}", &key[..32]))
 }
 
-/// What is kept under a key, if it is here and as it was written.
+/// Reads the entry of a key, if it exists and is intact.
 pub(super) fn read(folder: &Path, key: &str) -> Option<Entry> {
     let bytes = fs::read(path(folder, key)).ok()?;
     let (hash, mut rest) = bytes.strip_prefix(MAGIC)?.split_at_checked(HASH)?;
@@ -78,11 +78,11 @@ pub(super) fn read(folder: &Path, key: &str) -> Option<Entry> {
     Some(entry)
 }
 
-/// Leaves something in the folder.
+/// Writes an entry to the folder.
 pub(super) fn write(folder: &Path, key: &str, entry: &Entry) {
     let to = path(folder, key);
     if let Err(error) = try_write(folder, &to, entry) {
-        tracing::warn!("the keyword index is not kept for other searches: cannot write {}: {error}", to.display());
+        tracing::warn!("the keyword index is not cached: cannot write {}: {error}", to.display());
     }
 }
 
@@ -116,7 +116,7 @@ fn try_write(folder: &Path, to: &Path, entry: &Entry) -> io::Result<()> {
     written
 }
 
-/// The files of an index, in a fixed order.
+/// Returns the files of an index, in a fixed order.
 fn names(directory: &RamDirectory) -> io::Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = BTreeSet::from([TEXT, MANAGED, "meta.json"].map(str::to_owned));
     if let Ok(managed) = directory.atomic_read(Path::new(MANAGED)) {
@@ -126,7 +126,7 @@ fn names(directory: &RamDirectory) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Removes the oldest indexes, and what was left unfinished long ago.
+/// Removes the oldest indexes, and abandoned files.
 fn clean(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut indexes = Vec::new();
@@ -148,7 +148,7 @@ fn clean(folder: &Path) {
     }
 }
 
-/// Appends bytes with their number before them.
+/// Appends bytes with their length before them.
 fn put(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend((bytes.len() as u64).to_le_bytes());
     to.extend(bytes);

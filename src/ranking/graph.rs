@@ -1,8 +1,8 @@
-//! Neighbours: what is one link away from a hit.
+//! Neighbours: the chunks one link away from a hit.
 //!
-//! A link says that somebody saw a connection between two texts, whichever of them a question finds;
-//! so it is followed both ways. One that names a section leads to the chunk with that section; one
-//! that names a document leads to its first chunk. Links to nothing in the corpus count for nothing.
+//! A link says that somebody saw a connection between two texts. It is followed in both directions, because a
+//! question may find either of them. A link to a section leads to the chunk with that section; a link to a
+//! document leads to its first chunk. Links that lead nowhere in the corpus are ignored.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,10 +14,10 @@ use super::top::Scored;
 use crate::error::Result;
 use crate::store::{Dataset, Table};
 
-/// The links between chunks, both ways.
+/// The links between chunks, in both directions.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// Pairs of rows, sorted.
+    /// Sorted pairs of rows.
     pairs: Vec<(u32, u32)>,
 }
 
@@ -29,7 +29,7 @@ impl Graph {
                 let batch = batch?;
                 let column = |name: &str| -> Result<StringArray> {
                     let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-                    column.cloned().ok_or_else(|| damaged(dataset, file, &format!("`{name}` is no column of text")))
+                    column.cloned().ok_or_else(|| damaged(dataset, file, &format!("`{name}` is not a text column")))
                 };
                 let columns = [column("from_chunk")?, column("to_doc")?, column("to_chunk")?];
                 let cell = |column: &StringArray, at| column.is_valid(at).then(|| column.value(at).to_owned());
@@ -57,9 +57,8 @@ impl Graph {
         Ok(Self { pairs })
     }
 
-    /// The neighbours of some rows, best first: those of the first row, in order of document and
-    /// position, then those of the next. A row is listed once, with the score of the first row it is
-    /// linked with.
+    /// Returns the neighbours of some rows, best first: those of the first row, in order of document and position,
+    /// then those of the next. A row is listed once, with the score of the first row it is linked to.
     pub(super) fn neighbours(&self, rows: &Rows, of: &[Scored], mask: Option<&[bool]>) -> Vec<Ranked> {
         let mut seen = HashSet::new();
         let mut list = Vec::new();
@@ -79,7 +78,7 @@ impl Graph {
     }
 }
 
-/// The rows of the chunks with these ids.
+/// Finds the rows of the chunks with these ids.
 fn find(dataset: &Dataset, rows: &Rows, ids: &HashSet<&str>) -> Result<HashMap<String, u32>> {
     let mut found = HashMap::new();
     for (index, file) in dataset.files(Table::Chunks).enumerate() {
@@ -96,7 +95,7 @@ fn find(dataset: &Dataset, rows: &Rows, ids: &HashSet<&str>) -> Result<HashMap<S
     Ok(found)
 }
 
-/// The row of each document's first chunk.
+/// Returns the row of each document's first chunk.
 fn first_rows(rows: &Rows) -> Vec<Option<u32>> {
     let mut first = vec![None; rows.documents().len()];
     for (number, row) in (0..).zip(rows.iter()) {

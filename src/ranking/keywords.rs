@@ -1,13 +1,13 @@
-//! Keywords: BM25 of every chunk and of every document, in two indexes of tantivy.
+//! Keyword search: BM25 of every chunk and of every document, in two tantivy indexes.
 //!
-//! A question is words, not a language: whatever is no word only separates them, so no question is a syntax error. The
-//! score of a chunk, and that of a document, is the sum over fields of the field's weight times its BM25 (k1 = 1.2,
-//! b = 0.75, lengths rounded as Lucene rounds them), each word of the question counted once. A chunk has its content, the headings
-//! that it starts under and those that start in it, and the tags and aliases of its document. A document has the
-//! same, all of it, with its title and the words of its path.
+//! A question is a set of words, not a query language: all other characters only separate words, so no question is
+//! a syntax error. The score of a chunk or a document is the sum over its fields of the field's weight times its
+//! BM25 (k1 = 1.2, b = 0.75, lengths rounded as in Lucene). Each word of the question counts once. A chunk has its
+//! content, the headings above and inside it, and the tags and aliases of its document. A document has the same
+//! fields for its whole text, plus its title and the words of its path.
 //!
-//! Each index is one segment, written by one thread, of rows and documents in the order of the dataset: scores depend on
-//! nothing but the dataset. Neither texts nor positions are in it.
+//! Each index is one segment, written by one thread in the order of the dataset, so scores depend only on the
+//! dataset. An index contains neither texts nor positions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -32,34 +32,36 @@ use super::words::{Analyser, of_path};
 use crate::error::{Error, Result};
 use crate::store::{Dataset, Table};
 
-/// What is searched, in the order of [`FieldWeights::values`]. A chunk has the first four.
+/// Searchable fields, in the order of [`FieldWeights::values`]. A chunk has the first four.
 const FIELDS: [&str; 6] = ["content", "headings", "tags", "aliases", "title", "path"];
 
-/// Raise it when the same dataset gives another index: other words, other fields.
+/// Version of the indexes. Increase this when the same dataset would produce a different index, for example after
+/// a change of fields or tokenization.
 const VERSION: u32 = 3;
 
-/// The tokenizer of tantivy that leaves words as they are.
+/// Name of the tantivy tokenizer that leaves words as they are.
 const WORDS: &str = "whitespace";
 
-/// What tantivy is told about memory. It does not bound a single segment.
+/// Memory budget for tantivy in bytes. It does not limit a single segment.
 const MEMORY: usize = 64 << 20;
 
-/// Names of what is kept.
+/// Names of the entries in the cached file.
 const CHUNKS: &str = "chunks";
 const DOCUMENTS: &str = "documents";
 const LANGUAGES: &str = "languages";
 
-/// The indexes of a dataset.
+/// The keyword indexes of a dataset.
 pub(super) struct Keywords {
     chunks: Open,
     documents: Open,
-    /// The document of each entry of the index of documents, which has those with chunks, as they come.
+    /// Document of each entry in the index of documents. The index contains the documents with chunks, in the
+    /// order of their chunks.
     order: Vec<u32>,
-    /// In which the documents are, the most frequent first. `None` stands for those that are in no language of ours.
+    /// Languages of the documents, most frequent first. `None` groups documents that are not stemmed.
     languages: Vec<Option<Language>>,
 }
 
-/// An index that is open.
+/// An open index.
 struct Open {
     searcher: tantivy::Searcher,
     fields: [Field; FIELDS.len()],
@@ -72,7 +74,7 @@ impl std::fmt::Debug for Keywords {
 }
 
 impl Keywords {
-    /// The indexes from the cache in `folder`, or built from the dataset and left there.
+    /// Loads the indexes from the cache in `folder`, or builds them from the dataset and caches them there.
     pub(super) fn load(
         dataset: &Dataset,
         rows: &Rows,
@@ -102,7 +104,8 @@ impl Keywords {
         Ok(Self { chunks, documents, order, languages })
     }
 
-    /// The score of every row for the words of a question: its own, and `document` times that of its document.
+    /// Computes the score of every row for the words of a question: its own, plus `document` times that of its
+    /// document.
     pub(super) fn scores(
         &self,
         dataset: &Dataset,
@@ -134,14 +137,14 @@ impl Open {
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
         let searcher = reader.map_err(|error| error.to_string())?.searcher();
         if searcher.num_docs() != len as u64 || searcher.segment_readers().len() > 1 {
-            return Err("the index is of another dataset".to_owned());
+            return Err("the index belongs to another dataset".to_owned());
         }
         let fields: Result<Vec<Field>, _> = FIELDS.iter().map(|name| index.schema().get_field(name)).collect();
         let fields = fields.map_err(|error| error.to_string())?.try_into();
         Ok(Self { searcher, fields: fields.map_err(|_| "the index has other fields".to_owned())? })
     }
 
-    /// The entries that have one of the words, with their scores.
+    /// Returns the entries that contain any of the words, with their scores.
     fn scores(&self, words: &BTreeSet<String>, weights: &[f32]) -> tantivy::Result<Vec<(DocId, Score)>> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for word in words {
@@ -156,7 +159,7 @@ impl Open {
     }
 }
 
-/// Writes the indexes of a dataset into memory.
+/// Builds the indexes of a dataset in memory.
 fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Entry> {
     let failed = |error: tantivy::TantivyError| failed(dataset, &error.to_string());
     let languages = languages(dataset, rows, setting)?;
@@ -164,7 +167,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
     let (mut chunks, mut documents) = (Writer::new().map_err(failed)?, Writer::new().map_err(failed)?);
     for (index, file) in dataset.files(Table::Chunks).enumerate() {
         let mut of_file = rows.of_file(index);
-        // A document's chunks follow each other.
+        // The chunks of a document are consecutive.
         let mut whole: Option<Whole> = None;
         let columns = ["content", "heading_path", "headings", "tags", "aliases", "prefix_len"];
         for batch in dataset.read(file, &columns, None)? {
@@ -173,7 +176,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
             let [above, inside, tagged, called] =
                 ["heading_path", "headings", "tags", "aliases"].map(|name| batch.lists(name));
             let (above, inside, tagged, called) = (above?, inside?, tagged?, called?);
-            let damaged = || batch.damaged("a list is not one of texts");
+            let damaged = || batch.damaged("a list does not contain text");
             for (at, row) in (0..batch.batch.num_rows()).zip(of_file.by_ref()) {
                 let doc = rows.of(row).doc;
                 let mut words = |text: &str| analyser.words(text, languages[doc as usize]).join(" ");
@@ -187,7 +190,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
                 let titles = titles_of(&inside.value(at)).ok_or_else(damaged)?;
                 let mut headings = texts_of(&above.value(at)).ok_or_else(damaged)?;
                 headings.extend(titles.iter().cloned());
-                // The first heading of most chunks is the last of its path.
+                // In most chunks, the first heading is also the last one in the heading path.
                 let mut seen = HashSet::new();
                 headings.retain(|title| seen.insert(title.clone()));
                 let content = contents.value(at);
@@ -197,7 +200,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
                     words(&texts_of(&tagged.value(at)).ok_or_else(damaged)?.join("\n")),
                     words(&texts_of(&called.value(at)).ok_or_else(damaged)?.join("\n")),
                 ];
-                // A document has its text once, whatever its chunks repeat.
+                // A document contains its text once, whatever its chunks repeat.
                 let repeated = usize::try_from(prefixes.value(at)).unwrap_or_default();
                 let own = content.get(repeated..).filter(|_| repeated > 0).map(&mut words);
                 if let Some(whole) = &mut whole {
@@ -220,10 +223,10 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
     ]))
 }
 
-/// A document, put together from its chunks.
+/// A document, assembled from its chunks.
 struct Whole {
     doc: u32,
-    /// The words of each field.
+    /// Words of each field.
     fields: [String; FIELDS.len()],
 }
 
@@ -232,8 +235,8 @@ impl Whole {
         Self { doc, fields: [String::new(), String::new(), String::new(), String::new(), title, path] }
     }
 
-    /// Adds a chunk: what of its content is its own, the titles in it, and its fields, whose tags and aliases are the
-    /// document's.
+    /// Adds a chunk: its own content, the headings inside it, and its fields, whose tags and aliases are those of
+    /// the document.
     fn add(&mut self, own: &str, titles: &str, [.., tags, aliases]: &[String; 4]) {
         for (field, more) in self.fields.iter_mut().zip([own, titles]) {
             field.push(' ');
@@ -248,8 +251,9 @@ impl Whole {
     }
 }
 
-/// The language of each document: what it says, what its words say, or what most others are in; if all are too short to
-/// tell, what they say together.
+/// Returns the language of each document: the one it names, otherwise the one detected from its words, otherwise
+/// that of most documents. If all documents are too short for detection, their language is detected from their
+/// combined text.
 fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Vec<Option<Language>>> {
     let count = rows.documents().len();
     match setting {
@@ -309,7 +313,7 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
     Ok(found.into_iter().map(language).collect())
 }
 
-/// Each of some languages once, the most frequent first.
+/// Returns each language once, most frequent first.
 fn by_frequency<T: Ord + Copy>(languages: impl Iterator<Item = T>) -> Vec<T> {
     let mut counts: BTreeMap<T, usize> = BTreeMap::new();
     for language in languages {
@@ -320,13 +324,13 @@ fn by_frequency<T: Ord + Copy>(languages: impl Iterator<Item = T>) -> Vec<T> {
     languages.into_iter().map(|(language, _)| language).collect()
 }
 
-/// The language that front matter names.
+/// Returns the language that the front matter names.
 fn said_in(metadata: &str) -> Option<String> {
     let metadata: Json = serde_json::from_str(metadata).ok()?;
     ["lang", "language", "locale"].iter().find_map(|key| Some(metadata.get(key)?.as_str()?.to_owned()))
 }
 
-/// Writes an index.
+/// A writer for one index.
 struct Writer {
     segment: SingleSegmentIndexWriter,
     directory: RamDirectory,
@@ -348,7 +352,7 @@ impl Writer {
         Ok(Self { segment, directory, fields })
     }
 
-    /// Adds an entry by the words of its fields.
+    /// Adds an entry with the words of its fields.
     fn add(&mut self, words: [&str; FIELDS.len()]) -> tantivy::Result<()> {
         let mut document = TantivyDocument::new();
         for (field, words) in self.fields.into_iter().zip(words).filter(|(_, words)| !words.is_empty()) {
@@ -363,7 +367,7 @@ impl Writer {
     }
 }
 
-/// The titles in a list of headings.
+/// Returns the titles in a list of headings.
 fn titles_of(list: &ArrayRef) -> Option<Vec<String>> {
     texts_of(list.as_struct_opt()?.column_by_name("title")?)
 }
@@ -371,12 +375,12 @@ fn titles_of(list: &ArrayRef) -> Option<Vec<String>> {
 fn failed(dataset: &Dataset, problem: &str) -> Error {
     Error::Dataset {
         path: dataset.root().path().to_owned(),
-        problem: format!("no keyword index can be made of it: {problem}"),
+        problem: format!("its keyword index cannot be built: {problem}"),
         help: "search it with --mode vector".to_owned(),
     }
 }
 
-/// Collects what matches, with its score.
+/// A collector of all matches with their scores.
 struct All;
 
 impl Collector for All {

@@ -1,7 +1,7 @@
-//! Which language a text is in, and what that says about its words.
+//! The languages of texts, and the stemmers for their words.
 //!
-//! A stemmer makes `pins` and `pinned` one word, and needs to know the language for it. A document says it in its
-//! front matter, or its words do.
+//! A stemmer reduces `pins` and `pinned` to the same word, and must know the language to do so. A document names
+//! its language in its front matter; otherwise it is detected from its words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,22 +12,22 @@ use whatlang::{Detector, Lang};
 
 use crate::value::value;
 
-/// A language whose words can be reduced to their stems.
+/// A language with a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Language(usize);
 
-/// What is known of the language of a text.
+/// The language of a text, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spoken {
-    /// It is too short to tell, or leaves a doubt.
+    /// The text is too short to tell, or the detection is not reliable.
     Unknown,
-    /// It is one whose words cannot be reduced.
+    /// A language without a stemmer.
     Other,
-    /// It is this one.
+    /// A language with a stemmer.
     Known(Language),
 }
 
-/// Code of ISO 639-1, name in English and in itself, how words are reduced, how it is detected.
+/// ISO 639-1 code, names in English and in the language itself, stemmer, and language for detection.
 const LANGUAGES: [(&str, [&str; 2], Stemming, Lang); 18] = [
     ("ar", ["arabic", "العربية"], Stemming::Arabic, Lang::Ara),
     ("da", ["danish", "dansk"], Stemming::Danish, Lang::Dan),
@@ -49,23 +49,23 @@ const LANGUAGES: [(&str, [&str; 2], Stemming, Lang); 18] = [
     ("tr", ["turkish", "türkçe"], Stemming::Turkish, Lang::Tur),
 ];
 
-/// Bytes of a document that are read for its language, and fewer than which say nothing of it.
+/// Number of bytes of a document that are read to detect its language, and the smallest number that is enough.
 pub(super) const SAMPLE: usize = 4096;
 pub(super) const LEAST: usize = 80;
 
 impl Language {
-    /// Every language.
+    /// Returns every language.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..LANGUAGES.len()).map(Self)
     }
 
-    /// Its code of ISO 639-1.
+    /// Returns the ISO 639-1 code.
     #[must_use]
     pub fn code(self) -> &'static str {
         LANGUAGES[self.0].0
     }
 
-    /// How its words are reduced.
+    /// Returns the stemmer.
     pub(super) fn stemming(self) -> Stemming {
         LANGUAGES[self.0].2
     }
@@ -74,16 +74,16 @@ impl Language {
         LANGUAGES[self.0].3
     }
 
-    /// The language that a document says it is in: `en`, `en-GB`, `de_AT`, `English`.
+    /// Returns the language that a document names: `en`, `en-GB`, `de_AT`, `English`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_lowercase();
         let code = name.split(['-', '_']).next().unwrap_or_default();
-        // The other way to write Norwegian.
+        // The other codes for Norwegian.
         let code = if matches!(code, "nb" | "nn") { "no" } else { code };
         Self::all().find(|language| language.code() == code || LANGUAGES[language.0].1.contains(&name.as_str()))
     }
 
-    /// What the words of a document say of its language.
+    /// Detects the language of a document from its words.
     pub(super) fn of(text: &str) -> Spoken {
         match whatlang::detect(text).filter(whatlang::Info::is_reliable) {
             None => Spoken::Unknown,
@@ -94,7 +94,7 @@ impl Language {
         }
     }
 
-    /// Which of some languages a question is in, if its words leave no doubt.
+    /// Detects which of some languages a question is in. Returns `None` if the result is not reliable.
     pub(super) fn of_question(text: &str, among: &[Self]) -> Option<Self> {
         let found = Detector::with_allowlist(among.iter().map(|language| language.lang()).collect()).detect(text)?;
         among.iter().copied().find(|language| found.is_reliable() && language.lang() == found.lang())
@@ -107,16 +107,16 @@ impl fmt::Display for Language {
     }
 }
 
-/// In which language words are understood. Written `auto`, `none`, or as a code.
+/// The language whose stemmer is used. Written as `auto`, `none`, or a language code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LanguageSetting {
-    /// Each document in its own.
+    /// The language of each document.
     #[default]
     Auto,
-    /// All in this one.
+    /// This language for all documents.
     Fixed(Language),
-    /// In none: words are those that were written.
+    /// No stemming: words are searched as they were written.
     None,
 }
 
@@ -145,7 +145,7 @@ impl FromStr for LanguageSetting {
             "none" => Ok(Self::None),
             _ => Language::all().find(|language| language.code() == s).map(Self::Fixed).ok_or_else(|| {
                 let codes: Vec<&str> = Language::all().map(Language::code).collect();
-                format!("`{s}` is no language that is known; there are: auto, none, {}", codes.join(", "))
+                format!("`{s}` is not a known language; one of: auto, none, {}", codes.join(", "))
             }),
         }
     }

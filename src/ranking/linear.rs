@@ -1,35 +1,35 @@
-//! Several scores of a chunk as one: a weighted sum.
+//! Linear fusion: a weighted sum of several scores of a chunk.
 //!
-//! Scores of different kinds have nothing in common but their order and how far they stand apart; so each is taken in
-//! standard deviations from its mean, z(x) = (x − mean) / deviation, over all chunks that may be found for the question. Where all
-//! are equal there is nothing to say: z is 0. A chunk's sum is
+//! Scores of different kinds have nothing in common except their order and relative distances. Each is therefore
+//! expressed in standard deviations from its mean, z(x) = (x − mean) / deviation, over all chunks that pass the
+//! filter. If all scores are equal, they say nothing and z is 0. The sum of a chunk is
 //!
 //! ```text
 //! s = a · z(vector) + (1 − a) · z(keywords) + r · z(time)
 //! ```
 //!
-//! The sum is Shaw and Fox's `CombSUM`, the normalisation that of Montague and Aslam (CIKM 2001);
+//! The sum is Shaw and Fox's `CombSUM`, the normalisation that of Montague and Aslam (CIKM 2001).
 //! `docs/src/concepts/ranking.md` compares it with ranks.
 //!
-//! The sums over chunks are sums of whole numbers, so they are the same in any order, on any number of threads.
+//! Sums over chunks are computed in integers, so they are the same in any order and on any number of threads.
 
 use rayon::prelude::*;
 
-/// Rows that a thread takes at least.
+/// Smallest number of rows that a thread processes.
 const BLOCK: usize = 4096;
 
-/// The part of the largest value by which values differ that count as equal.
+/// Largest difference between values that count as equal, as a fraction of the largest absolute value.
 const SAME: f64 = 1e-6;
 
-/// How values lie.
+/// The distribution of some values.
 struct Spread {
     mean: f64,
-    /// 1 / deviation; 0 if all are equal.
+    /// 1 / deviation; 0 if all values are equal.
     scale: f64,
 }
 
 impl Spread {
-    /// Of those values that count and are known.
+    /// Computes the spread of the values that count and are known.
     fn of(values: &[f32], counts: impl Fn(usize) -> bool) -> Self {
         let known = |(at, value): &(usize, &f32)| !value.is_nan() && counts(*at);
         let counted = || values.iter().enumerate().filter(known).map(|(_, value)| f64::from(*value));
@@ -37,7 +37,7 @@ impl Spread {
         for value in counted() {
             (least, most, number) = (least.min(value), most.max(value), number + 1);
         }
-        // What differs by less is the rounding of single precision.
+        // Smaller differences are rounding errors of single precision.
         let size = least.abs().max(most.abs());
         if most - least <= SAME * size || number == 0 {
             return Self { mean: 0.0, scale: 0.0 };
@@ -53,23 +53,23 @@ impl Spread {
     }
 }
 
-/// The mean of so many values, none of which is further from 0 than `most`.
+/// Returns the mean of `number` values, none of which is further from 0 than `most`.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "scaled to fit")]
 fn mean(values: impl Iterator<Item = f64>, number: u32, most: f64) -> f64 {
-    // As fine as the sum of all of them can be told in 63 bits; a power of two, so that scaling loses nothing.
+    // The finest scale at which the sum of all values fits in 63 bits; a power of two, so scaling is exact.
     let bits = 61 - f64::from(number).log2().ceil() as i32 - most.log2().ceil() as i32;
     let sum: i64 = values.map(|value| (value * 2_f64.powi(bits)).round() as i64).sum();
     sum as f64 * 2_f64.powi(-bits) / f64::from(number)
 }
 
-/// One kind of score, and how much it counts.
+/// One kind of score, and its weight.
 pub(super) struct Term<'s> {
     pub(super) weight: f64,
-    /// By row; not a number where nothing is known.
+    /// Scores by row; NaN where the score is unknown.
     pub(super) scores: &'s [f32],
 }
 
-/// The sum of some terms for every row, over those that may be found.
+/// Computes the sum of some terms for every row. Means and deviations cover the rows that `mask` lets through.
 pub(super) fn sum(terms: &[Term<'_>], len: usize, mask: Option<&[bool]>) -> Vec<f64> {
     let terms = terms.par_iter().filter(|term| term.weight > 0.0);
     let spreads: Vec<(&Term<'_>, Spread)> =

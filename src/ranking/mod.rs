@@ -1,30 +1,30 @@
-//! Ranking: in which order chunks answer a question.
+//! Ranking: the order in which chunks answer a question.
 //!
-//! A [`Ranker`] is made once over a snapshot and then asked many times, from many threads. What a mode needs (vectors, indexes
-//! of words, links) is read when it is first asked for and kept. Every list is exact and in one order: by score, and
-//! among equal scores by document and position.
+//! A [`Ranker`] is created once for a snapshot and can then be queried many times, from many threads. The data
+//! that a mode needs (vectors, keyword indexes, links) is loaded on first use and kept. Every list is exact and in
+//! one order: by score, with ties broken by document and position.
 //!
-//! By default, a chunk c of a document d has for a question q the score
+//! By default, the score of a chunk c of a document d for a question q is
 //!
 //! ```text
-//! k(c) = BM25(q, c) + β · BM25(q, d)                      keywords, summed over weighted fields; d has title and path too
-//! v(c) = c's vector + w · those before and after it       of the length of its own
-//! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))              z: standard deviations from the mean of all that may be found
+//! k(c) = BM25(q, c) + β · BM25(q, d)                   keywords, over weighted fields; d also has its title and path
+//! v(c) = c's vector + w · those before and after it    scaled to the length of c's vector
+//! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))           z: standard deviations from the mean of all candidate chunks
 //! ```
 //!
-//! because a question often names the document and the passage does not, and because what stands around a passage says
-//! what it is about. `docs/src/concepts/ranking.md` has what each part gains.
+//! A question often names the document when the passage does not, and the text around a passage says what the
+//! passage is about. `docs/src/concepts/ranking.md` shows what each part gains.
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `settings` | What can be chosen? |
-//! | `rows` | What is known of every chunk without its text? |
-//! | `top` | Which are the best of many? |
+//! | `settings` | Which settings are there? |
+//! | `rows` | What is known about every chunk without its text? |
+//! | `top` | Which of many rows are the best? |
 //! | `vectors` | How near is each vector? |
-//! | `language`, `words` | What of a text can be asked for? |
-//! | `keywords`, `cache` | Which chunks and documents have the words? Where is their index kept? |
+//! | `language`, `words` | Which words of a text can be found? |
+//! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
-//! | `graph` | What is one link away? |
+//! | `graph` | Which chunks are one link away? |
 
 mod cache;
 mod graph;
@@ -64,9 +64,9 @@ use crate::store::Dataset;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question<'q> {
     pub(crate) mode: Mode,
-    /// Its words are the keywords. Every text is a valid one.
+    /// The question. Its words are the keywords; every text is valid.
     pub(crate) text: &'q str,
-    /// Its vector, by the model of the dataset. Keyword search needs none.
+    /// Vector of the question, computed by the model of the dataset. Keyword search does not need it.
     pub(crate) vector: Option<&'q [f32]>,
     pub(crate) ranking: &'q Ranking,
 }
@@ -74,15 +74,15 @@ pub(crate) struct Question<'q> {
 /// A chunk that was found, without its text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// Its row in the dataset.
+    /// Row in the dataset.
     pub row: u32,
-    /// Its score, by which it was ranked.
+    /// Score by which it was ranked.
     pub score: f64,
-    /// What each list says of it.
+    /// Rank and score in each list.
     pub parts: Parts,
 }
 
-/// Ranks the chunks of a snapshot.
+/// A ranker of the chunks in a snapshot.
 #[derive(Debug)]
 pub(crate) struct Ranker {
     dataset: Dataset,
@@ -90,16 +90,16 @@ pub(crate) struct Ranker {
     stored_as: StoredAs,
     rows: Arc<Rows>,
     vectors: OnceLock<Vectors>,
-    /// By the setting of the language.
+    /// Keyword indexes by language setting.
     keywords: Mutex<HashMap<LanguageSetting, Arc<Keywords>>>,
     graph: OnceLock<Graph>,
 }
 
 impl Ranker {
-    /// Reads what is known of every chunk and document.
+    /// Reads everything about chunks and documents except the texts.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if a file is damaged or gone.
+    /// [`Error::Dataset`] if a file is damaged or missing.
     pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         let rows = Arc::new(Rows::load(&dataset)?);
         let keywords = Mutex::default();
@@ -114,10 +114,10 @@ impl Ranker {
         &self.rows
     }
 
-    /// Reads what a mode needs, so that the first question does not wait for it.
+    /// Loads the data that a mode needs, so the first question does not wait for it.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if a file is damaged or gone.
+    /// [`Error::Dataset`] if a file is damaged or missing.
     pub(crate) fn prepare(&self, mode: Mode, ranking: &Ranking) -> Result<()> {
         if mode != Mode::Keyword {
             self.vectors()?;
@@ -131,12 +131,12 @@ impl Ranker {
         Ok(())
     }
 
-    /// The best `k` chunks of those that `mask` lets through, best first; equal scores stand in order of document
+    /// Returns the best `k` chunks among those that `mask` lets through, best first. Ties are broken by document
     /// and position.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if a file is damaged or gone, [`Error::Setting`] if the question's vector is missing or has another
-    /// dimension than the dataset.
+    /// [`Error::Dataset`] if a file is damaged or missing, [`Error::Setting`] if the vector of the question is
+    /// missing or its dimension differs from that of the dataset.
     pub(crate) fn best(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
         let mut found = match (question.mode, question.ranking.fusion) {
             (Mode::Vector, _) => single(List::Vector, self.by_vector(question, k, mask)?),
@@ -148,7 +148,7 @@ impl Ranker {
         Ok(found)
     }
 
-    /// The best `k` chunks by vector for each of several questions, which share the reading of the vectors.
+    /// Returns the best `k` chunks by vector for each of several questions, which read the vectors together.
     ///
     /// # Errors
     /// Those of [`Ranker::best`].
@@ -168,17 +168,17 @@ impl Ranker {
         Ok(ranked(self.top(found, k, mask)))
     }
 
-    /// The keyword score of every row.
+    /// Computes the keyword score of every row.
     fn keyword_scores(&self, keywords: &Keywords, question: Question<'_>) -> Result<Vec<f32>> {
         let Ranking { fields, document, .. } = question.ranking;
         keywords.scores(&self.dataset, &self.rows, question.text, fields, document.single())
     }
 
-    /// Weighted sums of scores.
+    /// Ranks chunks by weighted sums of scores.
     fn summed(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
         let &Ranking { vector_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
         let vector = vector_of(question)?;
-        // Read before, because loading may need all threads.
+        // Loaded first, because loading may need all threads.
         let (vectors, keywords) = (self.vectors()?, self.keywords(question.ranking.language)?);
         let by_vector = || vectors.scores(vector, neighbours.single());
         let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
@@ -214,7 +214,7 @@ impl Ranker {
         Ok(self.top(sums.into_iter().enumerate(), k, mask).into_iter().map(found).collect())
     }
 
-    /// The best of some rows by score.
+    /// Returns the best rows by score.
     fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<Scored> {
         let mut top = Top::new(k);
         for (row, score) in scores {
@@ -225,7 +225,7 @@ impl Ranker {
         top.into_best()
     }
 
-    /// When each row's document was changed, in seconds.
+    /// Returns the time in seconds at which each row's document was last modified; NaN if it is unknown.
     fn times(&self) -> Vec<f32> {
         #[expect(clippy::cast_precision_loss, reason = "minutes make no difference")]
         let seconds = |time: i64| time.div_euclid(1_000_000) as f32;
@@ -244,7 +244,7 @@ impl Ranker {
             ];
             let newest = if recency > Weight::ZERO { self.newest(&lists) } else { Vec::new() };
             lists.insert(2, (List::Recency, recency, &newest));
-            // A list without a weight brings nothing in.
+            // A list with weight 0 adds nothing.
             lists.retain(|&(_, weight, _)| weight > Weight::ZERO);
             fuse(&lists, rrf_k)
         };
@@ -256,8 +256,8 @@ impl Ranker {
         Ok(fused.into_iter().map(|(row, parts)| Found { row: row.row, score: row.score, parts }).collect())
     }
 
-    /// The rows of some lists by modification time, newest first; equal times have one rank. Recency reorders
-    /// what is relevant: it brings nothing in of its own.
+    /// Ranks the rows of some lists by modification time, newest first. Equal times share a rank. Recency only
+    /// reorders relevant rows and adds none.
     fn newest(&self, lists: &[(List, Weight, &[Ranked])]) -> Vec<Ranked> {
         let weighed = lists.iter().filter(|(_, weight, _)| *weight > Weight::ZERO);
         let mut rows: Vec<Scored> = weighed
@@ -297,7 +297,7 @@ impl Ranker {
     }
 }
 
-/// The vector of a question that needs one.
+/// Returns the vector of a question that needs one.
 fn vector_of(question: Question<'_>) -> Result<&[f32]> {
     question.vector.ok_or_else(|| Error::Setting {
         origin: "mode".to_owned(),
@@ -306,8 +306,9 @@ fn vector_of(question: Question<'_>) -> Result<&[f32]> {
     })
 }
 
-/// What a cell holds, loaded if it is empty. No lock is held while loading: a thread of the pool that waits
-/// for others in there may take up another question, which must not wait for it in turn.
+/// Returns the value in a cell, and loads it if the cell is empty. No lock is held while loading: a pool thread
+/// that waits for others during loading may start on another question, which must not wait for this thread in
+/// turn.
 fn once<T>(cell: &OnceLock<T>, load: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(loaded) = cell.get() {
         return Ok(loaded);
@@ -316,7 +317,7 @@ fn once<T>(cell: &OnceLock<T>, load: impl FnOnce() -> Result<T>) -> Result<&T> {
     Ok(cell.get_or_init(|| loaded))
 }
 
-/// A list that is all there is.
+/// Turns a single list into results.
 fn single(list: List, rows: Vec<Ranked>) -> Vec<Found> {
     let found = |Ranked { rank, row }| {
         let Scored { row, score, .. } = row;

@@ -1,9 +1,9 @@
-//! Several ranked lists as one: reciprocal rank fusion.
+//! Reciprocal rank fusion: several ranked lists become one.
 //!
-//! A row's score is the sum over lists of weight / (k + rank), with ranks from 1; a list without the
-//! row adds nothing (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
-//! individual Rank Learning Methods", SIGIR 2009; the weights are ours). Only ranks count, so lists
-//! whose scores have nothing in common can be fused. The sums are taken in the order of the lists.
+//! The score of a row is the sum over lists of weight / (k + rank), with ranks from 1. A list without the row adds
+//! nothing (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+//! Learning Methods", SIGIR 2009; the weights are ours). Only ranks count, so lists whose scores are not
+//! comparable can be fused. Sums are computed in the order of the lists.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,26 @@ use serde::Serialize;
 use super::settings::Weight;
 use super::top::Scored;
 
-/// What one list says of a hit.
+/// Rank and score of a hit in one list.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Part {
-    /// Rank in the list, from 1; `None` where ranks do not count.
+    /// Rank in the list, from 1; `None` if ranks do not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<usize>,
-    /// The list's own score.
+    /// Score in the list.
     pub score: f64,
 }
 
-/// What each list says of a hit; `None` where the hit is not in the list, or there was no such list.
+/// Rank and score of a hit in each list; `None` if the hit is not in the list or there is no list of this kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Parts {
     /// By vector: the dot product.
     pub vector: Option<Part>,
     /// By keyword: BM25.
     pub keyword: Option<Part>,
-    /// By modification time, newest first: seconds since 1970. Equal times have one rank.
+    /// By modification time, newest first: seconds since 1970. Equal times share a rank.
     pub recency: Option<Part>,
-    /// By links: the fused score of the best hit it is linked with.
+    /// By links: the fused score of the best hit it is linked to.
     pub graph: Option<Part>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Ranked {
     pub(super) row: Scored,
 }
 
-/// Numbers the rows of a list that is in order.
+/// Numbers the rows of a sorted list.
 pub(super) fn ranked(list: Vec<Scored>) -> Vec<Ranked> {
     (1..).zip(list).map(|(rank, row)| Ranked { rank, row }).collect()
 }

@@ -1,8 +1,8 @@
-//! The rows that a search ranks: what is known of every chunk without its text, where it stands, under which headings, in
-//! which document.
+//! The rows that a search ranks: everything about a chunk except its text, such as its location, headings and
+//! document.
 //!
-//! It is read once and kept: some 50 bytes for a chunk, and once for a document what its chunks
-//! share. Texts stay on disk; [`Rows::fetch`] reads those of the rows that are asked for.
+//! The rows are read once and kept: about 50 bytes per chunk, and once per document the data that its chunks
+//! share. Texts stay on disk; [`Rows::fetch`] reads those of the requested rows.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,46 +17,46 @@ use super::top::Scored;
 use crate::error::{Error, Result};
 use crate::store::{Dataset, FileEntry, Table};
 
-/// A document, as its row in the dataset says.
+/// A document's row in the dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DocumentInfo {
-    /// Its id.
+    /// Id of the document.
     pub doc_id: String,
-    /// Collection it is in.
+    /// Collection of the document.
     pub collection: String,
-    /// Path below its root.
+    /// Path below the root.
     pub path: String,
-    /// Its title, if it has one.
+    /// Title, if it has one.
     pub title: Option<String>,
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Number of lines.
     pub lines: u64,
-    /// When the file was last changed, in microseconds since 1970. Written as RFC 3339.
+    /// Time at which the file was last modified, in microseconds since 1970. Written as RFC 3339.
     #[serde(serialize_with = "rfc3339")]
     pub modified_time: Option<i64>,
-    /// What it was read as: markdown, text, …
+    /// Format in which it was read: markdown, text, …
     pub format: String,
-    /// Number of its chunks.
+    /// Number of chunks.
     pub chunk_count: u64,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
-    /// Its aliases.
+    /// Aliases.
     pub aliases: Vec<String>,
-    /// Its promotion level, if it has one.
+    /// Promotion level, if it has one.
     pub promotion_level: Option<String>,
 }
 
-/// The headings that chunks stand under.
+/// The heading path of some chunks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Headings {
-    /// As the dataset writes them in one string.
+    /// Heading path as one string, as the dataset writes it.
     pub(crate) header_path: String,
-    /// One by one, outermost first.
+    /// Headings one by one, outermost first.
     pub(crate) path: Vec<String>,
 }
 
-/// What is known of a chunk.
+/// A chunk without its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) start_byte: u64,
@@ -70,11 +70,11 @@ pub(crate) struct Row {
     pub(crate) headings: u32,
 }
 
-/// All chunks, in the order of the files, and all documents, in the order of their ids.
+/// All chunks in the order of the files, and all documents in the order of their ids.
 #[derive(Debug)]
 pub(crate) struct Rows {
     all: Vec<Row>,
-    /// First row of each file, and one after the last.
+    /// First row of each file, followed by the number of rows.
     starts: Vec<usize>,
     headings: Vec<Headings>,
     documents: Vec<Arc<DocumentInfo>>,
@@ -92,15 +92,15 @@ impl Rows {
         for file in dataset.files(Table::Chunks) {
             read.read_chunks(dataset, file, &mut known)?;
             if u64::try_from(read.all.len() - read.starts[read.starts.len() - 1]) != Ok(file.rows) {
-                return Err(damaged(dataset, file, "it does not have the rows that the manifest says"));
+                return Err(damaged(dataset, file, "its number of rows differs from that in the manifest"));
             }
             read.starts.push(read.all.len());
         }
         if u32::try_from(read.all.len()).is_err() {
             return Err(Error::Dataset {
                 path: dataset.root().path().to_owned(),
-                problem: format!("{} chunks are more than one search can hold", read.all.len()),
-                help: "make several datasets, and search each".to_owned(),
+                problem: format!("{} chunks are too many for one search", read.all.len()),
+                help: "split the corpus into several datasets and search each one".to_owned(),
             });
         }
         Ok(read)
@@ -138,24 +138,24 @@ impl Rows {
         &self.documents[doc as usize]
     }
 
-    /// Number of the document with this id.
+    /// Returns the number of the document with this id.
     pub(crate) fn find(&self, doc_id: &str) -> Option<u32> {
         let found = self.documents.binary_search_by(|document| document.doc_id.as_str().cmp(doc_id)).ok()?;
         u32::try_from(found).ok()
     }
 
-    /// The rows of the `index`-th file of chunks.
+    /// Returns the rows of the `index`-th file of chunks.
     pub(crate) fn of_file(&self, index: usize) -> Range<usize> {
         self.starts[index]..self.starts[index + 1]
     }
 
     pub(super) fn scored(&self, row: usize, score: f64) -> Scored {
         let Row { doc, position, .. } = self.all[row];
-        // There are not more rows than a `u32` counts: `load` refuses them.
+        // Row numbers fit in a `u32`: `load` rejects larger datasets.
         Scored { score, place: u64::from(doc) << 32 | u64::from(position), row: u32::try_from(row).unwrap_or(u32::MAX) }
     }
 
-    /// Columns of text of some rows, in the order in which the rows are asked for.
+    /// Reads text columns of some rows, in the order of `rows`.
     pub(crate) fn fetch<const N: usize>(
         &self,
         dataset: &Dataset,
@@ -208,13 +208,13 @@ impl Rows {
                 let id = ids.value(at);
                 let doc = match document {
                     Some((last, doc)) if last == id => doc,
-                    _ => self.find(id).ok_or_else(|| batch.damaged("a chunk is of a document that is not there"))?,
+                    _ => self.find(id).ok_or_else(|| batch.damaged("a chunk belongs to a document that is missing"))?,
                 };
                 document = Some((id, doc));
                 let headings = Headings {
                     header_path: header_paths.value(at).to_owned(),
                     path: texts_of(&heading_paths.value(at))
-                        .ok_or_else(|| batch.damaged("`heading_path` is no text"))?,
+                        .ok_or_else(|| batch.damaged("`heading_path` does not contain text"))?,
                 };
                 let headings = if let Some(&number) = known.get(&headings) {
                     number
@@ -242,7 +242,7 @@ impl Rows {
     }
 }
 
-/// Columns of text of some rows of one file, whose first row has the number `first`.
+/// Reads text columns of some rows of one file, whose first row has the number `first`.
 fn fetch_from<const N: usize>(
     dataset: &Dataset,
     file: &FileEntry,
@@ -291,11 +291,11 @@ fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<D
         let times = batch.column("modified_time")?;
         let times = times
             .as_primitive_opt::<TimestampMicrosecondType>()
-            .ok_or_else(|| batch.damaged("`modified_time` is no time"))?;
+            .ok_or_else(|| batch.damaged("`modified_time` is not a timestamp column"))?;
         for at in 0..batch.batch.num_rows() {
             let text = |column: &StringArray| column.is_valid(at).then(|| column.value(at).to_owned());
             let list = |column: &ListArray| {
-                texts_of(&column.value(at)).ok_or_else(|| batch.damaged("a list is not one of texts"))
+                texts_of(&column.value(at)).ok_or_else(|| batch.damaged("a list does not contain text"))
             };
             documents.push(Arc::new(DocumentInfo {
                 doc_id: doc_id.value(at).to_owned(),
@@ -316,7 +316,7 @@ fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<D
     Ok(())
 }
 
-/// A batch of a file whose columns should have certain types.
+/// A batch of a file whose columns must have certain types.
 pub(crate) struct Columns<'d> {
     pub(crate) dataset: &'d Dataset,
     pub(crate) file: &'d FileEntry,
@@ -330,17 +330,17 @@ impl Columns<'_> {
 
     pub(crate) fn text(&self, name: &str) -> Result<StringArray> {
         let column = self.column(name)?.as_string_opt::<i32>().cloned();
-        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of text")))
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is not a text column")))
     }
 
     pub(crate) fn ints(&self, name: &str) -> Result<PrimitiveArray<Int64Type>> {
         let column = self.column(name)?.as_primitive_opt::<Int64Type>().cloned();
-        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of numbers")))
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is not an integer column")))
     }
 
     pub(crate) fn lists(&self, name: &str) -> Result<ListArray> {
         let column = self.column(name)?.as_list_opt::<i32>().cloned();
-        column.ok_or_else(|| self.damaged(&format!("`{name}` is no column of lists")))
+        column.ok_or_else(|| self.damaged(&format!("`{name}` is not a list column")))
     }
 
     fn small(&self, number: impl TryInto<u32>) -> Result<u32> {
@@ -352,7 +352,7 @@ impl Columns<'_> {
     }
 }
 
-/// The elements of a list of texts.
+/// Returns the elements of a list of texts.
 pub(crate) fn texts_of(list: &ArrayRef) -> Option<Vec<String>> {
     Some(list.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned).collect())
 }

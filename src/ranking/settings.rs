@@ -1,4 +1,4 @@
-//! What can be chosen about a ranking, with its defaults.
+//! The settings of a ranking, with their defaults.
 
 use std::str::FromStr;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::language::LanguageSetting;
 use crate::value::{named, value};
 
-/// How to search.
+/// The search mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// By the dot product with every vector, exactly.
+    /// Exact search by the dot product with every vector.
     Vector,
-    /// By the words of the query: BM25. Needs no model.
+    /// Search by the words of the query with BM25. Needs no model.
     Keyword,
-    /// By both, and by recency if it has a weight: see [`Fusion`].
+    /// Both, and recency if it has a weight: see [`Fusion`].
     #[default]
     Hybrid,
-    /// Hybrid, and what is linked with its best hits.
+    /// Hybrid search, plus the chunks linked to its best hits.
     Graph,
 }
 
@@ -25,7 +25,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 4] = [Self::Vector, Self::Keyword, Self::Hybrid, Self::Graph];
 
-    /// The name used in settings and reports.
+    /// Returns the name used in settings and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,19 +36,19 @@ impl Mode {
         }
     }
 
-    /// Whether a query needs its vector.
+    /// Returns whether a query needs a vector.
     #[must_use]
     pub fn needs_vector(self) -> bool {
         self != Self::Keyword
     }
 }
 
-named!(Mode, "a way to search");
+named!(Mode, "a search mode");
 
-/// How several scores of a chunk become one.
+/// The method that combines several scores of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Fusion {
-    /// A weighted sum of scores, each in standard deviations from its mean over all chunks that may be found.
+    /// A weighted sum of scores, each in standard deviations from its mean over all chunks that pass the filter.
     #[default]
     Linear,
     /// Reciprocal rank fusion: only ranks count.
@@ -56,10 +56,10 @@ pub enum Fusion {
 }
 
 impl Fusion {
-    /// Every way.
+    /// Every method.
     pub const ALL: [Self; 2] = [Self::Linear, Self::Rrf];
 
-    /// The name used in settings and reports.
+    /// Returns the name used in settings and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,9 +69,9 @@ impl Fusion {
     }
 }
 
-named!(Fusion, "a way to fuse scores");
+named!(Fusion, "a fusion method");
 
-/// A number from 0 to 1: how much of a whole something is.
+/// A share of a whole, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share(f64);
@@ -80,7 +80,7 @@ pub struct Share(f64);
 impl Eq for Share {}
 
 impl Share {
-    /// Its value.
+    /// Returns the value.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -91,7 +91,7 @@ impl TryFrom<f64> for Share {
     type Error = String;
 
     fn try_from(value: f64) -> Result<Self, String> {
-        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is not from 0 to 1")) }
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is not between 0 and 1")) }
     }
 }
 
@@ -113,7 +113,7 @@ impl FromStr for Share {
     }
 }
 
-/// A finite number that is not negative: how much something counts.
+/// A weight: a finite number that is not negative.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Weight(f64);
@@ -125,16 +125,16 @@ impl Weight {
     /// The weight 1.
     pub const ONE: Self = Self(1.0);
 
-    /// The weight 0: does not count.
+    /// The weight 0, which has no effect.
     pub const ZERO: Self = Self(0.0);
 
-    /// Its value.
+    /// Returns the value.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
 
-    /// Its value among scores of words.
+    /// Returns the value in single precision.
     #[expect(clippy::cast_possible_truncation, reason = "they are single precision")]
     pub(super) fn single(self) -> f32 {
         self.0 as f32
@@ -145,8 +145,8 @@ impl TryFrom<f64> for Weight {
     type Error = String;
 
     fn try_from(value: f64) -> Result<Self, String> {
-        // One beyond that would be infinite among single-precision scores.
-        if (0.0..=1e9).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is not from 0 to 1e9")) }
+        // A larger weight would be infinite among single-precision scores.
+        if (0.0..=1e9).contains(&value) { Ok(Self(value)) } else { Err(format!("{value} is not between 0 and 1e9")) }
     }
 }
 
@@ -168,26 +168,26 @@ impl FromStr for Weight {
     }
 }
 
-/// How much a word counts by where it stands.
+/// The weights of a word by the field it is found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldWeights {
-    /// In the content.
+    /// Weight in the content.
     pub content: Weight,
-    /// In the headings above and inside.
+    /// Weight in the headings above and inside.
     pub headings: Weight,
-    /// In the tags of the document.
+    /// Weight in the tags of the document.
     pub tags: Weight,
-    /// In the aliases of the document.
+    /// Weight in the aliases of the document.
     pub aliases: Weight,
-    /// In the title of the document.
+    /// Weight in the title of the document.
     pub title: Weight,
-    /// In its path.
+    /// Weight in the path of the document.
     pub path: Weight,
 }
 
 impl Default for FieldWeights {
-    /// Headings count a quarter: most stand in the content too, and chunks under one heading share them. On
-    /// `datasets/larder`, that found more of the evidence than 0, 0.5 or 1.
+    /// Headings have a weight of one quarter: most of them are also in the content, and chunks under one heading
+    /// share them. On `datasets/larder`, this found more of the evidence than 0, 0.5 or 1.
     fn default() -> Self {
         Self {
             content: Weight::ONE,
@@ -206,33 +206,34 @@ impl FieldWeights {
     }
 }
 
-/// How chunks are ranked.
+/// The settings of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranking {
-    /// How scores become one.
+    /// Method that combines the scores.
     pub fusion: Fusion,
-    /// Share of the vector in a linear sum; the rest is the keywords'.
+    /// Share of the vector score in a linear sum. Keywords get the rest.
     pub vector_share: Share,
-    /// Weight of the document's keyword score in that of its chunks.
+    /// Weight of the document's keyword score in the scores of its chunks.
     pub document: Weight,
-    /// Weight of the vectors of the chunks before and after, in a linear sum.
+    /// Weight of the vectors of the previous and the next chunk, in a linear sum.
     pub neighbours: Weight,
     /// Language of documents and questions, for keywords.
     pub language: LanguageSetting,
-    /// The constant k of reciprocal rank fusion: larger ones make less of the first ranks.
+    /// Constant k of reciprocal rank fusion. A larger value makes the first ranks count less.
     pub rrf_k: Weight,
-    /// Weight of the vector list in it.
+    /// Weight of the vector list in reciprocal rank fusion.
     pub vector: Weight,
-    /// Weight of the keyword list in it.
+    /// Weight of the keyword list in reciprocal rank fusion.
     pub keyword: Weight,
     /// Weight of recency: of the list by modification time, newest first, or of the time in a linear sum.
     pub recency: Weight,
-    /// Weight of what is linked with the best: of the list of neighbours, or of the best's own score in a linear sum.
+    /// Weight of chunks linked to the best hits: of the list of neighbours, or of the best hit's own score in a
+    /// linear sum.
     pub graph: Weight,
-    /// How far down the vector and keyword lists are read in reciprocal rank fusion. What is in neither as far as that is
-    /// not found, however many hits are asked for.
+    /// Number of entries of the vector and keyword lists that reciprocal rank fusion reads. Chunks further down in
+    /// both lists are not found, however many hits are requested.
     pub depth: usize,
-    /// How many of the best are asked for what they are linked with.
+    /// Number of best hits whose links are followed.
     pub graph_seeds: usize,
     /// Weights of the fields in keyword search.
     pub fields: FieldWeights,

@@ -1,37 +1,38 @@
-//! Vectors as a store may keep them: in fewer bits, or fewer dimensions. A dataset holds them in full; what is lost by less is
-//! found out by searching them as if they were less.
+//! Vectors as a store may keep them: in fewer bits or fewer dimensions. A dataset contains them in full. Searching
+//! them as if they were reduced shows how much a reduction loses.
 
 use std::fmt;
 use std::str::FromStr;
 
 use rayon::prelude::*;
 
-/// How a store keeps vectors: `f32`, `int8`, `binary`, each with `@N` for the first N dimensions alone.
+/// The form in which a store keeps vectors: `f32`, `int8` or `binary`, each optionally with `@N` for only the
+/// first N dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct StoredAs {
-    /// How a value is kept.
+    /// Form in which a value is kept.
     pub value: StoredValue,
-    /// How many of the first dimensions are kept; all if `None`.
+    /// Number of leading dimensions that are kept; all if `None`.
     pub dimensions: Option<usize>,
 }
 
-/// How a value of a vector is kept.
+/// The form in which a value of a vector is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StoredValue {
-    /// In single precision.
+    /// Single precision.
     #[default]
     F32,
-    /// As a whole number from −127 to 127, of the largest value of all vectors.
+    /// An integer from −127 to 127, where 127 is the largest absolute value of all vectors.
     Int8,
-    /// As its sign. The question keeps its values, as in a search that scores again what binary codes have found.
+    /// The sign. The question keeps its values, as in a search that scores the hits of binary codes again.
     Binary,
 }
 
 impl StoredValue {
-    /// Every way.
+    /// Every form.
     pub const ALL: [Self; 3] = [Self::F32, Self::Int8, Self::Binary];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,13 +60,13 @@ impl FromStr for StoredAs {
         match (value, dimensions) {
             (Some(value), None) => Ok(Self { value, dimensions: None }),
             (Some(value), Some(Some(dimensions))) => Ok(Self { value, dimensions: Some(dimensions) }),
-            _ => Err(format!("`{text}` is not f32, int8 or binary, with @N for the first N dimensions alone")),
+            _ => Err(format!("`{text}` is not f32, int8 or binary, optionally with @N for the first N dimensions")),
         }
     }
 }
 
 impl StoredAs {
-    /// Bytes of a vector of so many dimensions.
+    /// Returns the number of bytes of a vector with `dim` dimensions.
     #[must_use]
     pub fn bytes(self, dim: usize) -> usize {
         let kept = self.dimensions.unwrap_or(dim).min(dim);
@@ -76,8 +77,9 @@ impl StoredAs {
         }
     }
 
-    /// Makes of vectors of length 1, one after the other, what is read back from such a store. What is left of a vector has
-    /// length 1 again; dimensions that are not kept are 0, so a question needs not be cut.
+    /// Replaces vectors of length 1, one after the other, by the vectors that the store would return. Shortened
+    /// vectors are scaled to length 1 again. Dimensions that are not kept become 0, so questions need not be
+    /// shortened.
     pub(super) fn apply(self, values: &mut [f32], dim: usize) {
         let kept = self.dimensions.unwrap_or(dim).min(dim);
         if dim == 0 || (self.value == StoredValue::F32 && kept == dim) {

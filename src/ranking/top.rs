@@ -1,7 +1,7 @@
 //! The best of many scored rows, in one total order.
 //!
-//! Every ranking here is by score, and among equal scores by document and position. That order is
-//! total, so the best rows are the same however the work was shared out between threads.
+//! Every ranking is by score, with ties broken by document and position. That order is total, so the best rows are
+//! the same however the work is divided among threads.
 
 use std::cmp::Ordering;
 
@@ -15,22 +15,22 @@ pub(super) struct Scored {
 }
 
 impl Scored {
-    /// Best first.
+    /// Compares two rows; the better one comes first.
     pub(super) fn order(a: &Self, b: &Self) -> Ordering {
         b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
     }
 }
 
-/// Collects the best `k`.
+/// A collector of the best `k` rows.
 #[derive(Debug)]
 pub(super) struct Top {
     k: usize,
     kept: Vec<Scored>,
-    /// What a row must reach, once `k` are known.
+    /// Lowest score that a row must reach, once `k` rows are known.
     least: Option<f64>,
 }
 
-/// How many are collected beyond those that are wanted before the worst are thrown out.
+/// Number of rows collected in excess of `2 k` before the worst are removed.
 const SLACK: usize = 64;
 
 impl Top {
@@ -38,7 +38,7 @@ impl Top {
         Self { k, kept: Vec::new(), least: None }
     }
 
-    /// Whether a row with this score may be among the best.
+    /// Returns whether a row with this score may be among the best.
     pub(super) fn wants(&self, score: f64) -> bool {
         self.least.is_none_or(|least| score.total_cmp(&least).is_ge())
     }
@@ -58,7 +58,7 @@ impl Top {
         }
     }
 
-    /// The best, in order.
+    /// Returns the best rows, in order.
     pub(super) fn into_best(mut self) -> Vec<Scored> {
         self.cut();
         self.kept.sort_unstable_by(Scored::order);

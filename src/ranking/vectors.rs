@@ -1,8 +1,8 @@
-//! Exact vector search: the dot product with every vector, no index, no approximation.
+//! Exact vector search: the dot product with every vector, without an index or approximation.
 //!
-//! All vectors lie in one block of memory, row after row. A query reads the block once; several
-//! queries share the reading. The order of additions is fixed, so the score of a pair is the same
-//! on every machine and number of threads, alone or in a batch.
+//! All vectors are in one block of memory, row after row. A query reads the block once; several queries read it
+//! together. The order of additions is fixed, so the score of a pair is the same on every machine and any number
+//! of threads, alone or in a batch.
 
 use arrow::array::AsArray;
 use arrow::datatypes::Float32Type;
@@ -15,11 +15,11 @@ use crate::embed::Representation;
 use crate::error::{Error, Result};
 use crate::store::{Dataset, FileEntry, Table, vectors};
 
-/// Rows that one thread takes at a time: of the usual vectors they fit its cache, so that several
-/// queries read them from there.
+/// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
+/// queries can read them.
 const BLOCK: usize = 256;
 
-/// The sums that are carried beside each other: enough for the processor to have no wait for one.
+/// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
 const LANES: usize = 16;
 
 /// The vectors of all chunks.
@@ -27,25 +27,25 @@ const LANES: usize = 16;
 pub(super) struct Vectors {
     dim: usize,
     values: Vec<f32>,
-    /// By row.
+    /// Dot products by row.
     around: Vec<Around>,
 }
 
-/// How a row's vector lies to those of the rows after it. A row of another document is as none: 0.
+/// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents.
 #[derive(Debug, Clone, Copy, Default)]
 struct Around {
-    /// Its dot product with itself.
+    /// Dot product with itself.
     own: f32,
-    /// With the next.
+    /// Dot product with the next row.
     next: f32,
-    /// With the one after that.
+    /// Dot product with the row after the next.
     second: f32,
-    /// Whether the next is of the same document.
+    /// Whether the next row belongs to the same document.
     joined: bool,
 }
 
 impl Vectors {
-    /// Reads all vectors, in parallel over files, as if they were stored so.
+    /// Reads all vectors, in parallel over files, as if they were stored in the form `stored_as`.
     pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs) -> Result<Self> {
         let [of] = dataset.manifest().representations();
         let dim = of.dim;
@@ -63,10 +63,10 @@ impl Vectors {
         Ok(Self { dim, values, around })
     }
 
-    /// The `k` best rows for each query, of those that `mask` lets through.
+    /// Returns the `k` best rows for each query, among those that `mask` lets through.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a query has another dimension.
+    /// [`Error::Setting`] if the dimension of a query differs.
     pub(super) fn nearest(
         &self,
         rows: &Rows,
@@ -103,11 +103,11 @@ impl Vectors {
         Ok(best.into_iter().map(Top::into_best).collect())
     }
 
-    /// The dot product with every row, each of which has `weight` times the rows before and after it in it, and the length of
-    /// its own.
+    /// Computes the dot product with every row. Each row is blended with `weight` times the rows before and after
+    /// it, and keeps its length.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the query has another dimension.
+    /// [`Error::Setting`] if the dimension of the query differs.
     pub(super) fn scores(&self, query: &[f32], weight: f32) -> Result<Vec<f32>> {
         self.check(query)?;
         let mut scores = vec![0.0; self.values.len() / self.dim.max(1)];
@@ -125,7 +125,8 @@ impl Vectors {
         Ok(scores)
     }
 
-    /// From the scores of vectors those of `v + w (before + after)`, whose length is known without making it.
+    /// Turns the scores of vectors into those of `v + w (before + after)`, whose length is known without computing
+    /// it.
     fn blend(&self, scores: &mut [f32], w: f32) {
         let (mut before, mut before_score) = (Around::default(), 0.0);
         for row in 0..scores.len() {
@@ -145,7 +146,7 @@ impl Vectors {
         }
         Err(Error::Setting {
             origin: "model".to_owned(),
-            problem: format!("its vectors have {} dimensions, those of the dataset {}", query.len(), self.dim),
+            problem: format!("its vectors have {} dimensions, but those of the dataset have {}", query.len(), self.dim),
             help: "search with the model of the dataset".to_owned(),
         })
     }
@@ -175,7 +176,7 @@ fn fill(dataset: &Dataset, file: &FileEntry, mut part: &mut [f32], of: &Represen
     if part.is_empty() { Ok(()) } else { Err(damaged(dataset, file, "it has fewer vectors than chunks")) }
 }
 
-/// Dot product of two vectors of one length, summed in lanes so that it can be vectorised.
+/// Returns the dot product of two vectors of the same length, summed in lanes to allow vectorisation.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let (a_lanes, a_rest) = a.as_chunks::<LANES>();

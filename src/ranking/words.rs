@@ -1,11 +1,12 @@
-//! Words: what of a text can be asked for, and what of a question is worth asking for.
+//! Words: which words of a text can be found, and which words of a question are searched for.
 //!
-//! A text is cut into Unicode's words in compatibility form and lower case, at ASCII punctuation too. What is written
-//! without spaces (Chinese, Japanese, Korean) is there by single characters and by pairs; a question asks for pairs.
-//! In a document whose language is known, words become their stems (Snowball's), without accents.
+//! A text is split into Unicode words, in compatibility form and lower case, and also at ASCII punctuation. Text
+//! written without spaces (Chinese, Japanese, Korean) is indexed by single characters and by pairs; a question
+//! searches for pairs. In a document whose language is known, words are reduced to their Snowball stems, without
+//! accents.
 //!
-//! A question is understood in every language of the corpus, so whatever word a document has, the same word in a
-//! question finds it. Function words (`what`, `the`) are left out of a question, unless it has no others.
+//! A question is stemmed in every language of the corpus, so any word of a document is found by the same word in a
+//! question. Stop words (`what`, `the`) are removed from a question, unless it has no others.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,11 +16,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
 
-/// Longer words are not searched for: they are encoded data.
+/// Largest number of bytes in a word. Longer words are encoded data and are not searched for.
 const LONGEST_WORD: usize = 128;
 
-/// English words that say how a question is asked, not what about: articles, pronouns, prepositions, auxiliary verbs.
-/// The library has Lucene's 33 for English, and lists like this one for other languages.
+/// English stop words, which say how a question is asked, not what it is about: articles, pronouns, prepositions,
+/// auxiliary verbs. The library has Lucene's 33 for English, and lists like this one for other languages.
 #[rustfmt::skip]
 const ENGLISH: &[&str] = &[
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did",
@@ -28,19 +29,19 @@ const ENGLISH: &[&str] = &[
     "should", "so", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to",
     "too", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with",
     "would", "you", "your", "yours",
-    // What apostrophes leave.
+    // Parts of words that were split at apostrophes.
     "d", "ll", "m", "re", "s", "t", "ve", "aren", "couldn", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn",
     "shouldn", "wasn", "weren", "wouldn",
 ];
 
-/// Cuts texts into words, and reduces them.
+/// An analyser that splits texts into words and stems them.
 #[derive(Default)]
 pub(super) struct Analyser {
     reduce: HashMap<Language, TextAnalyzer>,
 }
 
 impl Analyser {
-    /// The words of a document that is in this language.
+    /// Returns the words of a document in this language.
     pub(super) fn words(&mut self, text: &str, language: Option<Language>) -> Vec<String> {
         let words = words(text, true);
         match language {
@@ -49,11 +50,11 @@ impl Analyser {
         }
     }
 
-    /// The words of a question to a corpus in these languages, the most frequent first, each once.
+    /// Returns the words of a question, each once, for a corpus in these languages, the most frequent first.
     pub(super) fn question(&mut self, text: &str, languages: &[Option<Language>]) -> BTreeSet<String> {
         let words = words(text, false);
         let known: Vec<Language> = languages.iter().copied().flatten().collect();
-        // A short question seldom says in which of several languages it is.
+        // A short question rarely shows which of several languages it is in.
         let spoken = match known[..] {
             [] | [_] => None,
             _ => Language::of_question(text, &known),
@@ -67,7 +68,7 @@ impl Analyser {
             .collect()
     }
 
-    /// Words in the form in which those that mean the same are mostly equal.
+    /// Reduces words to a form in which words with the same meaning are mostly equal.
     fn reduced(&mut self, words: &[String], language: Language) -> Vec<String> {
         let reduce = self.reduce.entry(language).or_insert_with(|| {
             let words = TextAnalyzer::builder(WhitespaceTokenizer::default());
@@ -77,7 +78,7 @@ impl Analyser {
     }
 }
 
-/// The words of a language that are no function words.
+/// Returns the words that are not stop words of a language.
 fn without_function_words(words: &[String], language: Language) -> Vec<String> {
     let filter = if language.code() == "en" {
         Some(StopWordFilter::remove(ENGLISH.iter().map(|&word| word.to_owned())))
@@ -97,8 +98,8 @@ fn collect(stream: &mut dyn TokenStream) -> Vec<String> {
     words
 }
 
-/// The words of a text. Of what is written without spaces, characters and pairs; without `characters`, pairs where there
-/// are any.
+/// Returns the words of a text. Runs written without spaces become characters and pairs; without `characters`,
+/// only pairs, if there are any.
 fn words(text: &str, characters: bool) -> Vec<String> {
     let text = ComposingNormalizerBorrowed::new_nfkc().normalize(text).to_lowercase();
     let mut words = Vec::new();
@@ -135,7 +136,8 @@ fn pairs(run: &str, characters: bool, words: &mut Vec<String>) {
     words.extend(starts.windows(3).map(|around| run[around[0]..around[2]].to_owned()));
 }
 
-/// Whether a character belongs to a script in which spaces do not part words, or part more than words.
+/// Returns whether a character belongs to a script in which spaces do not separate words, or separate units larger
+/// than words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' |
@@ -143,7 +145,9 @@ fn is_unspaced(c: char) -> bool {
         '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// The words of a path without its last extension: `docs/getUserName-v2.md` is `docs getUserName get User Name v2 v 2`.
+/// Returns the words of a path without its last extension.
+///
+/// `docs/getUserName-v2.md` becomes `docs getUserName get User Name v2 v 2`.
 pub(super) fn of_path(path: &str) -> String {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem });
@@ -159,7 +163,7 @@ pub(super) fn of_path(path: &str) -> String {
     words.join(" ")
 }
 
-/// The parts of a name that is written `likeThis`, `LIKEThis` or `like2this`.
+/// Returns the parts of a name that is written `likeThis`, `LIKEThis` or `like2this`.
 fn humps(word: &str) -> Vec<&str> {
     let letters: Vec<(usize, char)> = word.char_indices().collect();
     let mut starts = vec![0];

@@ -1,15 +1,15 @@
-//! Passages for a reader with a token budget, each with its place.
+//! Passages that fit a reader's token budget, each with its location.
 //!
-//! Chunks are taken one by one, as long as they fit; one that does not is left out, and a later, smaller one may still
-//! find room. By rank, the next is the best that is left. By evidence, it is the one with the most expected evidence for
-//! each token that it costs: e^(2.5 s) of its score s in standard deviations, over its own tokens, and those of a label
-//! unless it joins a passage that is there.
+//! Chunks are added one by one while they fit. A chunk that does not fit is left out; a later, smaller one may
+//! still fit. By rank, the next chunk is the best of the remaining ones. By evidence, it is the one with the most
+//! expected evidence per token: e^(2.5 s), where s is its score in standard deviations, over its own tokens and
+//! those of a label, unless it joins a passage in the context.
 //!
-//! Chunks of one document that touch or follow each other become one passage in the document's order. A chunk's
-//! prefix (repeated headings, overlap) is not part of it, so no byte of a document is there twice; neither is a text
-//! that several documents share. The headings a passage stands under are in the line above it. Documents stand in the order of their
-//! best chunks, the passages of each in its own. What is counted is the whole text that the reader gets, labels and all, in tokens
-//! of the encoding that the dataset was made with.
+//! Chunks of one document that touch or follow each other become one passage, in document order. A chunk's prefix
+//! (repeated headings, overlap) is left out, so no byte of a document appears twice. A text that several documents
+//! share appears only once. The heading path of a passage is in the line above it. Documents are in the order of
+//! their best chunks, and the passages of a document are in document order. The budget covers the whole text that
+//! the reader gets, including labels, in tokens of the dataset's encoding.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -25,55 +25,55 @@ use crate::value::named;
 /// Passages that fit a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Context {
-    /// Most tokens that were allowed.
+    /// Largest number of tokens allowed.
     pub budget: usize,
-    /// Tokens of `text`, exactly, in the dataset's encoding.
+    /// Exact number of tokens in `text`, in the dataset's encoding.
     pub tokens: usize,
-    /// Hits that had no room, or the text of another document's.
+    /// Number of hits that did not fit or have the same text as a hit in another document.
     pub left_out: usize,
-    /// All passages with their labels, as they are handed to the reader.
+    /// All passages with their labels, as the reader gets them.
     pub text: String,
-    /// The passages: documents by their best hits, those of each in its order.
+    /// The passages: documents in the order of their best hits, the passages of each in document order.
     pub passages: Vec<Passage>,
 }
 
-/// A stretch of one document.
+/// A passage of one document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Passage {
     /// Number in the text, from 1.
     pub number: usize,
     /// `path:start_line-end_line`.
     pub citation: String,
-    /// The document.
+    /// Id of the document.
     pub doc_id: String,
-    /// Its path below its root.
+    /// Path of the document below its root.
     pub path: String,
     /// First line, from 1.
     pub start_line: u32,
     /// Last line.
     pub end_line: u32,
-    /// The headings that its first line stands under.
+    /// Heading path of its first line.
     pub header_path: String,
     /// Best rank of a hit in it, from 1.
     pub rank: usize,
     /// Score of that hit.
     pub score: f64,
-    /// The bytes of the document that it holds, ascending. Between two ranges lie only bytes that are in no
-    /// chunk: blank ones, and what the chunk settings leave out.
+    /// Byte ranges of the document that the passage contains, ascending. Between two ranges are only bytes that
+    /// are in no chunk: blank ones, and those that the chunk settings leave out.
     pub ranges: Vec<[u64; 2]>,
-    /// Whether its end was cut off, because nothing would have fit else.
+    /// Whether its end was cut off because nothing would have fit otherwise.
     pub cut: bool,
     /// Its text.
     pub content: String,
 }
 
-/// How many of the best chunks are considered for a context, unless something else is asked for.
+/// Default number of best chunks that are considered for a context.
 pub const CANDIDATES: usize = 100;
 
-/// In which order a context is filled.
+/// The order in which a context is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Packing {
-    /// By expected evidence per token, where scores tell it: those of a linear sum. Else by rank.
+    /// By expected evidence per token if the scores are those of a linear sum, otherwise by rank.
     #[default]
     Evidence,
     /// By rank.
@@ -84,7 +84,7 @@ impl Packing {
     /// Every order.
     pub const ALL: [Self; 2] = [Self::Evidence, Self::Rank];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,18 +94,19 @@ impl Packing {
     }
 }
 
-named!(Packing, "an order to fill a context in");
+named!(Packing, "a packing order");
 
-/// How much more evidence is expected of a chunk with one standard deviation more, as the exponent of e. Chosen on the
-/// four labelled sets of `eval/records`: less favours short chunks too much in a large budget, more is an order by rank.
+/// How fast the expected evidence of a chunk grows with its score in standard deviations, as an exponent of e.
+/// Chosen on the four labelled sets of `eval/records`: a smaller value favours short chunks too much in a large
+/// budget, a larger one approaches the order by rank.
 const STEEPNESS: f64 = 2.5;
 
-/// A chunk's own text, and what it counts in a context.
+/// A chunk's own text and its cost in a context.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     own: String,
     hash: blake3::Hash,
-    /// Tokens of its own text, and of the label of a passage that begins with it.
+    /// Number of tokens in its own text, and in the label of a passage that starts with it.
     tokens: [usize; 2],
 }
 
@@ -119,7 +120,7 @@ struct Piece<'s> {
 }
 
 impl<'s> Piece<'s> {
-    /// Its document, and its position there.
+    /// Returns the document id and the position in the document.
     fn key(&self) -> (&'s str, u32) {
         (&self.place.document.doc_id, self.place.chunk_index)
     }
@@ -135,17 +136,17 @@ impl Text {
 }
 
 impl Searcher {
-    /// Packs what a query found into at most `budget` tokens. If not even the best hit fits, its first lines are
-    /// taken, as many as do.
+    /// Packs the hits of a query into at most `budget` tokens. If not even the best hit fits, as many of its first
+    /// lines as fit are used.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn context(&self, found: &[Found], budget: usize, packing: Packing) -> Result<Context> {
         let mut contexts = self.contexts(found, &[budget], packing)?;
         Ok(contexts.remove(0))
     }
 
-    /// The same for each of several budgets, in less time.
+    /// Packs one context for each of several budgets, faster than one by one.
     ///
     /// # Errors
     /// Those of [`Searcher::context`].
@@ -173,14 +174,15 @@ impl Searcher {
         budgets.iter().map(context).collect()
     }
 
-    /// Reads the texts of all chunks and counts their tokens, so that contexts need not: for who packs many. They stay in memory.
+    /// Reads the texts of all chunks and counts their tokens once, for callers that pack many contexts. The texts
+    /// stay in memory.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn prepare_contexts(&self) -> Result<()> {
         if self.texts.get().is_none() {
             let rows: Vec<u32> = (0..).take(self.len()).collect();
-            // Should another thread have been quicker, its texts are the same.
+            // If another thread was faster, its texts are the same.
             let _ = self.texts.set(self.read_texts(&rows)?);
         }
         Ok(())
@@ -193,15 +195,16 @@ impl Searcher {
         texts.map(|(&row, [content])| Text::new(&self.place(row), &content, counter)).collect()
     }
 
-    /// What was found as passages: chunks that touch or follow each other are one.
+    /// Joins hits into passages: chunks that touch or follow each other become one.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn spans(&self, found: &[Found]) -> Result<Vec<Passage>> {
         Ok(passages(&self.pieces(found)?.iter().collect::<Vec<_>>()))
     }
 
-    /// What was found with its texts, less what is there already.
+    /// Returns the hits with their texts, without blank texts and texts that an earlier hit has in another
+    /// document.
     fn pieces(&self, found: &[Found]) -> Result<Vec<Piece<'_>>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts: Vec<Cow<'_, Text>> = match self.texts.get() {
@@ -212,7 +215,7 @@ impl Searcher {
         let mut known = HashMap::new();
         for (rank, (found, text)) in (1..).zip(found.iter().zip(texts)) {
             let place = self.place(found.row);
-            // A document that repeats itself is not cut to pieces; one that repeats another is left out.
+            // A text that is repeated within one document is kept; one that repeats another document is left out.
             let first = known.entry(text.hash).or_insert(&place.document.doc_id);
             if !text.own.trim().is_empty() && **first == place.document.doc_id {
                 pieces.push(Piece { rank, score: found.score, place, text });
@@ -222,18 +225,18 @@ impl Searcher {
     }
 }
 
-/// By so many tokens the parts of a text may count more than the whole.
+/// Number of tokens by which the sum over the parts of a text may exceed the count of the whole.
 const SLACK: usize = 8;
 
-/// By so many tokens for each piece what is expected of a text may be off: far more than it ever is.
+/// Number of tokens per piece by which the expected size of a text may be wrong: far more than it ever is.
 const MARGIN: usize = 8;
 
-/// The pieces that were not tried yet.
+/// The pieces that have not been tried yet.
 #[derive(Clone)]
 struct Left<'p, 's> {
-    /// Each with its expected evidence.
+    /// The pieces with their expected evidence.
     pieces: Vec<(&'p Piece<'s>, f64)>,
-    /// Those that are in the context.
+    /// Keys of the pieces that are in the context.
     taken: HashSet<(&'s str, u32)>,
     packing: Packing,
 }
@@ -245,15 +248,15 @@ impl<'p, 's> Left<'p, 's> {
         Self { pieces: pieces.iter().map(expected).collect(), taken: HashSet::new(), packing }
     }
 
-    /// The next to be tried, one that costs at most so many tokens: its position and what it costs, which is nothing where
-    /// it saves as much.
+    /// Returns the next piece to try that costs at most `room` tokens: its index and its cost. The cost is 0 or
+    /// less if the piece saves at least as many tokens as it adds.
     fn next(&self, room: usize) -> Option<(usize, isize)> {
         let cost = |(piece, _): &(&Piece<'_>, f64)| {
             let [text, label] = piece.text.tokens;
             let (doc, at) = piece.key();
             let is_taken = |at: Option<u32>| at.is_some_and(|at| self.taken.contains(&(doc, at)));
             let joins = usize::from(is_taken(at.checked_sub(1))) + usize::from(is_taken(at.checked_add(1)));
-            // One that lies between two passages makes them one, and saves a label.
+            // A piece between two passages joins them and saves a label.
             (text + label).cast_signed() - (joins * label).cast_signed()
         };
         let fits = |cost: isize| cost.max(1).cast_unsigned() <= room;
@@ -263,7 +266,7 @@ impl<'p, 's> Left<'p, 's> {
             Packing::Evidence => {
                 #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2^52")]
                 let worths = costs.map(|(at, cost)| (at, cost, self.pieces[at].1 / cost.max(1) as f64));
-                // Of equals the one with the better rank.
+                // The better rank breaks ties.
                 let best = worths.max_by(|a, b| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0)));
                 best.map(|(at, cost, _)| (at, cost))
             }
@@ -271,23 +274,23 @@ impl<'p, 's> Left<'p, 's> {
     }
 }
 
-/// A context that is being filled. As long as there is surely room, what is taken is not counted: the text of a context is
-/// some thousand tokens, and would be counted once for each of its pieces.
+/// A context that is being filled. While there is certainly enough room, its tokens are not counted: the text of a
+/// context has several thousand tokens and would be counted once per piece.
 struct Filling<'p, 's> {
     left: Left<'p, 's>,
     taken: Vec<&'p Piece<'s>>,
-    /// What was taken, if it was counted.
+    /// The pieces as text, if their tokens have been counted.
     packed: Option<Packed>,
-    /// Tokens that are expected of it, if it was not.
+    /// Expected number of tokens, if they have not been counted.
     expected: usize,
     room: Room,
 }
 
 impl Filling<'_, '_> {
-    /// The next piece to be tried: its position and what it is expected to cost.
+    /// Returns the next piece to try: its index and its expected cost.
     fn next(&mut self) -> Result<Option<(usize, isize)>> {
         if self.packed.is_none() {
-            // One that might have room by what is expected, and surely has, is the one that counting would choose.
+            // If the best piece that might fit is certain to fit, counting would choose the same piece.
             let margin = SLACK + MARGIN * (self.taken.len() + 1);
             let room = (self.room.tokens + margin).saturating_sub(self.expected);
             let next = self.left.next(room.saturating_add(SLACK));
@@ -300,7 +303,7 @@ impl Filling<'_, '_> {
         Ok(self.left.next((self.room.tokens - used).saturating_add(SLACK)))
     }
 
-    /// Takes a piece if there is room, and leaves it out if there is none.
+    /// Adds a piece if there is room, and leaves it out otherwise.
     fn try_out(&mut self, at: usize, cost: isize) -> Result<()> {
         let (piece, _) = self.left.pieces.remove(at);
         self.taken.push(piece);
@@ -316,7 +319,7 @@ impl Filling<'_, '_> {
         Ok(())
     }
 
-    /// What was taken, counted.
+    /// Returns the pieces that were taken as text, with its tokens counted.
     fn counted(&mut self) -> Result<Packed> {
         if let Some(packed) = self.packed.take() {
             return Ok(packed);
@@ -325,7 +328,7 @@ impl Filling<'_, '_> {
             if let Some(packed) = Packed::new(passages(&self.taken), self.room)? {
                 return Ok(packed);
             }
-            // Never seen: more than the margin was wrong.
+            // Never observed: the error was larger than the margin.
             if let Some(piece) = self.taken.pop() {
                 self.left.taken.remove(&piece.key());
             }
@@ -333,14 +336,14 @@ impl Filling<'_, '_> {
     }
 }
 
-/// What passages have to fit into.
+/// The budget that passages must fit.
 #[derive(Clone, Copy)]
 struct Room {
     tokens: usize,
     counter: &'static dyn TokenCounter,
 }
 
-/// Passages that fit.
+/// Passages that fit the budget.
 #[derive(Default)]
 struct Packed {
     passages: Vec<Passage>,
@@ -349,7 +352,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// `None` if there is no room for them.
+    /// Returns `None` if the passages do not fit.
     fn new(passages: Vec<Passage>, room: Room) -> Result<Option<Self>> {
         let mut text = String::new();
         for passage in &passages {
@@ -367,7 +370,7 @@ impl Packed {
     }
 }
 
-/// The first lines of a piece, as many as fit.
+/// Packs as many of the first lines of a piece as fit.
 fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
     let whole = &piece.text.own;
     let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
@@ -394,7 +397,7 @@ fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
     Ok(best)
 }
 
-/// Joins pieces that touch or follow each other.
+/// Joins pieces that touch or follow each other into passages.
 fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     let mut in_order = pieces.to_vec();
     in_order.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -446,7 +449,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
         let best = best.entry(passage.doc_id.clone()).or_insert(passage.rank);
         *best = passage.rank.min(*best);
     }
-    // Those of a document stand together, in its order, in which they are.
+    // The sort is stable, so the passages of a document stay in document order.
     passages.sort_by_key(|passage| best[&passage.doc_id]);
     for (number, passage) in (1..).zip(&mut passages) {
         passage.number = number;
@@ -455,7 +458,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     passages
 }
 
-/// What stands for the bytes between the end of a passage and a line further down.
+/// Returns the text that replaces the bytes between the end of a passage and a later line.
 fn between(passage: &Passage, line: u32) -> &'static str {
     let ended = passage.content.ends_with('\n');
     match line.saturating_sub(passage.end_line) {

@@ -1,7 +1,7 @@
-//! Which chunks a search may find at all.
+//! Filters: which chunks a search can find.
 //!
-//! A filter is applied before the best are chosen: `k` hits are `k` hits that pass it, and the rank of
-//! a hit is its rank among those. What a keyword is worth is still counted over the whole dataset.
+//! A filter is applied before the best chunks are chosen: a search for `k` hits returns `k` hits that pass it, and
+//! the rank of a hit is its rank among those. The weight of a keyword is still computed over the whole dataset.
 
 use std::str::FromStr;
 
@@ -10,28 +10,28 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::error::{Error, Result};
 use crate::ranking::{DocumentInfo, Headings, Rows};
 
-/// What a hit must be. An empty list asks for nothing; the lists add up.
+/// The conditions on a hit, which must meet all of them. An empty list sets no condition.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// In one of these collections.
+    /// Collections to search.
     pub collections: Vec<String>,
-    /// In a document with one of these promotion levels. Levels are names without an order.
+    /// Promotion levels of the documents to search. Levels are names without an order.
     pub promotion_levels: Vec<String>,
-    /// In a document at one of these places.
+    /// Paths of the documents to search.
     pub paths: Vec<PathPattern>,
-    /// Under one of these headings: the first headings of a chunk's path, as the dataset writes them
-    /// (`header_path`) or joined with ` > `.
+    /// Headings to search under: the beginning of a chunk's heading path, as the dataset writes it (`header_path`)
+    /// or with headings joined by ` > `.
     pub headings: Vec<String>,
-    /// In a document with all these tags.
+    /// Tags that a document must have, all of them.
     pub tags: Vec<String>,
 }
 
-/// A path below a root: a document, a folder with all below it, or a glob over whole paths.
+/// A path below a root: a document, a folder with everything below it, or a glob over whole paths.
 #[derive(Debug, Clone)]
 pub enum PathPattern {
     /// A document or folder.
     Below(String),
-    /// A glob; `*` stays in a folder, `**` does not.
+    /// A glob. `*` does not match across folders, `**` does.
     Glob(GlobMatcher),
 }
 
@@ -62,7 +62,7 @@ impl PathPattern {
 }
 
 impl Filter {
-    /// Whether it lets everything through.
+    /// Returns whether the filter lets everything through.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { collections, promotion_levels, paths, headings, tags } = self;
@@ -73,7 +73,7 @@ impl Filter {
             && tags.is_empty()
     }
 
-    /// Which rows it lets through, or `None` for all.
+    /// Returns which rows pass the filter, or `None` if all do.
     pub(super) fn mask(&self, rows: &Rows) -> Option<Vec<bool>> {
         if self.is_empty() {
             return None;
@@ -102,7 +102,7 @@ impl Filter {
     }
 }
 
-/// What stands between headings.
+/// Separator between headings.
 const SEPARATOR: &str = " > ";
 
 fn is_at_or_below(path: &str, above: &str, separator: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What is shown of what was found: chunks with their texts and citations, and documents.
+//! The results of a search: chunks with their texts and citations, and documents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use crate::error::Result;
 use crate::ranking::{DocumentInfo, Found, Parts};
 use crate::value::named;
 
-/// What is shown of what was found.
+/// The kind of results to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Show {
     /// Chunks.
     #[default]
     Chunks,
-    /// Spans: chunks that touch or follow each other in a document are one.
+    /// Spans: chunks that touch or follow each other in a document become one.
     Spans,
     /// Chunks, each with the row of its document.
     Both,
-    /// Documents, each once, with those of its chunks that were found.
+    /// Documents, each once, with the chunks that were found in it.
     Documents,
 }
 
@@ -28,7 +28,7 @@ impl Show {
     /// Every choice.
     pub(crate) const ALL: [Self; 4] = [Self::Chunks, Self::Spans, Self::Both, Self::Documents];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -40,33 +40,34 @@ impl Show {
     }
 }
 
-named!(Show, "what can be shown");
+named!(Show, "a kind of result");
 
-/// Where a chunk stands.
+/// The location of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'s> {
     /// Its document.
     pub document: &'s Arc<DocumentInfo>,
     /// Position in the document, from 0.
     pub chunk_index: u32,
-    /// Where it starts in the document.
+    /// Offset of its first byte in the document.
     pub start_byte: u64,
-    /// Where it ends in the document.
+    /// Offset of its end in the document.
     pub end_byte: u64,
     /// Its first line, from 1.
     pub start_line: u32,
     /// Its last line.
     pub end_line: u32,
-    /// Bytes of its content that stand before the document's text.
+    /// Number of bytes of its content before the document's own text.
     pub prefix_len: u32,
-    /// The headings it stands under, as one string.
+    /// Heading path as one string.
     pub header_path: &'s str,
-    /// The headings one by one, outermost first.
+    /// Heading path as a list, outermost heading first.
     pub heading_path: &'s [String],
 }
 
 impl Place<'_> {
-    /// What of its content is the document's own text: not what it repeats before and after it.
+    /// Returns the part of its content that is the document's own text, without what is repeated before and after
+    /// it.
     #[must_use]
     pub fn source<'c>(&self, content: &'c str) -> &'c str {
         let start = self.prefix_len as usize;
@@ -74,7 +75,7 @@ impl Place<'_> {
         content.get(start..start.saturating_add(len)).unwrap_or_default()
     }
 
-    /// Path and lines, as editors and people read them: `guide/start.md:3-17`.
+    /// Returns path and lines as editors and people read them: `guide/start.md:3-17`.
     #[must_use]
     pub fn citation(&self) -> String {
         format!("{}:{}-{}", self.document.path, self.start_line, self.end_line)
@@ -86,23 +87,23 @@ impl Place<'_> {
 pub struct Hit {
     /// Position among the hits, from 1.
     pub rank: usize,
-    /// Dot product of the vectors (the cosine, if the model normalises), BM25 or fused score, by the mode.
+    /// Dot product of the vectors (the cosine if the model normalises), BM25 or fused score, depending on the mode.
     pub score: f64,
-    /// Document it is in.
+    /// Id of its document.
     pub doc_id: String,
-    /// Its id.
+    /// Id of the chunk.
     pub chunk_id: String,
     /// Path of the document below its root.
     pub path: String,
-    /// Where it starts in the document.
+    /// Offset of its first byte in the document.
     pub start_byte: u64,
-    /// Where it ends in the document.
+    /// Offset of its end in the document.
     pub end_byte: u64,
     /// Its first line, from 1.
     pub start_line: u32,
     /// Its last line.
     pub end_line: u32,
-    /// The headings it stands under.
+    /// Heading path as one string.
     pub header_path: String,
     /// Its text.
     pub content: String,
@@ -112,11 +113,11 @@ pub struct Hit {
     pub collection: String,
     /// Position in the document, from 0.
     pub chunk_index: u32,
-    /// Bytes of `content` that stand before the document's text.
+    /// Number of bytes of `content` before the document's own text.
     pub prefix_len: u32,
-    /// What each list says of it.
+    /// Rank and score in each list.
     pub scores: Parts,
-    /// The document's own row, where it is asked for.
+    /// Row of the document, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<Arc<DocumentInfo>>,
 }
@@ -128,18 +129,19 @@ pub struct DocumentHit {
     pub rank: usize,
     /// Score of its best chunk.
     pub score: f64,
-    /// The document's row.
+    /// Row of the document.
     #[serde(flatten)]
     pub document: Arc<DocumentInfo>,
-    /// Its chunks that reach the lowest score that was asked for, best first; the best one if none was.
+    /// Its chunks that reach the requested lowest score, best first. Only the best chunk if no lowest score was
+    /// requested.
     pub chunks: Vec<Hit>,
 }
 
 impl Searcher {
-    /// Where a row stands.
+    /// Returns the location of a row.
     ///
     /// # Panics
-    /// If the dataset has no such row.
+    /// If the dataset does not have this row.
     #[must_use]
     pub fn place(&self, row: u32) -> Place<'_> {
         let row = self.rows().row(row);
@@ -157,10 +159,10 @@ impl Searcher {
         }
     }
 
-    /// Reads ids and texts of what was found; with the rows of their documents if `documents`.
+    /// Reads the ids and texts of hits. With `documents`, each hit also gets the row of its document.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content"])?;
@@ -189,8 +191,9 @@ impl Searcher {
         Ok((1..).zip(found.iter().zip(texts)).map(hit).collect())
     }
 
-    /// The best `k` documents, by their best chunks. With a lowest score, only those with a chunk that reaches
-    /// it. In `rrf` a fused list is read as deep as its parts are: [`Ranking::depth`](crate::ranking::Ranking::depth).
+    /// Returns the best `k` documents by their best chunks. With a lowest score, only documents with a chunk that
+    /// reaches it are returned. With `rrf`, the fused list is only as deep as its parts:
+    /// [`Ranking::depth`](crate::ranking::Ranking::depth).
     ///
     /// # Errors
     /// Those of [`Searcher::search`].

@@ -1,12 +1,12 @@
 //! Search over a dataset: chunks and documents that answer a question, and passages that fit a budget.
 //!
-//! A [`Searcher`] is opened once over a snapshot and then asked many times, from many threads.
+//! A [`Searcher`] is opened once for a snapshot and can then be queried many times, from many threads.
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `filter` | Which chunks may be found at all? |
-//! | `hit` | What is shown of what was found? |
-//! | `context` | What of it fits a token budget? |
+//! | `filter` | Which chunks can be found? |
+//! | `hit` | How are the results shown? |
+//! | `context` | Which passages fit a token budget? |
 
 mod context;
 mod filter;
@@ -35,32 +35,33 @@ use crate::store::Dataset;
 /// A question, and how to answer it.
 #[derive(Debug, Clone, Default)]
 pub struct Query<'q> {
-    /// How to search.
+    /// Search mode.
     pub mode: Mode,
-    /// The question: its words are the keywords. Every text is a valid one.
+    /// The question. Its words are the keywords; every text is valid.
     pub text: &'q str,
-    /// Its vector, by the model of the dataset. Keyword search needs none.
+    /// Vector of the question, computed by the model of the dataset. Keyword search does not need it.
     pub vector: Option<&'q [f32]>,
-    /// How many chunks, or documents, to find.
+    /// Number of chunks, or documents, to find.
     pub k: usize,
-    /// Which chunks may be found.
+    /// Filter that hits must pass.
     pub filter: Filter,
-    /// Lowest score of a hit: dot product, BM25 or fused score, by the mode; the reranker's, if there is one.
+    /// Lowest score of a hit: a dot product, BM25 or a fused score, depending on the mode, or the score of the
+    /// reranker if there is one.
     pub min_score: Option<f64>,
-    /// How chunks are ranked.
+    /// Ranking settings.
     pub ranking: Ranking,
-    /// In which order a context is filled, where scores tell.
+    /// Order in which a context is filled, if the scores support it.
     pub packing: Packing,
-    /// What puts the best chunks in order, if not the ranking.
+    /// Reranker for the best chunks, if any.
     pub rerank: Option<Rerank<'q>>,
 }
 
-/// How the best chunks of a ranking are put in order anew.
+/// A reranker, and how many chunks it reorders.
 #[derive(Clone, Copy)]
 pub struct Rerank<'q> {
-    /// What reads each with the question. Its scores take the place of the ranking's.
+    /// The reranker, which reads each chunk with the question. Its scores replace those of the ranking.
     pub reranker: &'q dyn Reranker,
-    /// How many chunks it reads; no others are found.
+    /// Number of chunks it reads. Other chunks are not returned.
     pub depth: usize,
 }
 
@@ -71,7 +72,7 @@ impl fmt::Debug for Rerank<'_> {
 }
 
 impl Query<'_> {
-    /// In which order a context of what it finds is filled.
+    /// Returns the order in which a context of the results is filled.
     #[must_use]
     pub fn packing(&self) -> Packing {
         match (self.mode, self.ranking.fusion) {
@@ -85,21 +86,22 @@ impl Query<'_> {
 #[derive(Debug)]
 pub struct Searcher {
     ranker: Ranker,
-    /// Of all chunks by row, once they were asked for.
+    /// Texts of all chunks by row, once they have been requested.
     texts: OnceLock<Vec<context::Text>>,
 }
 
 impl Searcher {
-    /// Reads what is known of every chunk and document; about 50 bytes for a chunk stay in memory. Keyword
-    /// indexes are kept in the folder `keyword_cache`, which is made if need be, or nowhere.
+    /// Reads everything about chunks and documents except the texts. About 50 bytes per chunk stay in memory.
+    /// Keyword indexes are cached in the folder `keyword_cache`, which is created if necessary; `None` turns
+    /// caching off.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
         Self::open_as(dataset, keyword_cache, StoredAs::default())
     }
 
-    /// The same with vectors as another store would keep them, to see what that would find.
+    /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
     ///
     /// # Errors
     /// Those of [`Searcher::open`].
@@ -108,19 +110,19 @@ impl Searcher {
         Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }
 
-    /// The dataset.
+    /// Returns the dataset.
     #[must_use]
     pub fn dataset(&self) -> &Dataset {
         self.ranker.dataset()
     }
 
-    /// Number of chunks.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows().len()
     }
 
-    /// Whether there are no chunks.
+    /// Returns whether there are no chunks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -130,21 +132,21 @@ impl Searcher {
         self.ranker.rows()
     }
 
-    /// Reads what a mode needs, so that the first question does not wait for it: all vectors, four bytes a
-    /// value; the indexes of words; the links.
+    /// Loads the data that a mode needs, so the first question does not wait for it: all vectors (four bytes per
+    /// value), the keyword indexes, and the links.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn prepare(&self, mode: Mode, ranking: &Ranking) -> Result<()> {
         self.ranker.prepare(mode, ranking)
     }
 
-    /// The best `k` chunks, best first; equal scores stand in order of document and position.
+    /// Returns the best `k` chunks, best first. Ties are broken by document and position.
     ///
     /// # Errors
-    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or gone,
-    /// [`Error::Setting`](crate::error::Error::Setting) if the query's vector is missing or has another dimension than the
-    /// dataset, [`Error::Embed`](crate::error::Error::Embed) from a reranker.
+    /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing,
+    /// [`Error::Setting`](crate::error::Error::Setting) if the vector of the query is missing or its dimension
+    /// differs from that of the dataset, [`Error::Embed`](crate::error::Error::Embed) from a reranker.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Found>> {
         let mask = query.filter.mask(self.rows());
         let &Query { mode, text, vector, ref ranking, .. } = query;
@@ -163,7 +165,7 @@ impl Searcher {
         Ok(found)
     }
 
-    /// What was found, best first as a reranker says; of equals, the one that was better before.
+    /// Reorders hits by the scores of a reranker, best first. Ties keep their order.
     fn reranked(&self, mut found: Vec<Found>, question: &str, reranker: &dyn Reranker) -> Result<Vec<Found>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
@@ -175,8 +177,8 @@ impl Searcher {
         Ok(found)
     }
 
-    /// The best `k` chunks by vector for each of several queries, which share the reading of the vectors: the
-    /// same as [`Searcher::search`] gives for each, in less time.
+    /// Returns the best `k` chunks by vector for each of several queries. The results are those of
+    /// [`Searcher::search`], but the queries read the vectors together, which takes less time.
     ///
     /// # Errors
     /// Those of [`Searcher::search`].

@@ -1,4 +1,4 @@
-//! Files of this machine.
+//! Local files.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -31,7 +31,7 @@ impl Storage for FileSystem {
         absent_is_fine(fs::remove_dir_all(path))
     }
 
-    /// Only Unix knows how to sync a folder, and only there is it needed.
+    /// Only Unix can sync a folder, and only Unix needs it.
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
     }
@@ -50,7 +50,7 @@ impl Output for File {
     }
 }
 
-/// What is named so; a symbolic link is taken for what it leads to.
+/// Returns the file or folder at a path, following symbolic links.
 pub(super) fn find(path: &Path) -> io::Result<Option<Entry>> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(Some(entry(path.to_owned(), &metadata))),
@@ -59,8 +59,8 @@ pub(super) fn find(path: &Path) -> io::Result<Option<Entry>> {
     }
 }
 
-/// What is in a folder. A symbolic link is no folder, whatever it leads to, and has the size of that. What is gone before it
-/// is looked at is left out.
+/// Returns the entries of a folder. A symbolic link never counts as a folder, and its size is that of its target.
+/// Entries that disappear before they are inspected are left out.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<Entry>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

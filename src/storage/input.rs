@@ -1,8 +1,8 @@
 //! Reading a file, wherever it is.
 //!
-//! A file in an object store is fetched in blocks, as they are asked for: a reader that wants two columns of a
-//! Parquet file does not wait for the others, and one that wants a whole file larger than memory gets it. A few
-//! blocks are kept, because columns are read side by side.
+//! A file in an object store is fetched in blocks on demand. So a reader that wants two columns of a Parquet file
+//! does not wait for the others, and a whole file can be read even if it is larger than memory. A few blocks are
+//! kept, because columns are read side by side.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// Bytes that are fetched at once.
+/// Bytes per fetch.
 pub(super) const BLOCK: u64 = 4 << 20;
 
-/// A file that is fetched in blocks of [`BLOCK`] bytes, the last one shorter.
+/// A file that is fetched in blocks of [`BLOCK`] bytes; the last one may be shorter.
 pub(super) trait Blocks: Debug + Send + Sync {
-    /// A block by its number.
+    /// Fetches a block by its number.
     fn block(&self, number: u64) -> io::Result<Bytes>;
 }
 
@@ -34,7 +34,7 @@ enum Source {
 }
 
 impl Input {
-    /// A file of this machine.
+    /// Reads a local file.
     ///
     /// # Errors
     /// The system's.
@@ -43,18 +43,18 @@ impl Input {
         Ok(Self { source: Source::File(file), len })
     }
 
-    /// A file of this many bytes that is somewhere else.
+    /// Reads a file of `len` bytes that is not on this machine.
     pub(super) fn blocks(blocks: Arc<dyn Blocks>, len: u64) -> Self {
         Self { source: Source::Blocks { blocks, at: 0 }, len }
     }
 
-    /// Size of the file when it was opened.
+    /// Returns the size of the file when it was opened.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.len
     }
 
-    /// Another reader of the same file, at this offset. Readers of a file of this machine have their place in common.
+    /// Returns another reader of the same file, at this offset. Readers of a local file share one position.
     ///
     /// # Errors
     /// The system's.

@@ -1,4 +1,4 @@
-//! A place in a storage, as people write it.
+//! A place in a storage, in the form that people write.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use super::{FileSystem, Storage, Version};
 use crate::error::{Error, Result};
 use crate::value::nearest;
 
-/// Where a dataset or a corpus is. Written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
+/// The place of a dataset or a corpus. It is written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
 /// `az://CONTAINER/PREFIX` or `file:///PATH`.
 #[derive(Debug, Clone)]
 pub struct Location {
@@ -19,42 +19,42 @@ pub struct Location {
 }
 
 impl Location {
-    /// A place in a storage, named as its paths are.
+    /// Creates a location in a storage, from a path in the form that the storage uses.
     pub fn new(path: impl Into<PathBuf>, storage: Arc<dyn Storage>) -> Self {
         Self { path: path.into(), storage }
     }
 
-    /// Another place in the same storage.
+    /// Returns another place in the same storage.
     #[must_use]
     pub fn at(&self, path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), storage: Arc::clone(&self.storage) }
     }
 
-    /// The path or the URL.
+    /// Returns the path or the URL.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where it is a place.
+    /// Returns the storage that contains the place.
     #[must_use]
     pub fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
 
-    /// The path of what is below.
+    /// Returns the path of something below this location.
     #[must_use]
     pub fn join(&self, below: impl AsRef<Path>) -> PathBuf {
         self.path.join(below)
     }
 
-    /// The place of what is below.
+    /// Returns the location of something below this one.
     #[must_use]
     pub fn below(&self, below: impl AsRef<Path>) -> Self {
         self.at(self.join(below))
     }
 
-    /// The bytes of a file below.
+    /// Reads a file below this location.
     ///
     /// # Errors
     /// The system's.
@@ -62,7 +62,7 @@ impl Location {
         self.storage.read(&self.join(below))
     }
 
-    /// Whether there is a file or folder of this name below.
+    /// Returns whether there is a file or folder of this name below this location.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -72,7 +72,7 @@ impl Location {
         Ok(found.is_some())
     }
 
-    /// The version of a file below.
+    /// Returns the version of a file below this location.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -81,7 +81,7 @@ impl Location {
         self.storage.version(&path).map_err(Error::io("look for", path))
     }
 
-    /// If there is nothing of this name on this machine, what lies beside it and was most likely meant.
+    /// Returns the neighbour that was most likely meant, if nothing on this machine has this name.
     pub(crate) fn meant(&self) -> Option<Self> {
         if self.is_in_object_store() || self.path.exists() {
             return None;
@@ -94,7 +94,7 @@ impl Location {
         Some(self.at(parent.map_or_else(|| name.into(), |parent| parent.join(name))))
     }
 
-    /// Whether it is in an object store.
+    /// Returns whether the place is in an object store.
     #[must_use]
     pub(crate) fn is_in_object_store(&self) -> bool {
         self.storage.is_object_store()
@@ -107,7 +107,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// By what is written: one place may be written in several ways.
+/// Compares what was written: one place may be written in several ways.
 impl PartialEq for Location {
     fn eq(&self, other: &Self) -> bool {
         self.path == other.path
@@ -125,12 +125,12 @@ impl FromStr for Location {
             let path = url::Url::parse(s).ok().and_then(|url| url.to_file_path().ok());
             return path.map(Self::from).ok_or_else(|| Error::Setting {
                 origin: s.to_owned(),
-                problem: "is no URL of a file or folder".to_owned(),
+                problem: "is not the URL of a file or folder".to_owned(),
                 help: "write file:///PATH, or the path alone".to_owned(),
             });
         }
         let storage = object_store(scheme, rest.split('/').next().unwrap_or_default())?;
-        // Without a slash at the end, or two of them in a row, so that equal places look alike.
+        // No slash at the end and no double slashes, which makes equal places look alike.
         let names: Vec<&str> = rest.split('/').filter(|name| !name.is_empty()).collect();
         Ok(Self::new(format!("{scheme}://{}", names.join("/")), storage))
     }
@@ -144,7 +144,7 @@ fn object_store(scheme: &str, _bucket: &str) -> Result<Arc<dyn Storage>> {
     Err(Error::without("object-store", &format!("{scheme}://")))
 }
 
-/// A folder or file of this machine.
+/// A local folder or file.
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
         Self::new(path, Arc::new(FileSystem))

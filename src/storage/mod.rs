@@ -1,14 +1,14 @@
 //! Where files are: in a folder, or in an object store.
 //!
-//! What a crash leaves behind depends on the order of creating, writing, syncing and renaming. All of
-//! it goes through [`Storage`], so that tests can fail or stop at any single operation and look, and so that a
-//! dataset may be where there are no folders, no renaming and no locks. A [`Location`] is a place in a storage.
+//! The state after a crash depends on the order of creating, writing, syncing and renaming. All of these go
+//! through [`Storage`]. So tests can fail or stop at any single operation and inspect the result, and a dataset
+//! can be in a storage that has no folders, no renaming and no locks. A [`Location`] is a place in a storage.
 //!
 //! | file | question it answers |
 //! | --- | --- |
 //! | `location` | What does a path or a URL name? |
 //! | `file_system` | How does a file system do it? |
-//! | `input` | How is a file read that is somewhere else? |
+//! | `input` | How is a file read that is not on this machine? |
 //! | `objects` | How does an object store do it? Only with the feature `object-store` |
 
 mod file_system;
@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-// Hidden, but for `Location`: the tests put storages of their own below a dataset.
+// Hidden except for `Location`: tests put their own storage under a dataset.
 #[doc(hidden)]
 pub use file_system::FileSystem;
 #[doc(hidden)]
@@ -33,44 +33,45 @@ pub use location::Location;
 #[doc(hidden)]
 pub use objects::ObjectStorage;
 
-/// What can be done with files, by their paths.
+/// Operations on files, by path.
 ///
-/// What only reads is, unless an implementation says otherwise, done by the file system.
+/// By default, operations that only read use the file system.
 #[doc(hidden)]
 pub trait Storage: Debug + Send + Sync {
-    /// Creates a file, or empties one.
+    /// Creates a file, or empties an existing one.
     ///
     /// # Errors
     /// The system's.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Output>>;
 
-    /// Creates a folder and those above it; fine if it exists.
+    /// Creates a folder and its parents. Succeeds if it exists.
     ///
     /// # Errors
     /// The system's.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, over a file that has it, in one step.
+    /// Renames a file in one step, replacing any file that has the new name.
     ///
     /// # Errors
     /// The system's.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// The same, unless the file that has the name is no longer of this version.
+    /// Renames a file like [`rename`](Self::rename), unless the file that has the new name is no longer this
+    /// version.
     ///
     /// # Errors
-    /// The system's; of kind [`io::ErrorKind::AlreadyExists`] if it is of another version.
+    /// The system's; of kind [`io::ErrorKind::AlreadyExists`] if it is another version.
     fn replace(&self, from: &Path, to: &Path, _version: &Version) -> io::Result<()> {
         self.rename(from, to)
     }
 
-    /// Removes a file; fine if there is none.
+    /// Removes a file. Succeeds if there is none.
     ///
     /// # Errors
     /// The system's.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Removes a folder with all that is in it; fine if there is none.
+    /// Removes a folder with everything in it. Succeeds if there is none.
     ///
     /// # Errors
     /// The system's.
@@ -82,13 +83,13 @@ pub trait Storage: Debug + Send + Sync {
     /// The system's.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Whether this is an object store: a file is there from the moment it is whole, a name is given by sending all
-    /// bytes again, and nobody can be kept from writing or be known to read.
+    /// Returns whether this is an object store: a file appears only when it is complete, renaming means sending
+    /// all bytes again, nobody can be kept from writing, and readers are unknown.
     fn is_object_store(&self) -> bool {
         false
     }
 
-    /// What is named so, if there is anything.
+    /// Returns the file or folder at this path, if there is one.
     ///
     /// # Errors
     /// The system's.
@@ -96,7 +97,8 @@ pub trait Storage: Debug + Send + Sync {
         file_system::find(path)
     }
 
-    /// Tells the file of this name from what may take its place; nothing where writers are kept apart by a lock.
+    /// Returns the version of a file, which distinguishes it from a later replacement. Where a lock keeps writers
+    /// apart, it is empty.
     ///
     /// # Errors
     /// The system's.
@@ -104,7 +106,7 @@ pub trait Storage: Debug + Send + Sync {
         Ok(Version::default())
     }
 
-    /// What is in a folder, in order of names; nothing if it is not there.
+    /// Returns the entries of a folder, sorted by path; none if the folder does not exist.
     ///
     /// # Errors
     /// The system's.
@@ -112,7 +114,7 @@ pub trait Storage: Debug + Send + Sync {
         file_system::list(folder)
     }
 
-    /// Every file below a folder, in order of paths.
+    /// Returns every file below a folder, sorted by path.
     ///
     /// # Errors
     /// The system's.
@@ -128,7 +130,7 @@ pub trait Storage: Debug + Send + Sync {
         Ok(found)
     }
 
-    /// A file's bytes.
+    /// Reads a whole file.
     ///
     /// # Errors
     /// The system's.
@@ -136,12 +138,12 @@ pub trait Storage: Debug + Send + Sync {
         std::fs::read(path)
     }
 
-    /// The bytes of several files, in the same order; at once where each of them takes time to come.
+    /// Reads several files and returns their contents in the same order, concurrently where each read has latency.
     fn read_all(&self, paths: &[PathBuf]) -> Vec<io::Result<Vec<u8>>> {
         paths.iter().map(|path| self.read(path)).collect()
     }
 
-    /// Opens a file to read it piece by piece.
+    /// Opens a file for reading piece by piece.
     ///
     /// # Errors
     /// The system's.
@@ -164,30 +166,31 @@ pub trait Output: Write + Debug + Send {
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its path.
+    /// Path of the file or folder.
     pub path: PathBuf,
     /// Whether it is a folder.
     pub is_folder: bool,
-    /// Size in bytes; of a folder it means nothing.
+    /// Size in bytes; meaningless for a folder.
     pub bytes: u64,
-    /// When its contents were last changed, if that is known.
+    /// Time of the last change to its contents, if known.
     pub modified: Option<SystemTime>,
 }
 
 impl Entry {
-    /// Its name in its folder.
+    /// Returns the entry's name in its folder.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
-/// A version of a file in an object store, or that there is none. In a file system all versions are alike.
+/// The version of a file in an object store, or the fact that there is no file. In a file system all versions are
+/// equal.
 #[doc(hidden)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version(Option<Tag>);
 
-/// How an object store tells a version from others.
+/// The values by which an object store distinguishes versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(not(feature = "object-store"), allow(dead_code, reason = "nothing else has versions"))]
 struct Tag {

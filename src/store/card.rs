@@ -1,4 +1,4 @@
-//! The dataset card: what Hugging Face's tools read, and what a person reads first.
+//! The dataset card, which Hugging Face's tools read and which people read first.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub(super) fn render(manifest: &Manifest) -> String {
         card,
         "---\n\n# Chunks and embeddings\n\n\
          {chunks} chunks ({tokens} {encoding} tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\
-         {edges} links between them or to what is not there ({unresolved_edges}).\n\n\
+         {edges} links inside the corpus, {unresolved_edges} of them unresolved.\n\n\
          - Chunked with `{}`.\n\
          - Embedded with `{}`{revision}: {} dimensions, {} pooling, {}.\n\
          - Written by chunkmill {}. `manifest.json` names every file with its hash.\n",

@@ -1,25 +1,26 @@
 //! From staged files to a committed snapshot.
 //!
-//! A run works in a folder of its own inside the dataset's, `.staging`. What of it is finished, part by part, has a
-//! receipt there: a run that was killed, or failed, is continued by the next one, which takes over every part whose
-//! inputs are still the same. Shards of a plan, which run in processes of their own, each work in a folder below
-//! `.shards-PLAN`; whoever commits takes parts over from there in the same way.
+//! A run works in its own folder, `.staging`, inside the dataset's. Each finished part has a receipt there. If a
+//! run fails or is killed, the next run resumes it and reuses every part whose inputs have not changed. The shards
+//! of a plan run in separate processes, each in a folder below `.shards-PLAN`; the process that commits reuses
+//! their parts in the same way.
 //!
-//! When all parts are there, the commit goes so:
+//! When all parts are there, the commit works like this:
 //!
-//! 1. the quarantine list and the card are staged and synced, in a folder with the name of the new snapshot, and the new
-//!    manifest is written and synced;
-//! 2. data files are renamed into place and their folders synced. Their names end in their hashes,
-//!    so none replaces a file of the old snapshot;
-//! 3. the manifest is renamed over the old one and the folder synced: **this is the commit**;
-//! 4. list and card follow, files that the manifest does not name go, the staging folder last.
+//! 1. The quarantine list and the card are staged and synced in a folder named after the new snapshot, and the new
+//!    manifest is written and synced.
+//! 2. Data files are renamed into place and their folders synced. Their names end in their hashes, so none of them
+//!    replaces a file of the old snapshot.
+//! 3. The manifest is renamed over the old one and the folder synced: **this is the commit**.
+//! 4. List and card are moved into place, then files that the manifest does not name are removed, and finally the
+//!    staging folder.
 //!
-//! A crash before step 3 leaves the old snapshot, later ones the new. A staged card of the snapshot that is there tells
-//! the next run to end step 4 first.
+//! A crash before step 3 leaves the old snapshot, a later one the new. If the staged card of the current snapshot
+//! is still there, the next run finishes step 4 first.
 //!
-//! In an object store there is no lock, and nobody knows who reads. So data files get their names when they are
-//! finished; the manifest replaces the one that was there when the run began and no other, or the run fails; and a commit
-//! removes no data file: [`gc`](super::gc) does, of those that are old enough.
+//! An object store has no lock, and nobody can tell who is reading. So data files get their final names when they
+//! are finished. The manifest replaces only the one that was there when the run began; otherwise the run fails. A
+//! commit removes no data files: [`gc`](super::gc) removes those that are old enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,28 +40,28 @@ pub(super) const SHARDS: &str = ".shards-";
 pub(super) const CARD: &str = "README.md";
 pub(super) const QUARANTINE: &str = "quarantine.jsonl";
 
-/// A dataset while a snapshot is being made. Nobody else commits to it meanwhile.
+/// A dataset that is open for writing. In a file system it holds the lock, so no other process can commit.
 #[derive(Debug)]
 pub(crate) struct Staging {
     root: Location,
-    /// The manifest that is to be replaced.
+    /// Version of the manifest to replace.
     version: Version,
     workspace: Workspace,
-    /// Parts that others finished and did not commit.
+    /// Parts that other processes finished but did not commit.
     finished: BTreeMap<usize, Part>,
-    /// Where else files of finished parts may be.
+    /// Other folders that may contain files of finished parts.
     adopted: Vec<PathBuf>,
-    /// Data files that were there, with their sizes.
+    /// Data files that were found, with their sizes.
     present: Present,
     _lock: Option<Lock>,
 }
 
 impl Staging {
-    /// Opens a dataset for writing, and finds what a run that did not end has left there.
+    /// Opens a dataset for writing and finds what an interrupted run left behind.
     ///
     /// # Errors
-    /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder holds
-    /// something else than a dataset, or a newer one; [`Error::Locked`] if somebody else writes to it; [`Error::Io`].
+    /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder contains anything
+    /// other than a dataset, or a newer one; [`Error::Locked`] if another process is writing to it; [`Error::Io`].
     pub(crate) fn open(root: &Location) -> Result<Self> {
         make_root(root)?;
         let lock = Lock::take(root)?;
@@ -88,25 +89,25 @@ impl Staging {
         self.root.storage()
     }
 
-    /// Where the dataset is.
+    /// Returns where the dataset is.
     #[must_use]
     pub(crate) fn root(&self) -> &Location {
         &self.root
     }
 
-    /// Where files of the next snapshot are made.
+    /// Returns the workspace for files of the next snapshot.
     #[must_use]
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Parts that others finished and did not commit, by their number.
+    /// Returns the parts that other processes finished but did not commit, by number.
     #[must_use]
     pub(crate) fn finished(&self) -> &BTreeMap<usize, Part> {
         &self.finished
     }
 
-    /// Forgets the finished parts except these, and removes all else that is staged.
+    /// Keeps only the finished parts that `keep` accepts and removes everything else that is staged.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -129,8 +130,8 @@ impl Staging {
         workspace.make_folders()
     }
 
-    /// What is staged. In an object store another run may be about to commit: the list and the card that it has put there
-    /// are not ours.
+    /// Lists the staged files. In an object store another run may be about to commit; its quarantine list and
+    /// card, in a folder below, are not listed.
     fn own_files(&self) -> Result<Vec<PathBuf>> {
         let folder = self.workspace.folder();
         let found = if self.root.is_in_object_store() {
@@ -142,11 +143,11 @@ impl Staging {
         Ok(found.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path).collect())
     }
 
-    /// Takes over what the shards of a plan finished, as far as it is wanted. Where several attempts finished a part, one
-    /// is as good as the other.
+    /// Adopts those parts that a plan's shards finished and that `wants` accepts. If several attempts finished the
+    /// same part, any of them will do.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if two attempts at a part with the same inputs gave different bytes.
+    /// [`Error::Dataset`] if two attempts at a part with the same inputs produced different bytes.
     pub(crate) fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
         for folder in attempts(&self.root, plan)? {
             if !self.root.is_in_object_store() {
@@ -154,7 +155,7 @@ impl Staging {
                 self.adopted.push(folder.clone());
             }
             for Receipt { index, part } in receipts(self.storage(), &folder)? {
-                // A commit that was killed has renamed some files already.
+                // A killed commit may already have renamed some files.
                 if !wants(index, &part) || !self.is_whole(&part) {
                     continue;
                 }
@@ -162,8 +163,10 @@ impl Staging {
                     Some(other) if *other != part => {
                         return Err(Error::Dataset {
                             path: folder,
-                            problem: format!("another attempt at part {index} gave other bytes for the same documents"),
-                            help: "something computes wrongly there: remove this folder and run the shard again"
+                            problem: format!(
+                                "another attempt at part {index} produced different bytes from the same documents"
+                            ),
+                            help: "one of them computed wrong results: remove this folder and run the shard again"
                                 .to_owned(),
                         });
                     }
@@ -175,31 +178,33 @@ impl Staging {
         Ok(())
     }
 
-    /// Whether all files of a part were there, with their sizes, when this value was made or took them over.
+    /// Returns whether all files of a part were found, with the right sizes, when this value was created or
+    /// adopted them.
     #[must_use]
     pub(crate) fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
-            // The one that would be taken.
+            // The copy that a commit would use.
             let found = self.elsewhere(file).find(|path| self.present.holds(path));
             self.present.has(&found.unwrap_or_else(|| self.root.join(&file.path)), file)
         };
         part.files.iter().all(is_whole)
     }
 
-    /// Whether all files of a part have their names in the dataset already, and their sizes.
+    /// Returns whether all files of a part already have their names in the dataset, and the right sizes.
     #[must_use]
     pub(crate) fn is_in_place(&self, part: &Part) -> bool {
         part.files.iter().all(|file| self.present.has(&self.root.join(&file.path), file))
     }
 
-    /// Where a file that the next manifest will name is now: staged, in a shard's folder, or in place already.
+    /// Returns where a file that the next manifest will name is now: staged, in a shard's folder, or already in
+    /// place.
     #[must_use]
     pub(crate) fn locate(&self, file: &FileEntry) -> PathBuf {
         let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
         self.elsewhere(file).find(is_there).unwrap_or_else(|| self.root.join(&file.path))
     }
 
-    /// Where a file may be that is not in place; in an object store there is no such place.
+    /// Returns where a file that is not in place may be; in an object store there are no other places.
     fn elsewhere<'s>(&'s self, file: &'s FileEntry) -> impl Iterator<Item = PathBuf> + 's {
         let folders = [self.workspace.folder()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
         let folders = folders.filter(|_| !self.root.is_in_object_store());
@@ -210,14 +215,14 @@ impl Staging {
         self.storage().sync_dir(folder).map_err(Error::io("sync", folder))
     }
 
-    /// Makes the staged files that the manifest names the dataset. The steps are described above.
+    /// Commits the staged files that the manifest names. The module documentation describes the steps.
     ///
-    /// The list and the card are for people and have fixed names, so the manifest has no more of them than their hashes: for
-    /// a moment they are those of the old snapshot beside the new manifest.
+    /// The quarantine list and the card are for people and have fixed names, so the manifest contains only their
+    /// hashes. For a moment the new manifest is next to the old list and card.
     ///
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
-    /// [`Error::Replaced`] if there is no lock, and another run has committed since this one began.
+    /// [`Error::Replaced`] if there is no lock and another run has committed since this one began.
     pub(crate) fn commit(self, mut manifest: Manifest, quarantine: &[QuarantineRow]) -> Result<Manifest> {
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
         let list = lines.map(|line| line + "\n").collect::<String>();
@@ -241,7 +246,8 @@ impl Staging {
         if !self.root.is_in_object_store() {
             for file in &manifest.files {
                 let (from, path) = (self.locate(file), self.root.join(&file.path));
-                // A file of the old snapshot, named by its hash, is this very file, unless it was damaged.
+                // A file of the same name in the old snapshot has the same hash, so it is the same unless it was
+                // damaged.
                 if from != path {
                     self.storage().rename(&from, &path).map_err(Error::io("rename to", &path))?;
                 }
@@ -263,7 +269,8 @@ impl Staging {
         Ok(manifest)
     }
 
-    /// Refuses to name a file that is not there: somebody may have removed it since it was finished.
+    /// Fails if a file that the manifest names is missing: another process may have removed it after it was
+    /// finished.
     fn check_complete(&self, manifest: &Manifest) -> Result<()> {
         let mut present = Present::default();
         present.look(&self.root, self.root.path())?;
@@ -272,12 +279,12 @@ impl Staging {
             Err(Error::Dataset {
                 path: self.root.join(&file.path),
                 problem: "was removed before it could be committed".to_owned(),
-                help: "run again; meanwhile let nothing else remove files there".to_owned(),
+                help: "run again, and let nothing else remove files there in the meantime".to_owned(),
             })
         })
     }
 
-    /// Ends without a commit: nothing of what is staged is needed.
+    /// Ends without a commit and removes everything that is staged, because none of it is needed.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -286,18 +293,18 @@ impl Staging {
         self.clear(None)
     }
 
-    /// What follows the commit; a run that was killed there leaves it to the next one.
+    /// Does the work that follows the commit. If a run is killed there, the next one does it.
     fn end_commit(&self) -> Result<()> {
         let Some(pending) = pending(&self.root)? else { return Ok(()) };
         self.place(&pending, QUARANTINE)?;
         self.sweep()?;
-        // The card goes last, because it tells that there is something to do.
+        // The card is moved last, because its presence tells that there is work left.
         self.place(&pending, CARD)?;
         self.sync(self.root.path())?;
         self.clear(Some(&pending))
     }
 
-    /// Gives a staged file its name, if that is not done yet.
+    /// Moves a staged file to its final name, if that is not done yet.
     fn place(&self, pending: &Path, name: &str) -> Result<()> {
         let (staged, path) = (pending.join(name), self.root.join(name));
         match self.storage().rename(&staged, &path) {
@@ -306,7 +313,7 @@ impl Staging {
         }
     }
 
-    /// Removes what is staged, and with it the folder of a commit that is done.
+    /// Removes the staged files and the folder of the finished commit.
     fn clear(&self, pending: Option<&Path>) -> Result<()> {
         if self.root.is_in_object_store() {
             for path in self.own_files()? {
@@ -319,8 +326,8 @@ impl Staging {
         self.storage().remove_dir_all(folder).map_err(Error::io("remove", folder))
     }
 
-    /// Removes data files that the manifest does not name. It is housekeeping: one that cannot be
-    /// removed is left for the next run.
+    /// Removes data files that the manifest does not name. This is housekeeping: a file that cannot be removed is
+    /// left for the next run.
     fn sweep(&self) -> Result<()> {
         if self.root.is_in_object_store() {
             return Ok(());
@@ -335,12 +342,12 @@ impl Staging {
     }
 }
 
-/// Where the list and the card of a snapshot wait for its commit.
+/// Returns the folder where the list and the card of a snapshot wait for its commit.
 fn pending_folder(root: &Location, manifest: &[u8]) -> PathBuf {
     root.join(STAGING).join(&blake3::hash(manifest).to_hex()[..32])
 }
 
-/// The folder in which the end of a commit waits for the next run: the card of the snapshot that is there.
+/// Returns the folder of a commit that the next run has to finish: it contains the card of the current snapshot.
 pub(super) fn pending(root: &Location) -> Result<Option<PathBuf>> {
     let Ok(manifest) = root.read(manifest::FILE) else { return Ok(None) };
     let folder = pending_folder(root, &manifest);
@@ -349,10 +356,10 @@ pub(super) fn pending(root: &Location) -> Result<Option<PathBuf>> {
     Ok(found.map(|_| folder))
 }
 
-/// A folder for one attempt at a shard of a plan. Nobody else works in it.
+/// Creates a workspace for one attempt at a shard of a plan. No other process works in it.
 ///
 /// # Errors
-/// Those of [`Staging::open`], the lock's aside.
+/// Those of [`Staging::open`], except for the lock's.
 pub(crate) fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     make_root(root)?;
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -367,13 +374,13 @@ pub(crate) fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     Ok(workspace)
 }
 
-/// Every attempt at a shard of any plan, by plan and name.
+/// Returns the folder of every attempt at a shard of any plan, by plan and name.
 pub(super) fn all_attempts(root: &Location) -> Result<Vec<PathBuf>> {
     let attempts = plans(root)?.iter().map(|plan| folders(root, plan)).collect::<Result<Vec<_>>>()?;
     Ok(attempts.into_iter().flatten().collect())
 }
 
-/// The parts that attempts at a plan's shards finished.
+/// Returns the parts that attempts at a plan's shards finished.
 ///
 /// # Errors
 /// [`Error::Io`]
@@ -396,7 +403,8 @@ pub(crate) fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)
     Ok(finished)
 }
 
-/// Removes what attempts at a plan's shards left. It is housekeeping: what cannot be removed is left to `gc`.
+/// Removes what attempts at a plan's shards left behind. This is housekeeping: anything that cannot be removed is
+/// left to `gc`.
 pub(crate) fn forget_attempts(root: &Location, plan: &str) {
     let folder = root.join(format!("{SHARDS}{plan}"));
     if let Err(error) = root.storage().remove_dir_all(&folder) {
@@ -404,7 +412,7 @@ pub(crate) fn forget_attempts(root: &Location, plan: &str) {
     }
 }
 
-/// Removes the folders of plans without an attempt.
+/// Removes the folders of plans without attempts.
 pub(super) fn forget_empty_plans(root: &Location) -> Result<()> {
     for path in plans(root)? {
         if folders(root, &path)?.is_empty() {
@@ -414,25 +422,25 @@ pub(super) fn forget_empty_plans(root: &Location) -> Result<()> {
     Ok(())
 }
 
-/// The folders of all plans.
+/// Returns the folders of all plans.
 fn plans(root: &Location) -> Result<Vec<PathBuf>> {
     let found = folders(root, root.path())?;
     let is_plan = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SHARDS));
     Ok(found.into_iter().filter(is_plan).collect())
 }
 
-/// The folders of the attempts at a plan's shards, in order of their names.
+/// Returns the folders of the attempts at a plan's shards, sorted by name.
 fn attempts(root: &Location, plan: &str) -> Result<Vec<PathBuf>> {
     folders(root, &root.join(format!("{SHARDS}{plan}")))
 }
 
-/// The folders in a folder, in order of their names.
+/// Returns the folders in a folder, sorted by name.
 fn folders(root: &Location, folder: &Path) -> Result<Vec<PathBuf>> {
     let found = root.storage().list(folder).map_err(Error::io("list", folder))?;
     Ok(found.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect())
 }
 
-/// Makes the dataset's folder, unless it is there and may be written to.
+/// Creates the dataset's folder, or checks that the existing one may be written to.
 fn make_root(root: &Location) -> Result<()> {
     let found = root.storage().find(root.path()).map_err(Error::io("look for", root.path()))?;
     if found.as_ref().is_some_and(|entry| !entry.is_folder) {
@@ -445,7 +453,7 @@ fn make_root(root: &Location) -> Result<()> {
     if !may_replace(root)? {
         return Err(Error::Dataset {
             path: root.path().to_owned(),
-            problem: "is not empty and not a dataset".to_owned(),
+            problem: "is neither empty nor a dataset".to_owned(),
             help: "name an empty or new folder with -o".to_owned(),
         });
     }
@@ -455,13 +463,13 @@ fn make_root(root: &Location) -> Result<()> {
     }
     let path = root.path();
     root.storage().create_dir_all(path).map_err(Error::io("create", path))?;
-    // The folder above may not be ours to open; then its own entry is as durable as the system makes it.
+    // We may not be allowed to open the parent folder. Then the new entry is as durable as the system makes it.
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = root.storage().sync_dir(above);
     Ok(())
 }
 
-/// Files in the dataset's folders that look like ours and are not these.
+/// Returns the files in the table folders that look like data files but are not among `files`.
 pub(super) fn unnamed(root: &Location, files: &[FileEntry]) -> Result<Vec<Entry>> {
     let named: BTreeSet<PathBuf> = files.iter().map(|file| root.join(&file.path)).collect();
     let mut found = Vec::new();
@@ -473,13 +481,13 @@ pub(super) fn unnamed(root: &Location, files: &[FileEntry]) -> Result<Vec<Entry>
     Ok(found)
 }
 
-/// Whether a folder is absent or empty, a dataset, or what a first run left that did not end.
+/// Returns whether a folder is absent or empty, a dataset, or the remains of an interrupted first run.
 pub(super) fn may_replace(root: &Location) -> Result<bool> {
     let entries = root.storage().list(root.path()).map_err(Error::io("list", root.path()))?;
     if entries.iter().any(|entry| entry.name() == manifest::FILE) {
         return Ok(Manifest::is_at(root));
     }
-    // Folders of tables, or some of them, and nothing in them but files of ours.
+    // Only our data files, in some or all of the table folders.
     let ours = |path: &Path| {
         let in_table = manifest::FOLDERS.iter().any(|folder| path.parent() == Some(&root.join(folder)));
         in_table && is_data_file(path)
@@ -489,7 +497,7 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
         if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
             continue;
         }
-        // It may have been made elsewhere, and linked.
+        // It may be a link to a folder elsewhere.
         let found = root.storage().find(&entry.path).map_err(Error::io("look for", &entry.path))?;
         let is_folder = entry.is_folder || found.is_some_and(|found| found.is_folder);
         let is_top = is_folder && (name == "data" || name == "state");

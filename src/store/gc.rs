@@ -1,12 +1,12 @@
 //! Removing what no manifest names.
 //!
-//! Every commit sweeps up behind itself, so there is something to remove only after a run that was stopped: data files of
-//! the old snapshot that the sweep did not reach, or the staging folder. Finished parts in there are worth
-//! their vectors, because the next run continues with them; they go only when that is asked for.
+//! Every commit cleans up after itself, so there is something to remove only after an interrupted run: data files
+//! of the old snapshot that the cleanup did not reach, or the staging folder. Finished parts in that folder are
+//! worth keeping for their vectors, because the next run resumes with them; they are removed only on request.
 //!
-//! In an object store a commit removes nothing, since nobody knows who reads the old snapshot, and no lock says who is at
-//! work. There the files of old snapshots are leftovers, and time decides: one is removed when it is older than a day,
-//! and so is the snapshot whose commit may have made it one.
+//! In an object store a commit removes nothing, because nobody can tell who reads the old snapshot and no lock
+//! shows who is at work. There the files of old snapshots are leftovers, and age decides: a leftover is removed
+//! when both it and the snapshot whose commit may have made it one are older than a day.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,17 +19,17 @@ use super::{Dataset, Manifest, Part, manifest};
 use crate::error::{Error, Result};
 use crate::storage::{Entry, Location};
 
-/// How old a leftover is in an object store before it is removed, if nothing else is said.
+/// Default minimum age of a leftover in an object store.
 const AGE: Duration = Duration::from_hours(24);
 
-/// A kind of leftover. Adding one is an entry in [`KINDS`].
+/// A kind of leftover. To add one, add an entry to [`KINDS`].
 #[derive(Debug)]
 pub struct Kind {
     /// A short stable word for machines.
     pub name: &'static str,
-    /// What it is, for people.
+    /// A description for people.
     pub what: &'static str,
-    /// Whether it holds work that a later run would go on with.
+    /// Whether it contains work that a later run would resume.
     pub is_work: bool,
     find: fn(&Location, Option<&Manifest>) -> Result<Vec<Entry>>,
 }
@@ -47,7 +47,7 @@ pub static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "unfinished",
-        what: "begun by a run that was stopped before it finished a part",
+        what: "started by a run that was interrupted before it finished a part",
         is_work: false,
         find: |root, _| {
             let is_empty = staged_parts(root)?.is_empty();
@@ -56,12 +56,12 @@ pub static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "staged",
-        what: "finished by a run that was stopped, for the next `chunkmill index` to go on with",
+        what: "finished by an interrupted run, which the next `chunkmill index` resumes",
         is_work: true,
         find: |root, manifest| {
             let is_empty = staged_parts(root)?.is_empty();
             let staged = staging(root)?.filter(|_| !is_empty).map(folder);
-            // A run that was stopped while it committed has put some of its files in place already.
+            // A run that was interrupted during its commit has already put some of its files in place.
             let work = places_of_work(root)?;
             let placed = orphans(root, manifest)?.into_iter().filter(|entry| work.contains(&entry.path));
             Ok(staged.into_iter().chain(placed).collect())
@@ -69,65 +69,66 @@ pub static KINDS: [Kind; 4] = [
     },
     Kind {
         name: "shards",
-        what: "made by a shard of a plan, for `chunkmill commit` to publish; or too late for that",
+        what: "written by a shard of a plan; `chunkmill commit` publishes it, unless it came too late",
         is_work: true,
         find: |root, _| Ok(commit::all_attempts(root)?.into_iter().map(folder).collect()),
     },
 ];
 
-/// A file, or a folder with all that is in it, that no manifest names.
+/// A file, or a folder with everything in it, that no manifest names.
 #[derive(Debug, Clone)]
 pub struct Leftover {
-    /// What kind of leftover it is.
+    /// The kind of leftover.
     pub kind: &'static Kind,
-    /// Where it is.
+    /// Path of the file or folder.
     pub path: PathBuf,
     /// Whether it is a folder.
     pub is_folder: bool,
-    /// How much room it takes.
+    /// Size in bytes, with everything in it.
     pub bytes: u64,
-    /// When it, or what was last changed in it, was last changed.
+    /// Time of the last change to it or anything in it.
     pub modified: Option<SystemTime>,
 }
 
-/// What to remove.
+/// The leftovers to remove.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sweep {
-    /// Only say what would be removed.
+    /// Only report what would be removed.
     pub dry_run: bool,
-    /// Remove also what a later run would go on with.
+    /// Also remove work that a later run would resume.
     pub work: bool,
-    /// Remove only what is older; `None` is a day in an object store, and no time where there are locks.
+    /// Remove only leftovers older than this. `None` is a day in an object store, and zero where there are locks.
     pub older_than: Option<Duration>,
 }
 
-/// What came of it.
+/// The result of a sweep.
 #[derive(Debug)]
 pub struct Swept {
-    /// What was removed, or in a dry run would be.
+    /// Leftovers that were removed, or would be without `dry_run`.
     pub removed: Vec<Leftover>,
-    /// What is kept because a later run goes on with it, or it is too new.
+    /// Leftovers that were kept, because a later run resumes with them or because they are too new.
     pub kept: Vec<Leftover>,
 }
 
-/// Removes what no manifest names from the dataset in `root`. A commit that was stopped after its decisive step is ended
-/// first.
+/// Removes what no manifest names from the dataset in `root`. If a commit was interrupted after its decisive step,
+/// that commit is finished first.
 ///
 /// # Errors
-/// Those of [`Manifest::read`], nothing being changed then; [`Error::Locked`] while a run is at work; [`Error::Io`].
+/// Those of [`Manifest::read`], before anything is changed; [`Error::Locked`] while a run is at work;
+/// [`Error::Io`].
 pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
-    // A folder without a dataset is left alone, and so is one of a newer version; a first run may have staged something.
+    // A folder without a dataset is left alone, and so is a newer version. A first run may have staged something.
     if Manifest::exists(root)? || (staging(root)?.is_none() && commit::all_attempts(root)?.is_empty()) {
         Manifest::read(root)?;
     }
     if !commit::may_replace(root)? {
         return Err(Error::Dataset {
             path: root.path().to_owned(),
-            problem: "is not empty and not a dataset".to_owned(),
+            problem: "is neither empty nor a dataset".to_owned(),
             help: "name the folder of a dataset".to_owned(),
         });
     }
-    // While one of them is held nobody else writes.
+    // While either of them is held, nobody else writes.
     let _staging = (!sweep.dry_run).then(|| Staging::open(root)).transpose()?;
     let _lock = sweep.dry_run.then(|| Lock::take(root)).transpose()?;
     let dataset = Dataset::find(root)?;
@@ -137,7 +138,8 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
         let elapsed = time.map(|time| time.elapsed().unwrap_or_default());
         elapsed.is_some_and(|elapsed| elapsed < age)
     };
-    // What the commit before made a leftover may still be read by those who opened the snapshot before it.
+    // Files that the last commit turned into leftovers may still be read by someone who opened the snapshot before
+    // it.
     let path = root.join(manifest::FILE);
     let committed = root.storage().find(&path).map_err(Error::io("look for", path))?;
     let just_committed = committed.is_some_and(|manifest| is_new(manifest.modified));
@@ -151,7 +153,7 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
     if !sweep.dry_run {
         for Leftover { path, is_folder, .. } in &removed {
             let storage = root.storage();
-            // Where nobody is kept from writing, a run may have made it again since it was found.
+            // Without a lock, a run may have written it again since it was found.
             let again = || storage.find(path).map_err(Error::io("look for", path));
             if root.is_in_object_store() && !*is_folder && again()?.is_none_or(|entry| is_new(entry.modified)) {
                 continue;
@@ -164,7 +166,7 @@ pub fn gc(root: &Location, sweep: Sweep) -> Result<Swept> {
     Ok(Swept { removed, kept })
 }
 
-/// What no manifest names, each once, by kind and path.
+/// Returns what no manifest names, each item once, by kind and path.
 pub(super) fn leftovers(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for kind in &KINDS {
@@ -190,7 +192,7 @@ fn folder(path: PathBuf) -> Entry {
     Entry { path, is_folder: true, bytes: 0, modified: None }
 }
 
-/// The staging folder, if a run that is not committed has left it.
+/// Returns the staging folder, if an uncommitted run left one.
 fn staging(root: &Location) -> Result<Option<PathBuf>> {
     let folder = root.join(commit::STAGING);
     let found = root.storage().list(root.path()).map_err(Error::io("list", root.path()))?;
@@ -198,18 +200,18 @@ fn staging(root: &Location) -> Result<Option<PathBuf>> {
     Ok(if is_there && commit::pending(root)?.is_none() { Some(folder) } else { None })
 }
 
-/// Data files that the manifest does not name; without a manifest that is all of them.
+/// Returns the data files that the manifest does not name; without a manifest, all of them.
 fn orphans(root: &Location, manifest: Option<&Manifest>) -> Result<Vec<Entry>> {
     commit::unnamed(root, manifest.map(|manifest| manifest.files.as_slice()).unwrap_or_default())
 }
 
-/// The parts that have a receipt in the staging folder.
+/// Returns the parts that have a receipt in the staging folder.
 fn staged_parts(root: &Location) -> Result<Vec<Part>> {
     let receipts = receipts(root.storage(), &root.join(commit::STAGING))?;
     Ok(receipts.into_iter().map(|receipt| receipt.part).collect())
 }
 
-/// Where files of parts that are not committed are put: a commit that was stopped has put some of them there already.
+/// Returns the final paths of files of uncommitted parts. An interrupted commit has already put some files there.
 fn places_of_work(root: &Location) -> Result<BTreeSet<PathBuf>> {
     let mut parts = staged_parts(root)?;
     for folder in commit::all_attempts(root)? {

@@ -1,22 +1,22 @@
 //! Rows of `chunks` as lines of JSON.
 //!
-//! A line has more bytes in names of columns, and in what all chunks of a document repeat, than in its own text. Here
-//! what they repeat is written once a document, and text is copied in runs between the few bytes that must be
-//! escaped. The bytes are those that `serde_json` writes of the row, at almost three times its speed; a test compares
-//! them.
+//! Most bytes of a line are column names and values that all chunks of a document share, not the chunk's own text.
+//! So the shared values are written once per document, and text is copied in runs between the few bytes that must
+//! be escaped. The output is byte for byte what `serde_json` writes for the row, at almost three times the speed;
+//! a test compares them.
 
 use super::rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow, written};
 
-/// Writes the chunks of one document as lines.
+/// A writer of the chunks of one document as lines.
 pub struct ChunkLines {
-    /// The columns that are the same in each of them, as they stand in a line: `doc_id` to `path`, `tags` to
+    /// The columns that are the same in every line, already encoded: `doc_id` to `path`, `tags` to
     /// `promotion_level`, and the end of the line.
     place: Vec<u8>,
     inherited: Vec<u8>,
     end: Vec<u8>,
 }
 
-/// Writes members of a JSON object, the first one after this byte.
+/// Writes members of a JSON object, with `$before` in front of the first one.
 macro_rules! members {
     ($out:expr, $before:literal, $row:expr, $first:ident $(, $name:ident)*) => {
         $out.extend_from_slice(concat!($before, "\"", stringify!($first), "\":").as_bytes());
@@ -29,7 +29,7 @@ macro_rules! members {
 }
 
 impl ChunkLines {
-    /// For the chunks of this document.
+    /// Creates the writer for the chunks of this document.
     #[must_use]
     pub fn new(document: &DocumentRow) -> Self {
         let [mut place, mut inherited, mut end] = [const { Vec::new() }; 3];
@@ -41,7 +41,7 @@ impl ChunkLines {
         Self { place, inherited, end }
     }
 
-    /// Adds the line of one of them to `out`, with the end of the line.
+    /// Appends the line of one chunk to `out`, including the line feed.
     #[rustfmt::skip]
     pub fn push(&self, row: &ChunkRow, out: &mut Vec<u8>) {
         members!(out, "{", row, chunk_id);
@@ -58,7 +58,7 @@ impl ChunkLines {
     }
 }
 
-/// A value that is written as JSON.
+/// A value that can be written as JSON.
 trait Value {
     fn write(&self, out: &mut Vec<u8>);
 }
@@ -132,7 +132,7 @@ impl Value for bool {
 
 impl Value for i64 {
     fn write(&self, out: &mut Vec<u8>) {
-        // As many as the longest one has.
+        // Enough for the longest value.
         let mut digits = [b'0'; 20];
         let mut start = digits.len();
         let mut rest = self.unsigned_abs();
@@ -169,7 +169,7 @@ impl Value for str {
     }
 }
 
-/// Where the first byte stands that must be escaped: a control character, `"` or `\`.
+/// Returns the position of the first byte that must be escaped: a control character, `"` or `\`.
 fn first_escaped(text: &[u8]) -> Option<usize> {
     const WORD: usize = size_of::<u64>();
     let (words, rest) = text.as_chunks::<WORD>();
@@ -183,8 +183,8 @@ fn first_escaped(text: &[u8]) -> Option<usize> {
     at.map(|at| words.len() * WORD + at)
 }
 
-/// The high bit of the lowest byte that must be escaped. Higher bytes may be marked without need, because a
-/// subtraction borrows from them, but only above one that is marked with reason.
+/// Marks the lowest byte that must be escaped by its high bit. Higher bytes may be marked by mistake, because a
+/// subtraction borrows from them, but only above a byte that is marked correctly.
 fn escaped(word: u64) -> u64 {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     let below = |limit: u8, word: u64| word.wrapping_sub(EACH * u64::from(limit)) & !word;

@@ -1,9 +1,9 @@
 //! One writer at a time.
 //!
-//! The lock is the operating system's, on a file in the dataset's folder: it ends with the process
-//! that holds it, however that ends, so a dead holder's lock need not be broken. The file says who
-//! holds it, for people. An object store has no locks: there the manifest itself is only replaced if it is the one
-//! that was there when the run began.
+//! The lock is the operating system's, on a file in the dataset's folder. It ends with the process that holds it,
+//! however that process ends, so a stale lock never has to be broken. The file names the holder, for people. An
+//! object store has no locks: there the manifest is replaced only if it is still the one that was there when the
+//! run began.
 
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
@@ -15,19 +15,19 @@ use crate::storage::Location;
 
 const FILE: &str = ".lock";
 
-/// The right to write to a dataset, until it is dropped.
+/// The right to write to a dataset, until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
-    /// Locked; closing it ends the lock.
+    /// The locked file; closing it releases the lock.
     file: File,
 }
 
 impl Lock {
-    /// Takes the lock of the dataset in an existing folder; `None` in an object store.
+    /// Takes the lock of the dataset in an existing folder. Returns `None` in an object store.
     ///
     /// # Errors
-    /// [`Error::Locked`] if somebody has it; [`Error::Io`].
+    /// [`Error::Locked`] if another process has it; [`Error::Io`].
     pub(super) fn take(root: &Location) -> Result<Option<Self>> {
         if root.is_in_object_store() {
             return Ok(None);
@@ -45,7 +45,7 @@ impl Lock {
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
             }
-            // The holder before may have removed the file between our opening and our locking it.
+            // The previous holder may have removed the file between our opening and locking it.
             if is_at(&file, &path) {
                 let mut lock = Self { path, file };
                 lock.sign();
@@ -54,7 +54,7 @@ impl Lock {
         }
     }
 
-    /// Says who holds it. Nothing depends on that, so failing is no trouble.
+    /// Writes the holder into the file. Nothing depends on it, so failures are ignored.
     fn sign(&mut self) {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let on = if host.trim().is_empty() { String::new() } else { format!(" on {}", host.trim()) };
@@ -65,12 +65,12 @@ impl Lock {
         let _ = writeln!(self.file, "process {}{on}{since}", std::process::id());
     }
 
-    /// Whether somebody holds the lock of a folder.
+    /// Returns whether the lock of a folder is held.
     pub(super) fn is_held(folder: &Path) -> bool {
         File::open(folder.join(FILE)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Whether a folder's file of this name is the lock and no part of a dataset.
+    /// Returns whether a file of this name is the lock, not part of the dataset.
     pub(super) fn is_name(name: &str) -> bool {
         name == FILE
     }
@@ -78,7 +78,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While it is still locked, so that nobody can have locked this very file in between.
+        // Remove the file while it is still locked: nobody can have locked this very file in between.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -90,7 +90,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
-/// Elsewhere a file that is open cannot be removed.
+/// Outside Unix an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true

@@ -1,12 +1,12 @@
-//! The manifest: the one file that says what a dataset is.
+//! The manifest: the one file that describes a dataset.
 //!
-//! Everything else is found through it, and a snapshot exists from the moment it is in place. Its
-//! form on disk is a private struct with a version; raise [`FORMAT_VERSION`] when an older reader
-//! would misread a newer manifest or the files it names.
+//! Everything else is found through it, and a snapshot exists from the moment its manifest is in place. Its form
+//! on disk is a private struct with a version. Raise [`FORMAT_VERSION`] when an older reader would misread a newer
+//! manifest or the files it names.
 //!
-//! It says the hash of every other file, and its last field, `checksum`, that of itself: the BLAKE3 of all bytes before
-//! that line, which is what `head -n -2 manifest.json | b3sum` prints. So nothing of a manifest in which a bit has
-//! changed is believed, whatever the bit would have meant.
+//! It contains the hash of every other file. Its last field, `checksum`, is its own hash: the BLAKE3 of all bytes
+//! before that line, which is what `head -n -2 manifest.json | b3sum` prints. So if a single bit of a manifest has
+//! changed, none of it is trusted, whatever that bit would have meant.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -30,107 +30,107 @@ use crate::value::did_you_mean;
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 4;
 
-/// Most files of a table: file names have five digits for them.
+/// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;
 
 /// The first version whose manifest ends in its checksum.
 const FIRST_WITH_CHECKSUM: u32 = 4;
 
-/// What stands before and after the checksum, at the end of the file.
+/// The bytes before and after the checksum, at the end of the file.
 const AROUND_CHECKSUM: [&str; 2] = ["  \"checksum\": \"", "\"\n}\n"];
 
-/// What mends a dataset whose manifest cannot be used.
+/// Advice for a dataset whose manifest cannot be used.
 const MEND: &str = "index the corpus again, with --fresh or into a new folder";
 
 /// Name of the manifest in the dataset's folder.
 pub(super) const FILE: &str = "manifest.json";
 
-/// Folders of the files that it names.
+/// Folders of the files that the manifest names.
 pub(super) const FOLDERS: [&str; 4] = ["data/chunks", "data/documents", "data/edges", "state/outlines"];
 
-/// What a dataset is and what it was made with. Fields that older versions did not write have defaults; a
-/// dataset of such a version is read, and made again by the next run.
+/// The description of a dataset and of everything it was made with. Fields that older versions did not write have
+/// defaults; a dataset of an older version can be read, and the next run rebuilds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
     /// Version of chunkmill that wrote it.
     pub tool_version: String,
-    /// Version of the parser; another one may cut the same document elsewhere.
+    /// Version of the parser. Another version may cut the same document in different places.
     pub parser_version: u32,
-    /// Which documents were let in.
+    /// Which documents were admitted.
     #[serde(default = "everything")]
     pub admission: Admission,
     /// How documents were chunked.
     pub spec: SpecRecord,
-    /// What made the vectors.
+    /// The model that produced the vectors.
     #[serde(with = "ModelRecord")]
     pub model: ModelInfo,
     /// How files are laid out.
     pub output: Output,
     /// Totals.
     pub counts: Counts,
-    /// The parts that documents are assigned to, in order; part `i` has the `i`-th file of each table.
+    /// The parts that documents are assigned to, in order. Part `i` has file `i` of each table.
     #[serde(default)]
     pub parts: Vec<PartRecord>,
     /// Every data file, sorted by path.
     pub files: Vec<FileEntry>,
-    /// The files that are for people.
+    /// The files for people.
     #[serde(default)]
     pub texts: Texts,
 }
 
-/// The files that are for people: BLAKE3 of their bytes, in hexadecimal. Their names are always the same.
+/// BLAKE3 hashes, in hexadecimal, of the files for people. The names of these files are fixed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Texts {
-    /// Of the card, `README.md`.
+    /// Hash of the card, `README.md`.
     pub card: String,
-    /// Of the list of documents that are not indexed, `quarantine.jsonl`.
+    /// Hash of the list of documents that are not indexed, `quarantine.jsonl`.
     pub quarantine: String,
 }
 
-/// What a part is, its files aside.
+/// A part without its files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// What it was made from.
+    /// The inputs it was made from.
     #[serde(flatten)]
     pub inputs: PartInputs,
-    /// Totals over it, edges aside.
+    /// Totals over the part, without edges.
     pub counts: Counts,
 }
 
-/// What decides a part's files: when it is the same, so are they.
+/// The inputs that determine a part's files: the same inputs give the same files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartInputs {
-    /// Hash of documents, settings, model and versions. Empty if rows were taken out since, or it is unknown.
+    /// Hash of documents, settings, model and versions. Empty if rows were removed since, or if it is unknown.
     pub inputs: String,
-    /// Documents with a promotion level that was given to them here, and not by their front matter.
+    /// Documents whose promotion level was set in this dataset, not by their front matter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub promotions: BTreeMap<String, String>,
 }
 
-/// A part that is finished and not yet committed.
+/// A part that is finished but not yet committed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What the manifest will say of it.
+    /// The part's record in the manifest.
     pub record: PartRecord,
-    /// Its files, those of edges aside.
+    /// The part's files, without those of edges.
     pub files: Vec<FileEntry>,
 }
 
-/// A spec as recorded.
+/// A spec in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpecRecord {
-    /// In the form that parses back.
+    /// The spec as text that can be parsed again.
     pub text: String,
     /// See [`Spec::fingerprint`].
     pub fingerprint: String,
-    /// As settings.
+    /// The spec as settings.
     pub settings: Settings,
 }
 
 impl SpecRecord {
-    /// Which tokens are counted.
+    /// Returns the encoding that tokens are counted in.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.settings.encoding.unwrap_or_default()
@@ -157,7 +157,7 @@ pub struct Output {
 /// Totals over a dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Documents found: indexed and quarantined.
+    /// Documents found, whether indexed or quarantined.
     pub discovered: u64,
     /// Documents indexed.
     pub documents: u64,
@@ -167,19 +167,19 @@ pub struct Counts {
     pub quarantined: u64,
     /// Bytes of the indexed documents.
     pub bytes: u64,
-    /// Tokens, in the chunk settings' encoding, of all chunks.
+    /// Tokens of all chunks, in the encoding of the chunk settings.
     pub tokens: u64,
-    /// The model's tokens of all chunks, before it cut any.
+    /// The model's tokens of all chunks, before truncation.
     pub model_tokens: u64,
-    /// Chunks the model cut.
+    /// Chunks that the model truncated.
     pub truncated: u64,
-    /// Links to somewhere in the corpus, or to what is not there.
+    /// Links inside the corpus, including those to missing targets.
     #[serde(default)]
     pub edges: u64,
-    /// Those of them that lead to no document, or to none with the section they name.
+    /// Edges that lead to no document, or to one without the section they name.
     #[serde(default)]
     pub unresolved_edges: u64,
-    /// The same by kind of link.
+    /// Edges by kind of link.
     #[serde(default)]
     pub edges_by_kind: EdgeKinds,
 }
@@ -192,37 +192,37 @@ pub struct EdgeKinds {
     pub link: EdgeCount,
     /// `[[target]]`.
     pub wikilink: EdgeCount,
-    /// `![alt](target)`. Most images are files that are no documents, and so unresolved.
+    /// `![alt](target)`. Most images are files that are not documents, and so are unresolved.
     pub image: EdgeCount,
 }
 
-/// How many edges of a kind there are.
+/// Number of edges of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EdgeCount {
-    /// All of them.
+    /// All edges of the kind.
     pub edges: u64,
-    /// Those that are not resolved.
+    /// Edges that are not resolved.
     pub unresolved: u64,
 }
 
 /// A data file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Table it belongs to.
+    /// The table it belongs to.
     pub table: String,
     /// Path below the dataset's folder.
     pub path: String,
-    /// Rows in it.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub blake3: String,
 }
 
 impl Counts {
-    /// Adds those of a part.
+    /// Adds the counts of a part.
     pub fn add(&mut self, part: &Self) {
         self.discovered += part.discovered;
         self.documents += part.documents;
@@ -271,20 +271,20 @@ impl Counts {
     }
 }
 
-/// The sum of a column of counts.
+/// Returns the sum of a column of counts.
 fn sum(rows: &RecordBatch, column: &str) -> u64 {
     let column = rows.column_by_name(column).and_then(|column| column.as_primitive_opt::<Int64Type>());
     column.and_then(arrow::compute::sum).unwrap_or_default().unsigned_abs()
 }
 
 impl Manifest {
-    /// The vectors that its chunks have.
+    /// Returns the vectors that the chunks have.
     #[must_use]
     pub fn representations(&self) -> [Representation; 1] {
         Representation::all(self.model.dim, self.output.embedding_type)
     }
 
-    /// A manifest without files.
+    /// Creates a manifest without files.
     #[must_use]
     pub fn new(spec: &Spec, admission: Admission, model: &ModelInfo, output: Output) -> Self {
         Self {
@@ -302,7 +302,8 @@ impl Manifest {
         }
     }
 
-    /// The files of part `index`, those of edges aside; `None` if the manifest does not know parts, or not this one.
+    /// Returns the files of part `index`, without those of edges; `None` if the manifest has no parts, or not this
+    /// one.
     #[must_use]
     pub fn part(&self, index: usize) -> Option<Part> {
         let record = self.parts.get(index)?.clone();
@@ -314,7 +315,7 @@ impl Manifest {
     /// Reads the manifest of a dataset.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if there is none, it is damaged, or a newer chunkmill wrote it; [`Error::Io`].
+    /// [`Error::Dataset`] if there is no manifest, it is damaged, or a newer chunkmill wrote it; [`Error::Io`].
     pub fn read(root: &Location) -> Result<Self> {
         let path = root.join(FILE);
         let wrong = |problem: String, help: &str| Error::Dataset { path: path.clone(), problem, help: help.to_owned() };
@@ -330,7 +331,7 @@ impl Manifest {
         let damaged = |problem: &dyn Display| wrong(format!("is damaged: {problem}"), MEND);
         let intact = is_intact(&bytes);
         if intact == Some(false) {
-            return Err(damaged(&"its bytes are not those that were written (their BLAKE3 is not its checksum)"));
+            return Err(damaged(&"its bytes have changed since they were written (their BLAKE3 is not its checksum)"));
         }
         let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         version.refuse_newer(&path)?;
@@ -340,7 +341,10 @@ impl Manifest {
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         let Output { files, .. } = manifest.output;
         if files == 0 || files > MAX_FILES || !(manifest.parts.is_empty() || manifest.parts.len() == files) {
-            return Err(damaged(&format_args!("{} parts, and {files} files of each table", manifest.parts.len())));
+            return Err(damaged(&format_args!(
+                "it records {} parts and {files} files per table",
+                manifest.parts.len()
+            )));
         }
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
@@ -349,13 +353,13 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether there is a `manifest.json`.
+    /// Returns whether there is a `manifest.json`.
     pub(super) fn exists(root: &Location) -> Result<bool> {
         root.has(FILE)
     }
 
-    /// Refuses a place whose manifest is of a newer version, whatever else is or is not there. One that is damaged says
-    /// nothing of its version.
+    /// Fails if the manifest has a newer version, whatever else is or is not there. A damaged manifest says
+    /// nothing about its version.
     pub(super) fn refuse_newer(root: &Location) -> Result<()> {
         let path = root.join(FILE);
         let bytes = root.read(FILE).ok().filter(|bytes| is_intact(bytes) != Some(false));
@@ -363,8 +367,8 @@ impl Manifest {
         version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
-    /// Whether the `manifest.json` there is one of ours, of any version, or what damage has left of one: its beginning or
-    /// its end.
+    /// Returns whether the `manifest.json` there is one of ours, of any version, or the damaged beginning or end
+    /// of one.
     pub(super) fn is_at(root: &Location) -> bool {
         root.read(FILE).is_ok_and(|bytes| {
             let text = String::from_utf8_lossy(&bytes);
@@ -373,7 +377,7 @@ impl Manifest {
         })
     }
 
-    /// Its bytes on disk, with the checksum.
+    /// Returns the bytes on disk, including the checksum.
     pub(super) fn to_json(&self) -> String {
         let fields = serde_json::to_string_pretty(self).unwrap_or_default();
         let fields = format!("{},\n", fields.strip_suffix("\n}").unwrap_or(&fields));
@@ -382,8 +386,7 @@ impl Manifest {
     }
 }
 
-/// Whether the bytes of a manifest are those that were written, by the checksum in which they end; `None` if they end in
-/// none.
+/// Returns whether the bytes of a manifest match the checksum that they end in; `None` if they do not end in one.
 fn is_intact(bytes: &[u8]) -> Option<bool> {
     let [before, after] = AROUND_CHECKSUM.map(str::as_bytes);
     let (rest, said) = bytes.strip_suffix(after)?.split_last_chunk::<{ 2 * blake3::OUT_LEN }>()?;
@@ -409,12 +412,12 @@ impl Version {
     }
 }
 
-/// What version 1 let in.
+/// Returns the admission of version 1, which let everything in.
 fn everything() -> Admission {
     Admission { profile: SecurityProfile::Permissive, ..Admission::default() }
 }
 
-/// [`ModelInfo`] on disk. Versions that knew only candle and f32 did not say so.
+/// [`ModelInfo`] on disk. Older versions supported only candle and `f32` and did not record either.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ModelInfo")]
 struct ModelRecord {

@@ -2,20 +2,19 @@
 //!
 //! ```text
 //! out/
-//!   manifest.json       the commit point: what the files are, what they were made with, and its own checksum
+//!   manifest.json       the commit point: the files, what they were made with, and its own checksum
 //!   README.md           a Hugging Face dataset card
 //!   quarantine.jsonl    every document that is not indexed, and why
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
 //!   data/edges/train-00000-of-00008-<hash>.parquet
-//!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run need not read again
-//!   .staging/           a run at work, or what it finished before it was stopped
-//!   .shards-<plan>/     the same of the shards of a plan that is not committed yet
+//!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run does not have to read again
+//!   .staging/           a run in progress, or what it finished before it was interrupted
+//!   .shards-<plan>/     the same for the shards of a plan that is not committed yet
 //! ```
 //!
-//! A document's file follows from a hash of its id alone. A file's name ends in a hash of its
-//! bytes, so a new snapshot never writes over a file of the old one: readers of the old manifest
-//! are undisturbed until the new one replaces it in one step. Nothing in a file depends on the
-//! clock or on where it lies, which may be a folder or an object store.
+//! A hash of a document's id alone decides its file. A file's name ends in a hash of its bytes, so a new snapshot never
+//! overwrites a file of the old one: readers of the old manifest are undisturbed until the new one replaces it in one
+//! step. Nothing in a file depends on the clock or on where the dataset is, which may be a folder or an object store.
 
 mod card;
 mod commit;
@@ -44,13 +43,13 @@ pub use manifest::{
 pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
-#[doc(hidden)] // What the module for Python gives as an array.
+#[doc(hidden)] // For arrays in the Python module.
 pub use reader::vectors;
 pub(crate) use rows::EdgeRow;
 pub use rows::QuarantineRow;
-#[doc(hidden)] // What `index::Recipe` makes.
+#[doc(hidden)] // `index::Recipe` creates them.
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
-#[doc(hidden)] // What the module for Python gives as a table.
+#[doc(hidden)] // For tables in the Python module.
 pub use schema::chunks_batch;
 pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub(crate) use spool::{Records, Spool};
@@ -58,7 +57,7 @@ pub use verify::{Check, Finding, Verification, verify};
 pub(crate) use workspace::Workspace;
 pub(crate) use writer::{PartWriter, write_edges};
 
-/// The file that a document's rows go to.
+/// Returns the number of the file that contains a document's rows.
 #[doc(hidden)] // The tests find a file by it.
 #[must_use]
 pub fn file_of(doc_id: &str, files: usize) -> usize {

@@ -1,8 +1,8 @@
-//! What a later step must know of a document without reading it again.
+//! The parts of a document that later steps need without reading it again.
 //!
-//! Links can be resolved only when all documents are known, and a run that takes over a part of an
-//! older snapshot does not open its documents. So each part has, beside its tables, a file of
-//! lines: for a document the places that links can name and its own links, or why it is not indexed.
+//! Links can be resolved only when all documents are known, and a run that reuses a part of an older snapshot does
+//! not open its documents. So each part has a file of lines in addition to its tables. For each document, a line
+//! contains the places that links can name and the document's own links, or the reason why it is not indexed.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -23,26 +23,26 @@ use crate::storage::{Location, Storage};
 pub enum OutlineRow {
     /// A document that is indexed.
     Document(DocumentOutline),
-    /// One that is not, and why.
+    /// A document that is not indexed, with the reason.
     Quarantined(QuarantineRow),
 }
 
-/// What links need to know of a document.
+/// The parts of a document that link resolution needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentOutline {
     doc_id: String,
     path: String,
     aliases: Vec<String>,
-    /// Ids of the chunks that anchors and links are in.
+    /// Ids of the chunks that contain anchors or links.
     chunks: Vec<String>,
-    /// Hashes of names, with the place of their chunk's id in `chunks`.
+    /// Hashes of anchor names, each with the index of its chunk's id in `chunks`.
     anchors: Vec<(u64, Option<usize>)>,
     links: Vec<LinkOutline>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct LinkOutline {
-    /// Place of the chunk's id.
+    /// Index of the chunk's id in `chunks`.
     chunk: usize,
     kind: LinkKind,
     named: bool,
@@ -50,7 +50,7 @@ struct LinkOutline {
 }
 
 impl DocumentOutline {
-    /// Puts down a document; `chunk_id` gives the id of each of its chunks.
+    /// Records a document; `chunk_id` returns the id of each of its chunks.
     #[must_use]
     pub fn new<'i>(document: &DocumentRow, chunk_id: impl Fn(usize) -> &'i str, outline: &Outline) -> Self {
         let mut ids = Vec::new();
@@ -79,13 +79,14 @@ impl DocumentOutline {
         }
     }
 
-    /// The document's id.
+    /// Returns the document's id.
     #[must_use]
     pub fn doc_id(&self) -> &str {
         &self.doc_id
     }
 
-    /// What the catalog of links keeps of it; `place` says what stands for a chunk's id there, or for none.
+    /// Returns the document's entry for the link catalog. `place` maps the id of a chunk, or `None` where there is
+    /// no chunk, to the number that represents it there.
     ///
     /// # Errors
     /// Those of `place`.
@@ -105,7 +106,7 @@ impl DocumentOutline {
         Ok(Listing::new(&self.doc_id, &self.path, &self.aliases, anchors))
     }
 
-    /// Its links, each with the id of the chunk it starts in.
+    /// Returns the document's links, each with the id of the chunk it starts in.
     pub fn into_links(self) -> impl Iterator<Item = (String, Outgoing)> {
         let chunks = self.chunks;
         self.links.into_iter().map(move |LinkOutline { chunk, kind, named, target }| {
@@ -115,7 +116,7 @@ impl DocumentOutline {
     }
 }
 
-/// The documents that a snapshot has not indexed, by id.
+/// Returns the documents that a snapshot did not index, sorted by id.
 ///
 /// # Errors
 /// Those of [`read_outlines`].
@@ -135,7 +136,7 @@ pub(crate) fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<Qu
 /// Reads the lines of a file.
 ///
 /// # Errors
-/// [`Error::Dataset`] if it is not there or not such a file; so do its items.
+/// [`Error::Dataset`] if the file is missing or is not an outline file. The items return the same error.
 pub fn read_outlines(storage: &dyn Storage, path: PathBuf) -> Result<impl Iterator<Item = Result<OutlineRow>> + use<>> {
     let damaged = |path: &Path, error: &dyn std::fmt::Display| Error::Dataset {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Reading a dataset, through its manifest only.
+//! Reading a dataset, only through its manifest.
 
 use std::io::{BufReader, Read};
 use std::ops::Range;
@@ -39,38 +39,38 @@ impl Dataset {
         Ok(Self { manifest: Manifest::read(&root)?, root })
     }
 
-    /// The same, but `None` if there is no manifest.
+    /// Opens the snapshot; `None` if there is no manifest.
     ///
     /// # Errors
-    /// Those of [`Manifest::read`] but for that.
+    /// Those of [`Manifest::read`], except for a missing manifest.
     pub fn find(root: &Location) -> Result<Option<Self>> {
         if Manifest::exists(root)? { Self::open(root).map(Some) } else { Ok(None) }
     }
 
-    /// Where the dataset is.
+    /// Returns where the dataset is.
     #[must_use]
     pub fn root(&self) -> &Location {
         &self.root
     }
 
-    /// Identifies the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
+    /// Returns the id of the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
     #[must_use]
     pub fn id(&self) -> String {
         blake3::hash(self.manifest.to_json().as_bytes()).to_hex()[..32].to_owned()
     }
 
-    /// What the dataset is.
+    /// Returns the manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The files of a table, in order.
+    /// Returns the files of a table, in order.
     pub fn files(&self, table: Table) -> impl Iterator<Item = &FileEntry> {
         self.manifest.files.iter().filter(move |file| file.table == table.name())
     }
 
-    /// Reads all columns of a file, with the schema that they are written with.
+    /// Reads all columns of a file, with the schema that it was written with.
     ///
     /// # Errors
     /// Those of [`Dataset::read`].
@@ -88,7 +88,7 @@ impl Dataset {
         }))
     }
 
-    /// Reads columns of text that are never null.
+    /// Reads text columns that are never null.
     ///
     /// # Errors
     /// Those of [`Dataset::read`].
@@ -100,7 +100,7 @@ impl Dataset {
         let path = self.root.join(&file.path);
         let damaged = move |column: &str| Error::Dataset {
             path: path.clone(),
-            problem: format!("`{column}` is no column of text"),
+            problem: format!("`{column}` is not a text column"),
             help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
         };
         let text = move |batch: RecordBatch| {
@@ -112,18 +112,18 @@ impl Dataset {
         Ok(self.read(file, &columns, None)?.map(move |batch| text(batch?)))
     }
 
-    /// The columns that the file has if it is of this version.
+    /// Returns the columns that the file has if the dataset has the current format version.
     fn schema_of(&self, file: &FileEntry) -> SchemaRef {
         let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
         let schema = table.map(|table| table.schema(&self.manifest.representations()));
         schema.unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 
-    /// Reads some columns of a file, a batch of rows at a time: all rows, or those in `rows`,
-    /// ranges in ascending order. A column that came after the dataset's version is empty: null, or without elements.
+    /// Reads some columns of a file in batches of rows: all rows, or those in `rows`, ranges in ascending order. A
+    /// column that is newer than the dataset's version is filled with nulls or empty lists.
     ///
     /// # Errors
-    /// [`Error::Dataset`] if the file is missing or is not the Parquet file it should be.
+    /// [`Error::Dataset`] if the file is missing or is not the expected Parquet file.
     pub fn read(
         &self,
         file: &FileEntry,
@@ -142,13 +142,13 @@ impl Dataset {
         let opened = self.root.storage().open(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::Dataset {
                 path: path.clone(),
-                problem: "is gone".to_owned(),
-                help: "if the dataset was just replaced, run again; else index the corpus again with --fresh"
+                problem: "is missing".to_owned(),
+                help: "if the dataset was just replaced, run again; otherwise index the corpus again with --fresh"
                     .to_owned(),
             },
             _ => damaged(error.to_string()),
         })?;
-        // With the index of pages, those without a row that is asked for are not read.
+        // With the page index, pages without a requested row are skipped.
         let places = if rows.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
         let options = ArrowReaderOptions::new().with_offset_index_policy(places);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options);
@@ -172,7 +172,7 @@ impl Dataset {
         Ok(reader.map(move |batch| filled(batch).map_err(|error| damaged(error.to_string()))))
     }
 
-    /// A column that a file of an older version need not have, because it can be empty.
+    /// Returns a column that files of an older version may lack because it can be empty.
     fn later(&self, file: &FileEntry, column: &str) -> Option<FieldRef> {
         let schema = self.schema_of(file);
         let (_, field) = schema.fields().find(column).filter(|_| self.manifest.format_version < FORMAT_VERSION)?;
@@ -180,7 +180,7 @@ impl Dataset {
     }
 }
 
-/// Adds columns in which nothing is.
+/// Adds empty columns.
 fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowError> {
     if later.is_empty() {
         return Ok(batch);
@@ -205,8 +205,8 @@ fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowErro
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
 }
 
-/// The values of a column of vectors, row-major as f32, however they are stored; `None` if it is no column of vectors of
-/// this many dimensions.
+/// Returns the values of a column of vectors, row-major as `f32`, however they are stored; `None` if it is not a
+/// column of vectors with `dim` dimensions.
 #[must_use]
 pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     let values = match column.data_type() {

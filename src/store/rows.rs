@@ -1,4 +1,4 @@
-//! Rows as they are stored. `chunkmill chunk` prints [`ChunkRow`]s as they are, through
+//! Rows in their stored form. `chunkmill chunk` prints [`ChunkRow`]s unchanged, through
 //! [`ChunkLines`](super::ChunkLines).
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
 
-/// A row of `chunks`, without its vector. The fields stand in the order of the columns.
+/// A row of `chunks` without its vector. The fields are in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
 pub struct ChunkRow {
@@ -39,9 +39,9 @@ pub struct ChunkRow {
     pub is_sub_split: bool,
     pub n_chars: i64,
     pub n_tokens: i64,
-    /// Known once a model has read the chunk.
+    /// Set once a model has read the chunk.
     pub n_model_tokens: Option<i64>,
-    /// Known once a model has read the chunk.
+    /// Set once a model has read the chunk.
     pub truncated: Option<bool>,
     pub flags: Vec<&'static str>,
     pub links: Vec<LinkRow>,
@@ -58,33 +58,33 @@ pub struct ChunkRow {
 /// A heading that starts in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HeadingRow {
-    /// From 1, the highest, to 6.
+    /// Level from 1, the highest, to 6.
     pub level: i64,
-    /// Its text.
+    /// Text of the heading.
     pub title: String,
 }
 
-/// A link of a chunk.
+/// A link in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkRow {
     /// `link` or `wikilink`.
     pub kind: &'static str,
-    /// Where it leads, as written.
+    /// Target as written.
     pub target: String,
-    /// The same as an absolute URL, where the spec has a base.
+    /// Target as an absolute URL, if the spec has a base URL.
     pub url: Option<String>,
-    /// Its text.
+    /// Text of the link.
     pub text: String,
 }
 
-/// An image of a chunk.
+/// An image in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImageRow {
-    /// Where it is, as written.
+    /// Target as written.
     pub target: String,
-    /// The same as an absolute URL, where the spec has a base.
+    /// Target as an absolute URL, if the spec has a base URL.
     pub url: Option<String>,
-    /// Its alternative text.
+    /// Alternative text.
     pub alt: String,
 }
 
@@ -100,7 +100,7 @@ impl ImageRow {
     }
 }
 
-/// A row of `documents`. The fields stand in the order of the columns.
+/// A row of `documents`. The fields are in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
 pub struct DocumentRow {
@@ -123,7 +123,7 @@ pub struct DocumentRow {
     pub flags: Vec<&'static str>,
 }
 
-/// A row of `edges`. The fields stand in the order of the columns.
+/// A row of `edges`. The fields are in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EdgeRow {
     pub from_chunk: String,
@@ -140,9 +140,9 @@ pub(crate) struct EdgeRow {
 pub struct QuarantineRow {
     /// Id of the document.
     pub doc_id: String,
-    /// Collection it is in.
+    /// Collection of the document.
     pub collection: String,
-    /// Path below its root.
+    /// Path below the collection's root.
     pub path: String,
     /// A short stable word for the reason.
     pub code: Cow<'static, str>,
@@ -163,15 +163,16 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
-    /// Notes what a model that reads at most so many tokens has said of its text: how many there are.
+    /// Records how many tokens a model counted in the text, and whether that is over the `max_tokens` it reads.
     pub fn set_model_tokens(&mut self, n_tokens: i64, max_tokens: usize) {
         self.n_model_tokens = Some(n_tokens);
         self.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
     }
 
-    /// The row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of its document, whose
-    /// id, tags, aliases and metadata every chunk repeats on disk and shares in memory. `n_tokens` is what
-    /// [`Ruler::tokens_between`](crate::tokens::Ruler::tokens_between) says of its content.
+    /// Creates the row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of
+    /// its document: every chunk repeats the document's id, tags, aliases and metadata on disk but shares them in
+    /// memory. `n_tokens` is the result of [`Ruler::tokens_between`](crate::tokens::Ruler::tokens_between) for its
+    /// content.
     #[must_use]
     pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
         let content = chunk.content(document);
@@ -237,7 +238,7 @@ impl ChunkRow {
             modified_time: shared.modified_time,
             content,
             normalized_content: normalizer.as_ref().map(normalize),
-            // What the chunk has of its own goes along.
+            // These are moved out of the chunk.
             chunk_id: chunk.id,
             heading_path: chunk.heading_path,
             header_path: chunk.header_path,
@@ -247,7 +248,7 @@ impl ChunkRow {
 }
 
 impl DocumentRow {
-    /// The row of a document that was cut into `chunks` chunks.
+    /// Creates the row of a document that was cut into `chunks` chunks.
     #[must_use]
     pub fn new(document: &Document, chunks: usize) -> Self {
         Self {
@@ -271,7 +272,7 @@ impl DocumentRow {
     }
 }
 
-/// Sizes and offsets are at most [`crate::corpus::MAX_BYTES`].
+/// Converts a size or offset, which is at most [`crate::corpus::MAX_BYTES`].
 fn int(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
@@ -281,7 +282,7 @@ fn rfc3339<S: serde::Serializer>(micros: &Option<i64>, serializer: S) -> Result<
     written(*micros).serialize(serializer)
 }
 
-/// A time as people write it.
+/// Formats a time for people, as in RFC 3339.
 pub(super) fn written(micros: Option<i64>) -> Option<String> {
     let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
     time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true))

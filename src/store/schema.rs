@@ -1,4 +1,4 @@
-//! The columns of each table, in Arrow's terms and in words.
+//! The columns of each table, as Arrow types and in words.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Table {
     /// Every table.
     pub const ALL: [Self; 3] = [Self::Chunks, Self::Documents, Self::Edges];
 
-    /// Its name, and that of its folder below `data/`.
+    /// Returns the table's name, which is also the name of its folder below `data/`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Table {
         }
     }
 
-    /// Its columns, with those of the vectors.
+    /// Returns the table's columns, including those of the vectors.
     #[must_use]
     pub fn schema(self, vectors: &[Representation]) -> SchemaRef {
         match self {
@@ -50,13 +50,13 @@ impl Table {
     }
 }
 
-/// How `f32` vectors are encoded inside Parquet. `f16` is always plain, because readers lag.
+/// Encoding of `f32` vectors inside Parquet. `f16` is always plain, because readers lag behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FloatEncoding {
-    /// `BYTE_STREAM_SPLIT`: compresses better.
+    /// `BYTE_STREAM_SPLIT`, which compresses better.
     #[default]
     Bss,
-    /// `PLAIN`: for readers that know nothing else.
+    /// `PLAIN`, for readers that support nothing else.
     Plain,
 }
 
@@ -64,7 +64,7 @@ impl FloatEncoding {
     /// Every encoding.
     pub const ALL: [Self; 2] = [Self::Bss, Self::Plain];
 
-    /// The name used in settings and manifests.
+    /// Returns the name used in settings and manifests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -120,7 +120,7 @@ fn vector(of: &Representation) -> Field {
     Field::new(of.column, values, false)
 }
 
-/// The columns of `chunks`, those of the vectors last.
+/// Returns the columns of `chunks`, those of the vectors last.
 #[must_use]
 pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
     let mut fields = vec![
@@ -165,7 +165,7 @@ pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// The columns of `documents`.
+/// Returns the columns of `documents`.
 #[must_use]
 pub fn documents_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
@@ -188,7 +188,7 @@ pub fn documents_schema() -> SchemaRef {
     ]))
 }
 
-/// The columns of `edges`.
+/// Returns the columns of `edges`.
 #[must_use]
 pub fn edges_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
@@ -202,7 +202,7 @@ pub fn edges_schema() -> SchemaRef {
     ]))
 }
 
-/// What a column holds, in words. Every column of every table has an answer.
+/// Describes a column in words. Every column of every table has a description.
 #[must_use]
 pub fn describe(table: Table, column: &str) -> Option<&'static str> {
     Some(match (table, column) {
@@ -220,33 +220,33 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "chunk_index") => "position in the document, from 0",
         (Table::Chunks, "section_index") => "position of the section (or merged sections), from 0",
         (Table::Chunks, "sub_index") => "position among the pieces of a section that was split; null if it was not",
-        (Table::Chunks, "n_in_section") => "how many chunks the section gave",
+        (Table::Chunks, "n_in_section") => "number of chunks in the section",
         (Table::Chunks, "kind") => "text, code, footnote, or document for a whole one",
         (Table::Chunks, "heading_path") => "the headings that the range starts under, outermost first",
         (Table::Chunks, "header_path") => "the heading path as one string",
         (Table::Chunks, "headings") => {
-            "the headings that start in the range, with their levels: of markdown, top-level keys of YAML and JSON, items of source code"
+            "the headings that start in the range, with their levels: Markdown headings, top-level keys of YAML and JSON, items of source code"
         }
         (Table::Chunks, "content") => {
-            "prefix_len bytes of prefix, the document's bytes start_byte..end_byte, and after a fence that was cut the line that closes it"
+            "prefix_len bytes of prefix, the document's bytes start_byte..end_byte and, if a code fence was cut, the line that closes it"
         }
         (Table::Chunks, "normalized_content") => "content as the spec normalises it; null if the spec does not",
         (Table::Chunks, "start_byte" | "end_byte") => "byte range in the file (UTF-16 files: in their text as UTF-8)",
         (Table::Chunks, "start_char" | "end_char") => "the same range in Unicode scalar values",
         (Table::Chunks, "start_line" | "end_line") => "first and last line of the range, from 1, inclusive",
         (Table::Chunks, "prefix_len") => {
-            "bytes of content that stand before the source text: parent headers, overlap, the head of a table or fence that was cut"
+            "bytes of content before the source text: parent headers, overlap, the head of a table or fence that was cut"
         }
-        (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the chunk before",
+        (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the previous chunk",
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
         (Table::Chunks, "n_tokens") => {
-            "tokens of content, exactly, in the encoding of the chunk settings (cl100k_base unless they name one)"
+            "exact number of tokens in content, in the encoding of the chunk settings (cl100k_base by default)"
         }
-        (Table::Chunks, "n_model_tokens") => "tokens the model sees, special ones included, before it cuts",
-        (Table::Chunks, "truncated") => "whether the model cut the text to what it can read",
+        (Table::Chunks, "n_model_tokens") => "the model's tokens, including special ones, before truncation",
+        (Table::Chunks, "truncated") => "whether the text was truncated to what the model reads",
         (Table::Chunks, "flags") => {
-            "oversized_… for one block over the maximum or part of such a list item; risks of the text by name"
+            "oversized_… for a block over the maximum, or part of a list item that is; names of risks in the text"
         }
         (Table::Chunks, "links") => {
             "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"
@@ -255,32 +255,32 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
             "images that start in the range: target as written, absolute URL if the spec has a base, alternative text"
         }
         (Table::Chunks, "content_hash") => "BLAKE3 of content",
-        (Table::Documents, "title") => "from the front matter, else the first heading of level 1",
+        (Table::Documents, "title") => "from the front matter, otherwise the first heading of level 1",
         (Table::Documents, "bytes") => "size of the file",
         (Table::Documents, "lines") => "number of lines",
         (Table::Documents, "content_hash") => "BLAKE3 of the file",
         (Table::Documents, "format") => "markdown, text, yaml, json, or the language of source code",
         (Table::Documents, "is_chunked") => "whether it has more than one chunk",
         (Table::Documents, "chunk_count") => "number of its chunks",
-        (Table::Documents, "flags") => "what is odd about it",
+        (Table::Documents, "flags") => "anything unusual about the document, by name",
         (Table::Edges, "from_chunk") => "the chunk that the link starts in",
         (Table::Edges, "from_doc") => "the document of that chunk",
         (Table::Edges, "to_doc") => "the document that the link leads to; null if none in the corpus",
         (Table::Edges, "to_chunk") => {
-            "the chunk that holds the section or place that the link names; null if it names none"
+            "the chunk that contains the section or place that the link names; null if it names none"
         }
         (Table::Edges, "kind") => "link, wikilink or image",
         (Table::Edges, "target") => "where it leads, as written",
-        (Table::Edges, "resolved") => "whether the document is in the corpus and has what the link names",
+        (Table::Edges, "resolved") => "whether the document is in the corpus and contains what the link names",
         (Table::Chunks, column) => return Representation::describe(column),
         _ => return None,
     })
 }
 
-/// Rows of `chunks` with their vectors, row-major, as a batch.
+/// Builds a batch from rows of `chunks` and their vectors, which are row-major.
 ///
 /// # Errors
-/// Those of [`RecordBatch::try_new`], if there are not as many vectors as rows.
+/// Those of [`RecordBatch::try_new`], if the number of vectors differs from the number of rows.
 pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
     fn string(rows: &[ChunkRow], get: impl Fn(&ChunkRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
@@ -337,7 +337,7 @@ pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> 
     RecordBatch::try_new(chunks_schema(&all), columns)
 }
 
-/// Rows of `documents` as a batch.
+/// Builds a batch from rows of `documents`.
 pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, ArrowError> {
     fn string(rows: &[DocumentRow], get: impl Fn(&DocumentRow) -> &str) -> ArrayRef {
         Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
@@ -366,7 +366,7 @@ pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, Arrow
     RecordBatch::try_new(documents_schema(), columns)
 }
 
-/// Rows of `edges` as a batch.
+/// Builds a batch from rows of `edges`.
 pub(super) fn edges_batch(rows: &[EdgeRow]) -> Result<RecordBatch, ArrowError> {
     let string =
         |get: fn(&EdgeRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(get))) };

@@ -1,8 +1,8 @@
-//! Records that a job sets aside in the staging folder: they are read again before the job ends,
-//! and never become part of a dataset.
+//! Records that a job writes to the staging folder. They are read back before the job ends and never become part
+//! of a dataset.
 //!
-//! A record is bytes with their length before them. It can be found again by its place, so what is
-//! kept in memory of a million chunk ids is a million numbers at most.
+//! A record is its length followed by its bytes. It can be found again by its offset, so a million chunk ids take
+//! at most a million numbers in memory.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) struct Spool<'a> {
     end: u64,
 }
 
-/// The same file, being read.
+/// A finished file of records that is being read.
 #[derive(Debug)]
 pub(crate) struct Records {
     path: PathBuf,
@@ -30,7 +30,7 @@ pub(crate) struct Records {
 }
 
 impl<'a> Spool<'a> {
-    /// Begins a file under this name. What a run that did not end left there is overwritten.
+    /// Creates a file with this name. A file that an interrupted run left there is overwritten.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -40,7 +40,7 @@ impl<'a> Spool<'a> {
         Ok(Self { workspace, path, file, end: 0 })
     }
 
-    /// Adds a record and gives its place.
+    /// Adds a record and returns its offset.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -53,7 +53,7 @@ impl<'a> Spool<'a> {
         Ok(place)
     }
 
-    /// Ends the file and turns to its first record.
+    /// Finishes the file and returns a reader at its first record.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -63,7 +63,7 @@ impl<'a> Spool<'a> {
         let storage = self.workspace.storage();
         let file = storage.open(&self.path).map_err(Error::io("read", &self.path))?;
         if storage.is_object_store() {
-            // Nobody will clear up behind a run there; what is open stays.
+            // Nothing cleans up after a run there. The file stays readable because it is open.
             storage.remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
         }
         Ok(Records { path: self.path, file: BufReader::new(file), at: 0, end: self.end })
@@ -71,7 +71,7 @@ impl<'a> Spool<'a> {
 }
 
 impl Records {
-    /// The next record, or `None` at the end.
+    /// Reads the next record; `None` at the end.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -82,7 +82,7 @@ impl Records {
         let mut len = [0; size_of::<u64>()];
         let mut record = Vec::new();
         let read = self.file.read_exact(&mut len).and_then(|()| {
-            // A length that is wrong would be the disk's fault; it must not become an allocation.
+            // A corrupt length must not become a huge allocation.
             let len = u64::from_le_bytes(len).min(self.end);
             let read = self.file.by_ref().take(len).read_to_end(&mut record)? as u64;
             if read == len { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
@@ -92,12 +92,12 @@ impl Records {
         Ok(Some(record))
     }
 
-    /// The record at a place that [`Spool::push`] gave.
+    /// Reads the record at an offset that [`Spool::push`] returned.
     ///
     /// # Errors
     /// [`Error::Io`]
     pub(crate) fn read_at(&mut self, place: u64) -> Result<Option<Vec<u8>>> {
-        // Relative, so that what is buffered already need not be read again.
+        // A relative seek keeps what is already buffered.
         let offset = place.wrapping_sub(self.at).cast_signed();
         self.file.seek_relative(offset).map_err(Error::io("read", &self.path))?;
         self.at = place;

@@ -1,11 +1,11 @@
-//! Whether a dataset is what it says it is.
+//! Whether a dataset is what it claims to be.
 //!
-//! The manifest is held against the files, their bytes against its hashes, and the rows against each other: what
-//! another program would take for granted. Bytes that are as they were written prove little if they were
-//! written wrongly, so nothing here trusts a hash for more than it says.
+//! The manifest is compared with the files, their bytes with its hashes, and the rows with each other: everything
+//! that another program would take for granted. Unchanged bytes prove little if they were wrong when they were
+//! written, so a hash is trusted only for what it proves.
 //!
-//! Parts are checked side by side, rows in batches of bounded size. What is kept of the whole dataset is 16 bytes for
-//! each document and 24 for each chunk: hashes of their ids, in which links and duplicates are looked up.
+//! Parts are checked in parallel, rows in batches of bounded size. Memory for the whole dataset is 16 bytes per
+//! document and 24 per chunk: hashes of their ids, used to look up links and find duplicates.
 
 mod files;
 mod graph;
@@ -26,31 +26,31 @@ use report::Findings;
 pub use report::{Check, Finding};
 use rows::{ChunkKey, Place, Sums};
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Debug, Clone)]
 pub struct Verification {
-    /// Data files that the manifest names.
+    /// Number of data files that the manifest names.
     pub files: u64,
-    /// Rows in them, as the manifest says.
+    /// Number of their rows, according to the manifest.
     pub rows: u64,
-    /// Their bytes, as the manifest says.
+    /// Number of their bytes, according to the manifest.
     pub bytes: u64,
-    /// The dataset's totals, as the manifest says.
+    /// Totals of the dataset, according to the manifest.
     pub counts: Counts,
-    /// What is wrong, by file as far as possible; of each kind at most a thousand.
+    /// Problems, by file as far as possible, at most a thousand of each kind.
     pub findings: Vec<Finding>,
-    /// How many findings of each kind there are.
+    /// Number of findings of each kind.
     pub found: BTreeMap<Check, u64>,
-    /// What is there in vain: no mistake, but room on the disk.
+    /// Leftovers: not errors, but they waste disk space.
     pub notes: Vec<Finding>,
 }
 
-/// Checks the dataset in `root`; with `corpus`, the roots that it was indexed from, also whether its documents are as
-/// they are there. Nothing is changed.
+/// Checks the dataset in `root`. With `corpus`, the roots that it was indexed from, also checks whether its
+/// documents still match theirs. Nothing is changed.
 ///
 /// # Errors
-/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset is of an older version, which says less than can be
-/// checked, or was replaced meanwhile; those of [`corpus::discover`].
+/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset has an older version, which records less than is
+/// checked here, or was replaced in the meantime; those of [`corpus::discover`].
 pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> {
     let dataset = Dataset::open(root)?;
     let manifest = dataset.manifest();
@@ -61,7 +61,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
                 "has format version {}; this chunkmill verifies version {FORMAT_VERSION}",
                 manifest.format_version
             ),
-            help: format!("make it again: chunkmill index CORPUS -o {root}"),
+            help: format!("rebuild it: chunkmill index CORPUS -o {root}"),
         });
     }
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
@@ -76,7 +76,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
     if files::complete(root, manifest, &mut findings) {
         whole(&dataset, sources.as_ref(), &mut findings);
     } else {
-        // Which files belong together is not known; what they are can still be said.
+        // We cannot tell which files belong together, but we can still check each one.
         for file in &manifest.files {
             files::intact(root, file, &mut findings);
         }
@@ -97,7 +97,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
                 notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
             }
         }
-        Err(error) => notes.add(Check::Leftover, ".", format!("cannot be looked for: {error}")),
+        Err(error) => notes.add(Check::Leftover, ".", format!("cannot be searched for leftovers: {error}")),
     }
     let sum = |get: fn(&FileEntry) -> u64| manifest.files.iter().map(get).sum();
     Ok(Verification {
@@ -111,22 +111,22 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
     })
 }
 
-/// The documents of a corpus by id, whatever settings chose them: a document that is indexed is looked up here, and one
-/// that is not is not missed.
+/// Returns all documents of a corpus by id, whatever settings chose them. Indexed documents are looked up here,
+/// and a document that is not indexed is not reported as missing.
 fn sources(roots: &[Root], out: &Location) -> Result<HashMap<String, Source>> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(roots, &filter, std::slice::from_ref(out))?;
     Ok(found.sources.into_iter().map(|source| (source.doc_id.to_string(), source)).collect())
 }
 
-/// What a part's files gave; what could not be read is `None`.
+/// The results for a part's files; `None` for anything that could not be read.
 struct Checked {
     findings: Findings,
     sums: Sums,
     keys: Vec<ChunkKey>,
     documents: Vec<u128>,
     outlined: Option<Outlined>,
-    /// Whether its documents and chunks could be read.
+    /// Whether the part's documents and chunks could be read.
     read: bool,
     edges: Option<FileEntry>,
 }
@@ -178,7 +178,8 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
     duplicates(dataset, &ids, findings);
     if totals.documents + totals.quarantined != totals.discovered {
         let Counts { documents, quarantined, discovered, .. } = totals;
-        let problem = format!("{documents} documents and {quarantined} in quarantine are not {discovered} discovered");
+        let problem =
+            format!("{documents} documents and {quarantined} in quarantine do not add up to {discovered} discovered");
         findings.add(Check::Count, super::manifest::FILE, problem);
     }
     if let Some(sums) = sums {
@@ -187,7 +188,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
     }
 }
 
-/// Totals that include documents which no part has.
+/// Totals that include documents in no part.
 const OF_LIST: [&str; 2] = ["discovered", "quarantined"];
 
 /// Checks the documents, chunks and outlines of a part.
@@ -213,7 +214,7 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
     let outlined = outline_file.and_then(|file| graph::outlines(root, file, facts.as_deref(), &mut findings));
     let read = read.is_some() && facts.is_some();
     if !read && findings.is_empty() {
-        // Whatever the reason, what was not read is not verified.
+        // Rows that were not read are not verified, whatever the reason.
         findings.add(Check::Footer, super::manifest::FILE, format!("rows of part {index} cannot be read"));
     }
     if let Some(outlined) = outlined.filter(|_| read) {
@@ -226,7 +227,7 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
     Checked { findings, sums, keys, documents, outlined, read, edges: edges.cloned() }
 }
 
-/// Totals of documents and chunks, by name.
+/// Returns the totals of documents and chunks, by name.
 fn by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
     let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *counts;
     vec![
@@ -241,7 +242,7 @@ fn by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Totals of edges, by name.
+/// Returns the totals of edges, by name.
 fn of_edges_by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
     let Counts { edges, unresolved_edges, edges_by_kind: kinds, .. } = *counts;
     vec![
@@ -256,7 +257,7 @@ fn of_edges_by_name(counts: &Counts) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Holds totals that the manifest says against those of the rows.
+/// Compares totals in the manifest with those of the rows.
 fn count(of: &str, said: impl Iterator<Item = (&'static str, u64)>, sums: &Sums, findings: &mut Findings) {
     for (name, said) in said {
         let is = sums.get(name).copied().unwrap_or_default();
@@ -264,13 +265,13 @@ fn count(of: &str, said: impl Iterator<Item = (&'static str, u64)>, sums: &Sums,
             findings.add(
                 Check::Count,
                 super::manifest::FILE,
-                format!("counts {said} {name} of {of}; its rows give {is}"),
+                format!("counts {said} {name} of {of}; its rows add up to {is}"),
             );
         }
     }
 }
 
-/// Ids of chunks that stand more than once. Which rows have them is looked up only if there are any.
+/// Finds chunk ids that occur more than once. Their rows are looked up only if there are any.
 fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
     let pairs = ids.chunks.windows(2).filter(|pair| pair[0][..2] == pair[1][..2]);
     let twice: BTreeSet<&[u64]> = pairs.map(|pair| &pair[0][..2]).collect();
@@ -294,8 +295,8 @@ fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
     }
 }
 
-/// Checks the list of documents that are not indexed: every line, and that there are as many as the manifest says. What
-/// was ruled out before it was assigned to a part is in the list alone.
+/// Checks every line of the list of documents that are not indexed, and that there are as many as the manifest
+/// says. Documents that were excluded before they were assigned to a part are only in this list.
 fn listed(list: &[u8], said: u64, findings: &mut Findings) {
     let mut wrong = |problem: String| findings.add(Check::Quarantine, commit::QUARANTINE, problem);
     let Ok(text) = std::str::from_utf8(list) else { return wrong("is not UTF-8".to_owned()) };

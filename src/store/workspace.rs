@@ -1,11 +1,11 @@
-//! Folders that files are made in before they have their names in the dataset.
+//! Folders where files are written before they have their names in the dataset.
 //!
-//! A file is written under a name of no meaning, synced, and only then named by its hash. What of a
-//! workspace is finished, part by part, has a receipt there. So work that was done once is found again, by
-//! the next run or by whoever commits, and a file that was not finished is never taken for one that was.
+//! A file is written under a temporary name, synced, and only then named by its hash. Each finished part of a
+//! workspace has a receipt there. So the next run, or the process that commits, finds finished work again, and
+//! never mistakes an unfinished file for a finished one.
 //!
-//! In an object store a second name would cost sending the file again. There data files are named in the dataset at
-//! once, which no reader sees before a manifest names them; only the receipts are in the workspace's folder.
+//! In an object store, renaming a file means sending it again. So data files get their final names at once; no
+//! reader sees them before a manifest names them. Only the receipts are in the workspace's folder.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::hub::plain;
 use crate::storage::{Location, Output, Storage};
 
-/// Numbers of files that are being written, so that no two of this process have one name.
+/// Numbers for unfinished files: no two files of this process share a name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that one process works in.
@@ -30,13 +30,14 @@ pub(crate) struct Workspace {
     /// The dataset.
     root: Location,
     folder: PathBuf,
-    /// Files that the manifest named when this value was made, with their sizes, if they need not be sent again.
+    /// Files that do not have to be sent again, because the manifest named them when this value was made, with
+    /// their sizes.
     named: BTreeMap<String, u64>,
-    /// Tells others that somebody is at work here, where the dataset's own lock does not.
+    /// A lock that marks the folder as in use, where the dataset's own lock does not.
     at_work: Option<Lock>,
 }
 
-/// A finished part: what the manifest will say of it.
+/// A finished part, as the manifest will record it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Receipt {
     pub(super) index: usize,
@@ -45,12 +46,12 @@ pub(super) struct Receipt {
 }
 
 impl Workspace {
-    /// The workspace of this name in a dataset.
+    /// Returns the workspace of this name in a dataset.
     pub(super) fn new(root: Location, name: &str) -> Self {
         Self { folder: root.join(name), root, named: BTreeMap::new(), at_work: None }
     }
 
-    /// A folder that shows, until this value is dropped, that somebody is at work in it.
+    /// Creates a workspace that is marked as in use until this value is dropped.
     pub(super) fn locked(root: &Location, name: &str) -> Result<Self> {
         let mut workspace = Self::new(root.clone(), name);
         workspace.make_folders()?;
@@ -58,21 +59,21 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Remembers what need not be sent to an object store again: files that the snapshot there has, as far as they are
-    /// `present`. If it is replaced in the meantime, the commit fails.
+    /// Remembers which files do not have to be sent to an object store again: those of the current snapshot that
+    /// are `present`. If the snapshot is replaced in the meantime, the commit fails.
     pub(super) fn keep_named(&mut self, present: &Present) {
-        // Without one, or with one that is damaged, everything is sent.
+        // If the manifest is missing or damaged, everything is sent.
         let Ok(manifest) = Manifest::read(&self.root) else { return };
         let there = manifest.files.into_iter().filter(|file| present.has(&self.root.join(&file.path), file));
         self.named = there.map(|file| (file.path, file.bytes)).collect();
     }
 
-    /// Where everything is written to.
+    /// Returns the storage that everything is written to.
     pub(super) fn storage(&self) -> &dyn Storage {
         self.root.storage()
     }
 
-    /// Makes the folders that files are finished in.
+    /// Creates the folders for finished files.
     pub(super) fn make_folders(&self) -> Result<()> {
         for folder in self.folders() {
             self.storage().create_dir_all(&folder).map_err(Error::io("create", &folder))?;
@@ -84,7 +85,7 @@ impl Workspace {
         &self.folder
     }
 
-    /// Where a file of the dataset is when it is finished.
+    /// Returns the path of a file of the dataset once it is finished.
     pub(super) fn staged(&self, path: &str) -> PathBuf {
         if self.root.is_in_object_store() { self.root.join(path) } else { self.folder.join(path) }
     }
@@ -93,12 +94,12 @@ impl Workspace {
         self.folder.join(format!("part-{index:05}.json"))
     }
 
-    /// Every folder that files are finished in.
+    /// Returns every folder that contains finished files.
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         manifest::FOLDERS.iter().map(|folder| self.folder.join(folder)).chain([self.folder.clone()])
     }
 
-    /// Makes the names of all that is finished durable.
+    /// Makes the names of all finished files durable.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -106,30 +107,30 @@ impl Workspace {
         self.folders().try_for_each(|folder| self.storage().sync_dir(&folder).map_err(Error::io("sync", folder)))
     }
 
-    /// A file to write; it has no name of meaning until it is finished.
+    /// Creates a file, which has a temporary name until it is finished.
     pub(super) fn create(&self) -> Result<StagedFile<'_>> {
         let (path, file) = self.scratch("unfinished")?;
         let file = BufWriter::new(file);
         Ok(StagedFile { workspace: self, path, file, hasher: blake3::Hasher::new(), bytes: 0 })
     }
 
-    /// A file that is read back before the run ends and is no part of the dataset; no other has its name.
+    /// Creates a file with a unique name that is read back before the run ends and is not part of the dataset.
     pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
         let path = self.folder.join(format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let file = self.storage().create(&path).map_err(Error::io("create", &path))?;
         Ok((path, file))
     }
 
-    /// Writes a small file as a whole, and syncs it; its name has no meaning yet.
+    /// Writes and syncs a whole small file under a temporary name.
     pub(super) fn write(&self, text: &str) -> Result<PathBuf> {
         let mut staged = self.create()?;
         staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
         staged.sync()
     }
 
-    /// Records that a part's files are all finished, so that it need not be made again.
+    /// Records that all files of a part are finished, so the work does not have to be repeated.
     ///
-    /// Nothing is synced: a receipt that is lost or torn, or whose files are, costs the work and no more.
+    /// Nothing is synced: if the receipt or one of its files is lost or torn, only the work is lost.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -143,12 +144,12 @@ impl Workspace {
     }
 }
 
-/// Data files with their sizes, as they were found.
+/// Data files that were found, with their sizes.
 #[derive(Debug, Default)]
 pub(super) struct Present(BTreeMap<PathBuf, u64>);
 
 impl Present {
-    /// Adds what is in the folders of tables below a folder.
+    /// Adds the files in the table folders below `folder`.
     pub(super) fn look(&mut self, root: &Location, folder: &Path) -> Result<()> {
         for folder in manifest::FOLDERS.iter().map(|name| folder.join(name)) {
             let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;
@@ -157,26 +158,27 @@ impl Present {
         Ok(())
     }
 
-    /// Forgets those that do not pass.
+    /// Forgets the files that do not pass.
     pub(super) fn retain(&mut self, passes: impl Fn(&Path) -> bool) {
         self.0.retain(|path, _| passes(path));
     }
 
-    /// Whether a file is there, of whatever size.
+    /// Returns whether a file was found, whatever its size.
     pub(super) fn holds(&self, path: &Path) -> bool {
         self.0.contains_key(path)
     }
 
-    /// Whether a file is there, with its size.
+    /// Returns whether a file was found with its recorded size.
     pub(super) fn has(&self, path: &Path, file: &FileEntry) -> bool {
         self.0.get(path) == Some(&file.bytes)
     }
 }
 
-/// The receipts in a workspace's folder, whether their files are there or not. What is no receipt counts for nothing.
+/// Reads the receipts in a workspace's folder, whether or not their files exist. Anything that is not a receipt is
+/// ignored.
 ///
 /// # Errors
-/// [`Error::Io`] if there is one that cannot be read: it may be of work that somebody goes on with.
+/// [`Error::Io`] if a receipt cannot be read: it may belong to work that a later run resumes.
 pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Receipt>> {
     let entries = storage.list(folder).map_err(Error::io("list", folder))?.into_iter();
     let paths: Vec<PathBuf> =
@@ -194,7 +196,7 @@ pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Recei
     Ok(receipts)
 }
 
-/// Whether a file has a name that data files are given.
+/// Returns whether a file is named like a data file.
 pub(super) fn is_data_file(path: &Path) -> bool {
     let named = || {
         let (name, extension) = path.file_name()?.to_str()?.split_once('.')?;
@@ -210,7 +212,7 @@ pub(super) fn is_data_file(path: &Path) -> bool {
     named().unwrap_or(false)
 }
 
-/// A file under its working name; hashes and counts what is written.
+/// A file under its temporary name, which hashes and counts what is written to it.
 pub(super) struct StagedFile<'a> {
     workspace: &'a Workspace,
     path: PathBuf,
@@ -220,12 +222,12 @@ pub(super) struct StagedFile<'a> {
 }
 
 impl StagedFile<'_> {
-    /// Where it is being written.
+    /// Returns the path it is being written to.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Syncs the file; gives where it is.
+    /// Syncs the file and returns its path.
     fn sync(self) -> Result<PathBuf> {
         let Self { path, file, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
@@ -233,7 +235,7 @@ impl StagedFile<'_> {
         Ok(path)
     }
 
-    /// Syncs the file and stages it as a data file, file `index` of `files`: its name ends in its hash.
+    /// Syncs the file and stages it as data file `index` of `files`, with its hash at the end of the name.
     pub(super) fn finish_data(
         self,
         folder: &str,

@@ -1,11 +1,11 @@
 //! Writing the files of a part.
 //!
-//! Rows come in batches of any size and are cut into pages and row groups by what they hold, so a file's bytes follow
-//! from its rows alone: not from how they came, nor from what made them. Memory is bounded by one row group as it
+//! Rows arrive in batches of any size and are cut into pages and row groups by their contents. So a file's bytes
+//! depend only on its rows, not on how they arrived or what produced them. Memory is bounded by one row group as it
 //! is on disk.
 //!
-//! The choices, measured on the chunks of 33 MB of markdown (49,758 rows, 91 MB with vectors of 64 values) as ratios
-//! to what is written today, zstd level 3 in pages of 1 MiB and row groups of 16 MiB:
+//! The choices were measured on the chunks of 33 MB of Markdown (49,758 rows, 91 MB with vectors of 64 values). The
+//! table has ratios to what is written today: zstd level 3, pages of 1 MiB and row groups of 16 MiB.
 //!
 //! | instead | size | the same without vectors | encoding takes | reading `content` takes |
 //! | --- | --- | --- | --- | --- |
@@ -18,8 +18,8 @@
 //! | row groups of 4 MiB | 1.10 | 1.11 | 1.1 | 1.0 |
 //! | row groups of 64 MiB | 0.95 | 0.95 | 0.9 | 1.0 |
 //!
-//! A reader gains little by any of them. Level 6 would save a fourteenth of the size and take more than twice the
-//! time of the only thread that writes; larger row groups would take four times the memory for a twentieth.
+//! Readers gain little from any of these. Level 6 would save a fourteenth of the size and take more than twice the
+//! time of the only thread that writes. Larger row groups would take four times the memory to save a twentieth.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -42,19 +42,19 @@ use super::{Counts, FileEntry, Manifest};
 use crate::embed::{EmbeddingType, Representation};
 use crate::error::{Error, Result};
 
-/// Bytes of rows in a row group. Row groups stay far below the 64 MB that readers like.
+/// Bytes of rows in a row group, far below the 64 MB that readers like.
 const ROW_GROUP_BYTES: usize = 16 << 20;
 
-/// Bytes of rows that are encoded at once.
+/// Bytes of rows that are encoded together.
 const BATCH_BYTES: usize = 2 << 20;
 
-/// Bytes of text that are made a batch at once.
+/// Bytes of text that are turned into one batch.
 const PUSHED_BYTES: usize = 64 << 20;
 
-/// Level of compression.
+/// Compression level.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Writes the files of one part, edges aside.
+/// A writer of the files of one part, except edges.
 pub(crate) struct PartWriter<'a> {
     manifest: &'a Manifest,
     chunks: TableWriter<'a>,
@@ -64,7 +64,7 @@ pub(crate) struct PartWriter<'a> {
 }
 
 impl<'a> PartWriter<'a> {
-    /// Begins the files of part `index`.
+    /// Starts the files of part `index`.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -78,7 +78,7 @@ impl<'a> PartWriter<'a> {
         })
     }
 
-    /// Adds rows, sorted by document and position like those before, with the vectors of the chunks row-major.
+    /// Adds rows, sorted by document and position like earlier ones, with the vectors of the chunks row-major.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -93,7 +93,7 @@ impl<'a> PartWriter<'a> {
         let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
         let (mut chunks, mut vectors) = (chunks, vectors);
         while !chunks.is_empty() {
-            // A document may have more text, with what overlaps, than a batch can hold.
+            // With its overlaps, a document may have more text than a batch can hold.
             let mut bytes = 0;
             let fits = |row: &&ChunkRow| {
                 bytes += row.content.len();
@@ -109,7 +109,7 @@ impl<'a> PartWriter<'a> {
         outlines.iter().try_for_each(|row| self.push_outline(row))
     }
 
-    /// Adds rows of `chunks` as they are on disk.
+    /// Adds rows of `chunks` in their form on disk.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -118,7 +118,7 @@ impl<'a> PartWriter<'a> {
         self.chunks.push(rows)
     }
 
-    /// Adds rows of `documents` as they are on disk.
+    /// Adds rows of `documents` in their form on disk.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -127,19 +127,19 @@ impl<'a> PartWriter<'a> {
         self.documents.push(rows)
     }
 
-    /// Adds what is to be known of a document.
+    /// Adds the outline of a document.
     ///
     /// # Errors
     /// [`Error::Io`]
     pub(crate) fn push_outline(&mut self, row: &OutlineRow) -> Result<()> {
-        // Those that are indexed are counted by their rows.
+        // Indexed documents are counted by their rows.
         if matches!(row, OutlineRow::Quarantined(_)) {
             self.counts.add_quarantined();
         }
         self.outlines.push(row)
     }
 
-    /// Ends the files and gives them with the part's counts. The files are staged, not yet committed.
+    /// Finishes the files and returns them with the part's counts. The files are staged but not yet committed.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -149,8 +149,8 @@ impl<'a> PartWriter<'a> {
     }
 }
 
-/// Writes the file number `index` of `edges`. Rows come sorted by document, position of the chunk, and position in it.
-/// The file is staged, not yet committed.
+/// Writes file number `index` of `edges`. Rows must be sorted by document, position of the chunk, and position in
+/// the chunk. The file is staged but not yet committed.
 ///
 /// # Errors
 /// The first error of the batches; [`Error::Io`] if the file cannot be written.
@@ -168,17 +168,17 @@ pub(crate) fn write_edges(
     table.finish()
 }
 
-/// Writes one file of a table.
+/// A writer of one file of a table.
 struct TableWriter<'a> {
     table: Table,
     place: (usize, usize),
     schema: SchemaRef,
     writer: ArrowWriter<Lent<'a>>,
     path: PathBuf,
-    /// Rows that are not encoded yet, and about how many bytes they take.
+    /// Rows that are not encoded yet, and roughly how many bytes they take.
     pending: Vec<RecordBatch>,
     weight: usize,
-    /// Bytes of rows in the row group that is open.
+    /// Bytes of rows in the open row group.
     group: usize,
     rows: u64,
 }
@@ -212,7 +212,7 @@ impl<'a> TableWriter<'a> {
         Ok(())
     }
 
-    /// Encodes what is pending; ends the row group if it is large enough.
+    /// Encodes the pending rows and ends the row group if it is large enough.
     fn encode(&mut self) -> Result<()> {
         let refused = |error| refused(error, &self.path);
         let batch = concat_batches(&self.schema, &self.pending).map_err(|error| refused(error.into()))?;
@@ -236,13 +236,13 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// A file, which its writer gives back when all is written. What the disk says to the last bytes then stays an
-/// error of the disk; `ArrowWriter::into_inner` makes a text of it.
+/// A file that can be taken back from its writer when everything is written. An I/O error on the last bytes then
+/// stays an I/O error; `ArrowWriter::into_inner` turns it into text.
 struct Lent<'a>(Option<StagedFile<'a>>);
 
 impl Lent<'_> {
     fn gone() -> io::Error {
-        io::Error::other("the file was finished before")
+        io::Error::other("the file is already finished")
     }
 }
 
@@ -256,7 +256,7 @@ impl Write for Lent<'_> {
     }
 }
 
-/// What the disk says, as it said it.
+/// Converts a Parquet error; an I/O error inside it is kept unchanged.
 fn refused(error: ParquetError, path: &Path) -> Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -267,7 +267,7 @@ fn refused(error: ParquetError, path: &Path) -> Error {
     }
 }
 
-/// About how many bytes each row takes before compression.
+/// Returns roughly how many bytes each row takes before compression.
 fn weigh(batch: &RecordBatch) -> Vec<usize> {
     let mut weights = vec![0; batch.num_rows()];
     batch.columns().iter().for_each(|column| add_weights(column, &mut weights));
@@ -306,7 +306,7 @@ fn add_weights(column: &dyn Array, weights: &mut [usize]) {
     }
 }
 
-/// Writes what is to be known of a part's documents when links are resolved or the part is taken over by a later run.
+/// A writer of a part's outlines, which are read to resolve links and when a later run reuses the part.
 struct OutlineWriter<'a> {
     place: (usize, usize),
     encoder: zstd::Encoder<'static, StagedFile<'a>>,
@@ -345,7 +345,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         .set_key_value_metadata(Some(key_values(manifest)));
     let columns = table.schema(&manifest.representations());
     let sorting = |name: &str| -> Option<SortingColumn> {
-        // Leaf columns before lists and structs are numbered as the fields are.
+        // Leaf columns before any list or struct have the same numbers as the fields.
         let column_idx = i32::try_from(columns.index_of(name).ok()?).ok()?;
         Some(SortingColumn { column_idx, descending: false, nulls_first: false })
     };
@@ -355,7 +355,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         Table::Edges => sorting("from_doc").into_iter().collect(),
     };
     builder = builder.set_sorting_columns(Some(sorted));
-    // No dictionary where values hardly repeat: it would be built and thrown away.
+    // No dictionary where values hardly repeat: it would be built and then discarded.
     let unique: &[&str] = match table {
         Table::Chunks => &["chunk_id", "content", "content_hash", "start_byte", "end_byte", "start_char", "end_char"],
         Table::Documents => &["doc_id", "path", "content_hash"],
@@ -391,7 +391,7 @@ fn vectors(builder: WriterPropertiesBuilder, of: &Representation, encoding: Floa
         .set_column_statistics_enabled(path(), EnabledStatistics::None)
 }
 
-/// What a reader of one file alone would want to know.
+/// Returns the metadata that someone who reads a single file would want.
 pub(super) fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
     let model = &manifest.model;
     let pairs = [

@@ -1,14 +1,14 @@
-//! Which characters of a document are code: seed 3's estimate counts them in another way than prose.
+//! The characters of a document that are code: seed 3's estimate counts them differently from prose.
 
 use std::ops::Range;
 
 use crate::document::{BlockKind, Document, Positions};
 
-/// The code blocks of a document, in order, none inside another.
+/// The code blocks of a document, in order and without overlaps.
 #[derive(Default)]
 pub(super) struct Code {
     pub(super) blocks: Vec<Range<usize>>,
-    /// Characters in all blocks before each.
+    /// Number of characters in all blocks before each block.
     chars_before: Vec<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Code {
         code
     }
 
-    /// The last block that starts at or before a byte.
+    /// Returns the last block that starts at or before a byte.
     fn block_before(&self, byte: usize) -> Option<usize> {
         self.blocks.partition_point(|block| block.start <= byte).checked_sub(1)
     }
@@ -36,7 +36,7 @@ impl Code {
         self.block_before(byte).is_some_and(|block| byte < self.blocks[block].end)
     }
 
-    /// How many characters of a range are in code.
+    /// Returns how many characters of a range are in code.
     pub(super) fn chars(&self, positions: &Positions, range: &Range<usize>) -> usize {
         let before = |byte: usize| match self.block_before(byte) {
             None => 0,
@@ -49,7 +49,7 @@ impl Code {
         before(range.end) - before(range.start)
     }
 
-    /// What a range holds of each block that it touches.
+    /// Returns the part of each block that is in a range.
     pub(super) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let first = self.blocks.partition_point(|block| block.end <= range.start);
         let touched = self.blocks[first..].iter().take_while(|block| block.start < range.end);

@@ -1,34 +1,34 @@
-//! The encodings that tokens can be counted in: whose model reads the chunks decides.
+//! The encodings that tokens can be counted in. The right one depends on the model that reads the chunks.
 //!
-//! `cl100k_base` is what nearly everybody compares with, and the default. It has a counter of its own, made for the
-//! many short ranges of chunking; the others are counted by the libraries that know them.
+//! `cl100k_base` is the one that nearly everybody compares with, and the default. It has its own counter, optimized
+//! for the many short ranges of chunking; libraries count the tokens of the other encodings.
 
 use std::thread;
 
 use super::{TokenCounter, cl100k, gpt2, o200k};
 use crate::value::named;
 
-/// Which tokens. Special tokens are taken as ordinary text in all of them.
+/// An encoding, which defines tokens. All encodings treat special tokens as ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
-    /// That of GPT-4, GPT-3.5 and the `text-embedding-3` models.
+    /// Encoding of GPT-4, GPT-3.5 and the `text-embedding-3` models.
     #[default]
     Cl100kBase,
-    /// That of GPT-4o, GPT-4.1, GPT-5 and the o models.
+    /// Encoding of GPT-4o, GPT-4.1, GPT-5 and the o models.
     O200kBase,
-    /// That of gpt-oss. It differs from `o200k_base` in its special tokens alone, so it counts the same.
+    /// Encoding of gpt-oss. It differs from `o200k_base` only in its special tokens, so it counts the same.
     O200kHarmony,
-    /// That of Codex and the `text-davinci-002` and `-003` models.
+    /// Encoding of Codex and the `text-davinci-002` and `-003` models.
     P50kBase,
-    /// That of GPT-2 and GPT-3.
+    /// Encoding of GPT-2 and GPT-3.
     R50kBase,
 }
 
 impl Encoding {
-    /// Every encoding.
+    /// All encodings.
     pub const ALL: [Self; 5] = [Self::Cl100kBase, Self::O200kBase, Self::O200kHarmony, Self::P50kBase, Self::R50kBase];
 
-    /// The name used in settings and datasets, which is `OpenAI`'s.
+    /// Returns the name used in settings and datasets, which is `OpenAI`'s.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Encoding {
         }
     }
 
-    /// What counts its tokens, loaded once for the process.
+    /// Returns the counter of its tokens, which is loaded once per process.
     #[must_use]
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
@@ -51,10 +51,10 @@ impl Encoding {
         }
     }
 
-    /// Starts to load [`counter`](Self::counter) on a thread of its own, so that it is there, or nearly, when it is
+    /// Starts loading [`counter`](Self::counter) on a separate thread, so it is ready, or nearly ready, when it is
     /// needed.
     pub fn load(self) {
-        // Without the thread it is loaded when it is needed.
+        // If the thread cannot be started, the counter is loaded when it is needed.
         let _ = thread::Builder::new().name(self.name().to_owned()).spawn(move || self.counter());
     }
 }

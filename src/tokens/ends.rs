@@ -1,21 +1,21 @@
-//! Where the atoms of a text end, a bit for every byte: half the room of their offsets, and how many end
-//! in a range is known at once.
+//! The ends of the atoms of a text, one bit for every byte: half the size of a list of offsets, and the number of
+//! ends in a range is available without counting.
 
 use std::ops::Range;
 
-/// Ascending byte offsets in a text, some of them perhaps the same.
+/// Ascending byte offsets in a text; some may be equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
-    /// Bit `n`: something ends after byte `n`.
+    /// Bit `n` is set if something ends after byte `n`.
     bits: Vec<u64>,
-    /// How many bits are set before each of these words; one more than there are words.
+    /// Number of bits set before each of these words; the last entry is the number of all bits set.
     before: Vec<u32>,
-    /// The second and every further one of those that are the same.
+    /// All but the first of equal offsets.
     again: Vec<u32>,
 }
 
 impl Ends {
-    /// Those of a text of `len` bytes whose tokens have so many bytes each.
+    /// Creates the ends of a text of `len` bytes from the lengths of its tokens in bytes.
     pub(super) fn of_lengths(len: usize, lengths: Vec<u32>) -> Self {
         let ends = lengths.into_iter().scan(0, |end, length| {
             *end += length;
@@ -24,7 +24,7 @@ impl Ends {
         Self::new(len, ends)
     }
 
-    /// Those of a text of `len` bytes. What ends where the text starts is taken to end with its first byte.
+    /// Creates the ends of a text of `len` bytes. An offset of 0 is changed to 1, the end of the first byte.
     ///
     /// # Panics
     /// If an offset is larger than `len`.
@@ -43,7 +43,7 @@ impl Ends {
         Self { again, ..Self::of_bits(bits) }
     }
 
-    /// Those of a text whose bits are these.
+    /// Creates the ends from their bits.
     pub(super) fn of_bits(bits: Vec<u64>) -> Self {
         let mut sum = 0;
         let sums = bits.iter().map(|word| {
@@ -54,29 +54,29 @@ impl Ends {
         Self { bits, before, again: Vec::new() }
     }
 
-    /// How many there are.
+    /// Returns the number of ends.
     #[must_use]
     pub fn len(&self) -> usize {
         self.before.last().map_or(0, |&all| all as usize) + self.again.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no ends.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every one, in order.
+    /// Returns all ends in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         self.after(0)
     }
 
-    /// How many are after the start of a range and at most its end.
+    /// Returns how many ends are after the start of a range and at or before its end.
     pub(super) fn within(&self, range: &Range<usize>) -> usize {
         self.until(range.end) - self.until(range.start)
     }
 
-    /// Those after `byte`.
+    /// Returns the ends after `byte`.
     pub(super) fn after(&self, byte: usize) -> impl Iterator<Item = usize> {
         let first = byte / WORD;
         let seen = (1 << (byte % WORD)) - 1;
@@ -98,7 +98,8 @@ impl Ends {
         })
     }
 
-    /// The `count`th after `byte`, or what is past the text if there are fewer. Those that are the same count as one.
+    /// Returns the `count`th end after `byte`, or an offset at or past the end of the text if there are fewer.
+    /// Equal ends count as one.
     pub(super) fn nth_after(&self, byte: usize, count: usize) -> usize {
         let (word, bit) = place(byte);
         let inside = self.bits.get(word).map_or(0, |bits| (bits & (bit - 1)).count_ones());
@@ -111,7 +112,7 @@ impl Ends {
         word * WORD + left.trailing_zeros() as usize + 1
     }
 
-    /// How many are at most `byte`.
+    /// Returns how many ends are at or before `byte`.
     fn until(&self, byte: usize) -> usize {
         let (word, bit) = place(byte);
         let inside = self.bits.get(word).map_or(0, |bits| (bits & (bit - 1)).count_ones());
@@ -127,7 +128,7 @@ impl Ends {
 /// Bits in a word.
 const WORD: usize = u64::BITS as usize;
 
-/// The word of a bit, and the bit in it.
+/// Returns the word of a bit, and its mask in the word.
 fn place(bit: usize) -> (usize, u64) {
     (bit / WORD, 1 << (bit % WORD))
 }

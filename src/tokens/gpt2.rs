@@ -1,8 +1,8 @@
-//! Exact token counts of the encodings that cut text as GPT-2 did, by tiktoken-rs.
+//! Exact token counts of the encodings that split text like GPT-2, by tiktoken-rs.
 //!
-//! Its regular expression keeps every way to match a run of white space that something visible follows, and gives up
-//! on a million characters. Such a run is cut off before it is asked: all but its last character is one piece, as the
-//! pattern's `\s+(?!\S)` says, and the last starts the next text.
+//! Its regular expression keeps every way to match a run of white space before a visible character, and gives up at
+//! a million characters. Long runs are therefore cut off first: all but the last character is one piece, as the
+//! pattern's `\s+(?!\S)` says, and the last character starts the next text.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -12,22 +12,22 @@ use tiktoken_rs::{CoreBPE, Rank, p50k_base, r50k_base};
 use super::{Breaks, Ends, TokenCounter};
 use crate::error::{Error, Result};
 
-/// Bytes of white space above which it is cut off; any number far below a million does.
+/// Number of bytes above which white space is cut off; any number far below a million works.
 const LONG: usize = 4096;
 
 pub(super) struct Gpt2 {
     bpe: CoreBPE,
-    /// How many each token has.
+    /// Number of bytes of each token.
     bytes: Vec<u32>,
 }
 
-/// The one instance for `p50k_base`.
+/// Returns the shared instance for `p50k_base`.
 pub(super) fn p50k() -> &'static Gpt2 {
     static INSTANCE: OnceLock<Gpt2> = OnceLock::new();
     INSTANCE.get_or_init(|| Gpt2::new(p50k_base()))
 }
 
-/// The one instance for `r50k_base`.
+/// Returns the shared instance for `r50k_base`.
 pub(super) fn r50k() -> &'static Gpt2 {
     static INSTANCE: OnceLock<Gpt2> = OnceLock::new();
     INSTANCE.get_or_init(|| Gpt2::new(r50k_base()))
@@ -37,13 +37,13 @@ impl Gpt2 {
     #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
     fn new<E: std::fmt::Debug>(bpe: std::result::Result<CoreBPE, E>) -> Self {
         let bpe = bpe.expect("embedded vocabulary");
-        // Every number up to the last is a token's, the special one's included.
+        // Every number up to the last is the id of a token, including the special one.
         let token = |id: Rank| bpe.decode_bytes(&[id]).ok();
         let bytes = (0..).map_while(token).map(|token| u32::try_from(token.len()).unwrap_or(u32::MAX)).collect();
         Self { bpe, bytes }
     }
 
-    /// How many bytes each token of a text has.
+    /// Returns the number of bytes of each token of a text.
     fn lengths(&self, text: &str) -> Result<Vec<u32>> {
         let mut lengths = Vec::new();
         let mut from = 0;
@@ -58,7 +58,8 @@ impl Gpt2 {
     }
 }
 
-/// Where long white space starts that something visible follows, and where its last character starts.
+/// Returns where each long run of white space before a visible character starts, and where its last character
+/// starts.
 fn cuts(text: &str) -> impl Iterator<Item = usize> {
     let mut after = 0;
     let visible = text.char_indices().filter(|(_, c)| !c.is_whitespace());

@@ -1,11 +1,10 @@
-//! Sizes: how long a range of a document is in each unit, exactly and fast.
+//! Sizes: the length of a document's ranges in each unit, exact and fast.
 //!
-//! A chunker asks for the size of very many overlapping ranges, so a document is counted once and
-//! a [`Ruler`] answers from what was stored. For token units this is exact, not an estimate: a
-//! range's tokens are those that the tokenizer would make of that substring alone. They differ
-//! from the document's own tokens only near the range's ends, up to the next place where every
-//! tokenization must break; so only those ends are counted again and the rest is a difference of
-//! two stored positions.
+//! A chunker asks for the sizes of very many overlapping ranges, so a document is counted once and a [`Ruler`]
+//! answers from the stored counts. For token units this is exact, not an estimate: a range's tokens are those that
+//! the tokenizer would produce for that substring alone. They differ from the document's own tokens only near the
+//! range's ends, up to the next place where every tokenization must break. Only those ends are counted again; the
+//! rest is the difference of two stored counts.
 
 mod breaks;
 mod cl100k;
@@ -26,32 +25,32 @@ use crate::document::Document;
 use crate::error::{Error, Result};
 use crate::value::named;
 
-/// Characters of code that seed 3 takes for a token.
+/// Number of characters of code that seed 3 counts as one token.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// What sizes are measured in.
+/// A unit that sizes are measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Unicode scalar values.
     Chars,
-    /// Tokens of an [`Encoding`], special tokens taken as ordinary text.
+    /// Tokens of an [`Encoding`]; special tokens are treated as ordinary text.
     Tokens,
-    /// 1.3 times the number of words between white space, rounded down: an estimate of tokens.
+    /// 1.3 times the number of words separated by white space, rounded down: an estimate of tokens.
     Words,
     /// Seed 3's estimate of tokens: 1.3 times the number of words outside code blocks, rounded down,
     /// and a quarter of the number of characters inside them, rounded down.
     Estimate,
     /// Tokens of the embedding model's own tokenizer, without the special ones it adds.
     Model,
-    /// Lines, a last one without a line feed included.
+    /// Lines, including a last line without a line feed.
     Lines,
 }
 
 impl Unit {
-    /// Every unit.
+    /// All units.
     pub const ALL: [Self; 6] = [Self::Chars, Self::Tokens, Self::Words, Self::Estimate, Self::Model, Self::Lines];
 
-    /// The name used in settings and datasets.
+    /// Returns the name used in settings and datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,47 +66,47 @@ impl Unit {
 
 named!(Unit, "a unit");
 
-/// A tokenizer, as far as sizes need one.
+/// The part of a tokenizer that sizes need.
 pub trait TokenCounter: Send + Sync {
-    /// Number of tokens of a text.
+    /// Returns the number of tokens of a text.
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails on it.
     fn count(&self, text: &str) -> Result<usize>;
 
-    /// Byte offset just after each token of a text, ascending. The last is the text's length; an
-    /// offset may lie inside a character.
+    /// Returns the byte offset just after each token of a text, in ascending order. The last is the text's length;
+    /// an offset may be inside a character.
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails on it.
     fn ends(&self, text: &str) -> Result<Ends>;
 
-    /// Where every tokenization breaks, whatever the text around. Sizes of ranges are found from
-    /// positions stored there; with none, each range is tokenized.
+    /// Returns where every tokenization breaks, regardless of the surrounding text. Sizes of ranges are computed
+    /// from counts stored for these places; without any, each range is tokenized.
     fn breaks(&self) -> Breaks;
 }
 
-/// Where a tokenizer is known to break.
+/// The places where a tokenizer is known to break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Breaks {
-    /// It is not known.
+    /// No known places.
     Unknown,
-    /// Where a word ends before white space.
+    /// Between the end of a word and white space.
     Words,
-    /// There, and where a line that is not blank starts.
+    /// Those of `Words`, and the start of each line that is not blank.
     WhiteSpace,
-    /// There, and between a letter or digit and a punctuation mark after it.
+    /// Those of `WhiteSpace`, and between a letter or digit and a punctuation mark after it.
     Punctuation,
 }
 
-/// Measures in one unit.
+/// A way to measure texts in one unit.
 #[derive(Clone, Copy)]
 pub struct Sizer<'a> {
     measure: Measure<'a>,
     encoding: Encoding,
 }
 
-/// A unit with what it takes to measure in it.
+/// A unit with everything needed to measure in it.
 #[derive(Clone, Copy)]
 enum Measure<'a> {
     Chars,
@@ -119,11 +118,11 @@ enum Measure<'a> {
 }
 
 impl<'a> Sizer<'a> {
-    /// The sizer of a unit. Tokens, also those of [`Ruler::tokens_between`], are those of the encoding; `model` is
-    /// needed for [`Unit::Model`] alone.
+    /// Creates the sizer of a unit. Tokens, including those of [`Ruler::tokens_between`], are those of the
+    /// encoding. `model` is only needed for [`Unit::Model`].
     ///
     /// # Errors
-    /// [`Error::Setting`] if the unit is `model` and there is none.
+    /// [`Error::Setting`] if the unit is `model` and no model is given.
     pub fn new(unit: Unit, encoding: Encoding, model: Option<&'a dyn TokenCounter>) -> Result<Self> {
         let measure = match unit {
             Unit::Chars => Measure::Chars,
@@ -133,20 +132,20 @@ impl<'a> Sizer<'a> {
             Unit::Lines => Measure::Lines,
             Unit::Model => Measure::Model(model.ok_or_else(|| Error::Setting {
                 origin: "unit".to_owned(),
-                problem: "`model` counts an embedding model's tokens, and no model is set".to_owned(),
+                problem: "`model` counts an embedding model's tokens, but no model is set".to_owned(),
                 help: "add --model FOLDER|HUB_ID".to_owned(),
             })?),
         };
         Ok(Self { measure, encoding })
     }
 
-    /// The same that measures otherwise.
+    /// Returns the same sizer with another measure.
     fn by(self, measure: Measure<'a>) -> Self {
         Self { measure, ..self }
     }
 
-    /// Size of a text that is not part of a document. What in it is code is not known, so an estimate
-    /// is the larger of that as prose and that as code.
+    /// Returns the size of a text that is not part of a document. Its code blocks are not known, so an estimate is
+    /// the larger of its sizes as prose and as code.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -164,9 +163,8 @@ impl<'a> Sizer<'a> {
         })
     }
 
-    /// The end of a text: as many of its last atoms (characters, tokens, words, lines) as make
-    /// `size`. It starts at a character boundary, the nearest one if a token starts inside a
-    /// character.
+    /// Returns the end of a text: as many of its last atoms (characters, tokens, words, lines) as fit in `size`. It
+    /// starts at a character boundary, the nearest one if a token starts inside a character.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
@@ -196,7 +194,7 @@ impl<'a> Sizer<'a> {
         Ok(&text[start..])
     }
 
-    /// Counts a document once, to answer for its ranges.
+    /// Counts a document once and returns a ruler for its ranges.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
@@ -208,27 +206,27 @@ impl<'a> Sizer<'a> {
     }
 }
 
-/// `int(1.3 × words)`, in integers.
+/// Returns `int(1.3 × words)`, computed in integers.
 fn words_to_size(words: usize) -> usize {
     words.saturating_mul(13) / 10
 }
 
-/// The most words whose size is at most `size`.
+/// Returns the largest number of words whose size is at most `size`.
 fn words_in(size: usize) -> usize {
     size.saturating_mul(10).saturating_add(9) / 13
 }
 
-/// Where `part`, a slice of `text`, starts in it.
+/// Returns where `part`, a slice of `text`, starts in it.
 fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Byte offset just after each word between white space.
+/// Returns the byte offset just after each word, where words are separated by white space.
 pub(crate) fn word_ends(text: &str) -> impl Iterator<Item = u32> {
     text.split_whitespace().map(|word| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX))
 }
 
-/// The character boundary nearest to a byte offset, the earlier of two equally near ones.
+/// Returns the character boundary nearest to a byte offset; ties go to the earlier one.
 fn nearest_boundary(text: &str, at: usize) -> usize {
     let down = text.floor_char_boundary(at);
     let up = text.ceil_char_boundary(at);

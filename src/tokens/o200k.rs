@@ -1,4 +1,4 @@
-//! Exact `o200k_base` token counts, by toktok-rs; why that crate, [`cl100k`](super::cl100k) says.
+//! Exact `o200k_base` token counts by toktok-rs; [`cl100k`](super::cl100k) explains the choice of that crate.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 
 pub(super) struct O200k(Tokenizer);
 
-/// The one instance.
+/// Returns the shared instance.
 pub(super) fn o200k() -> &'static O200k {
     static INSTANCE: OnceLock<O200k> = OnceLock::new();
     INSTANCE.get_or_init(|| {
@@ -21,7 +21,7 @@ pub(super) fn o200k() -> &'static O200k {
 }
 
 impl O200k {
-    /// How many bytes each token of a text has.
+    /// Returns the number of bytes of each token of a text.
     fn lengths(&self, text: &str) -> Vec<u32> {
         let encode = |text: &[u8], lengths: &mut Vec<u32>| {
             let tokens = self.0.encode(text);

@@ -1,4 +1,4 @@
-//! A ruler laid along one document: the size of any range of it, from what was stored when it was counted once.
+//! A ruler for one document: it computes the size of any range from counts stored when the document was measured.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::document::Document;
 use crate::error::Result;
 
-/// Answers for the ranges of one document in one unit.
+/// A ruler for the ranges of one document in one unit.
 pub struct Ruler<'d> {
     document: &'d Document,
     sizer: Sizer<'d>,
@@ -20,20 +20,20 @@ pub struct Ruler<'d> {
 enum Index<'d> {
     Chars,
     Lines,
-    /// Where words outside of `code` end, and the code blocks whose characters are counted instead.
+    /// The ends of words outside of `code`, and the code blocks, whose characters are counted instead.
     Words {
         ends: Ends,
         code: Code,
     },
-    /// Where tokens end; `None` if the counter does not say where they must.
+    /// The ends of tokens; `None` if the counter has no known breaks.
     Tokens {
         counter: &'d dyn TokenCounter,
         ends: Option<Ends>,
     },
 }
 
-/// A range in three: what depends on the text before it, what does not depend on the text around it, and
-/// what depends on the text after it. Any of them may be empty.
+/// A range in three parts: one depends on the text before it, one does not depend on the surrounding text, and one
+/// depends on the text after it. Any of them may be empty.
 struct Split {
     head: Range<usize>,
     core: Range<usize>,
@@ -63,19 +63,19 @@ impl<'d> Ruler<'d> {
         Ok(Self { document, sizer, index })
     }
 
-    /// The document it answers for.
+    /// Returns the document that it measures.
     #[must_use]
     pub fn document(&self) -> &'d Document {
         self.document
     }
 
-    /// What it measures with.
+    /// Returns the sizer that it measures with.
     #[must_use]
     pub fn sizer(&self) -> Sizer<'d> {
         self.sizer
     }
 
-    /// Size of a range whose ends are character boundaries: exactly that of its text alone.
+    /// Returns the size of a range whose ends are character boundaries: exactly that of its text alone.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -91,8 +91,8 @@ impl<'d> Ruler<'d> {
         })
     }
 
-    /// Size of a range between two texts: exactly that of all three as one text. For an estimate, which
-    /// knows of the range alone what in it is code, it is the sum of the three.
+    /// Returns the size of a range between two texts: exactly that of all three as one text. For an estimate, it is
+    /// the sum of the three sizes, because code blocks are only known for the range.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -109,8 +109,8 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// [`size_between`](Self::size_between) in tokens of the sizer's encoding, whatever the unit of this
-    /// ruler. If it is another, the three are counted.
+    /// Returns [`size_between`](Self::size_between) in tokens of the sizer's encoding, regardless of the ruler's
+    /// unit. If the unit is not tokens, the three texts are counted.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
@@ -121,10 +121,10 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// Byte offset just after each atom (character, token, word, line) of a range's text; atoms of
-    /// an estimate are words outside of code and as many characters as make a token inside. Every
-    /// offset is a character boundary, a token that ends inside a character being moved to the
-    /// nearer side; the last is the end of the range.
+    /// Returns the byte offset just after each atom (character, token, word, line) of a range's text. The atoms of
+    /// an estimate are words outside of code and, inside code, groups of as many characters as count as a token.
+    /// Every offset is a character boundary: the end of a token inside a character is moved to the nearer side. The
+    /// last offset is the end of the range.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
@@ -156,7 +156,7 @@ impl<'d> Ruler<'d> {
         Ok(atoms)
     }
 
-    /// Where the document's `count`th token after `byte` ends, if tokens are measured and stored.
+    /// Returns where the document's `count`th token after `byte` ends, if tokens are measured and stored.
     pub(crate) fn after_tokens(&self, byte: usize, count: usize) -> Option<usize> {
         match &self.index {
             Index::Tokens { ends, .. } => Some(ends.as_ref()?.nth_after(byte, count)),
@@ -164,7 +164,7 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// How many atoms, whichever they are, make a text of at most `size`.
+    /// Returns how many atoms fit in `size`, whichever atoms they are.
     #[must_use]
     pub(crate) fn atoms_in(&self, size: usize) -> usize {
         match self.index {
@@ -173,7 +173,7 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// No text of at most `size` has more atoms than this.
+    /// Returns an upper bound for the number of atoms in a text of at most `size`.
     #[must_use]
     pub(crate) fn most_atoms_in(&self, size: usize) -> usize {
         match &self.index {
@@ -193,8 +193,8 @@ impl<'d> Ruler<'d> {
         ends.within(range) + usize::from(cut)
     }
 
-    /// Tokens of a range between two texts: those of the range's middle are stored, and what depends on
-    /// the texts is counted together with them.
+    /// Returns the number of tokens of a range between two texts. The count of the range's middle comes from the
+    /// stored ends; the parts that depend on the texts are counted together with them.
     fn tokens(
         &self,
         counter: &dyn TokenCounter,
@@ -213,7 +213,7 @@ impl<'d> Ruler<'d> {
         }
     }
 
-    /// Where the tokens of a range's text end.
+    /// Returns where the tokens of a range's text end.
     fn token_ends(&self, counter: &dyn TokenCounter, ends: Option<&Ends>, range: &Range<usize>) -> Result<Vec<usize>> {
         let text = &self.document.text;
         let alone = |range: Range<usize>| -> Result<Vec<usize>> {
@@ -238,7 +238,7 @@ impl<'d> Ruler<'d> {
         Ok(atoms)
     }
 
-    /// Splits a range that stands between two texts; `None` if it has no break.
+    /// Splits a range that is between two texts; returns `None` if it has no break.
     fn split(&self, known: Breaks, prefix: &str, range: &Range<usize>, suffix: &str) -> Option<Split> {
         let text = &self.document.text;
         let inside = &text[range.clone()];
@@ -246,7 +246,7 @@ impl<'d> Ruler<'d> {
         if inside.is_empty() {
             return None;
         }
-        // At an end of the range there must be a break both in the document and in what is asked for.
+        // At each end of the range, there must be a break both in the document and in the requested text.
         let at =
             |before: &str, after: &str| before.is_empty() || after.is_empty() || breaks::between(known, before, after);
         let breaks_at_start = at(&text[..start], &text[start..]) && at(prefix, inside);
@@ -257,7 +257,7 @@ impl<'d> Ruler<'d> {
     }
 }
 
-/// Number of tokens of three texts as one, which is not made if all but one are empty.
+/// Returns the number of tokens of three texts as one. They are only joined if more than one is not empty.
 fn count(counter: &dyn TokenCounter, parts: [&str; 3]) -> Result<usize> {
     match parts {
         ["", "", ""] => Ok(0),

@@ -1,17 +1,17 @@
-//! Long runs of one mark, such as the lines that people draw with `-` and `=`. The encoder of toktok tries some twenty
-//! tokens at every byte of such a run, because the longest that fits is not the one that is taken: a megabyte of `/`
-//! takes it a quarter of a second, fifty times as long as a megabyte of a letter.
+//! Long runs of one punctuation mark, such as lines drawn with `-` and `=`. toktok's encoder tries about twenty
+//! tokens at every byte of these runs, because the longest token that fits is not the one it needs: a megabyte of
+//! `/` takes a quarter of a second, fifty times as long as a megabyte of a letter.
 //!
-//! So a run is shortened before it is encoded, and what was left out is put back as tokens. That is exact: a row of tokens
-//! is what byte pair encoding makes of their bytes if and only if that holds for each two that follow each other. Where two
-//! equal tokens follow each other, any number of the same may stand between them.
+//! Long runs are therefore shortened before encoding, and the omitted part is put back as tokens. This is exact: a
+//! sequence of tokens is the byte pair encoding of its bytes if and only if the same is true of every two
+//! consecutive tokens. Between two equal consecutive tokens, any number of copies can therefore be inserted.
 
 use std::ops::Range;
 
-/// Bytes that a run keeps at least. Longer ones are shortened.
+/// Minimum number of bytes to keep of a run.
 const KEPT: usize = 1024;
 
-/// Lengths of the tokens of a text; `encode` adds those of a text to a list.
+/// Computes the lengths of the tokens of a text; `encode` appends those of a text to a list.
 pub(super) fn token_lengths(text: &[u8], mut encode: impl FnMut(&[u8], &mut Vec<u32>), lengths: &mut Vec<u32>) {
     lengths.clear();
     let cuts = cuts(text, &mut encode, lengths);
@@ -35,21 +35,22 @@ pub(super) fn token_lengths(text: &[u8], mut encode: impl FnMut(&[u8], &mut Vec<
     }
 }
 
-/// A part of a run that is left out.
+/// A part of a run that is omitted.
 struct Cut {
     left_out: Range<usize>,
-    /// What stays of the run, in the shortened text.
+    /// The rest of the run, in the shortened text.
     kept: Range<usize>,
-    /// Length of a token that repeats itself in it.
+    /// Length of the token that repeats in it.
     token: u32,
 }
 
-/// What is left out of a text: of each long run as many of its tokens as leave a little more than is kept.
+/// Returns the parts to omit from a text: from each long run, as many tokens as possible while at least [`KEPT`]
+/// bytes remain.
 fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mut Vec<u32>) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     let mut left_out = 0;
     let mut at = 0;
-    // Of a long run one byte in so many is looked at, and the next one is in it too.
+    // Only one byte in `KEPT` is checked; a long run contains at least two of these.
     while let Some(&byte) = text.get(at + KEPT) {
         at += KEPT;
         if !is_mark(byte) || text[at - KEPT] != byte {
@@ -60,7 +61,7 @@ fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mu
         if end - start >= 2 * KEPT {
             scratch.clear();
             encode(&text[start..start + KEPT], scratch);
-            // The ends of a run may be cut otherwise.
+            // The tokens at the ends of a run may be different.
             let token = scratch[scratch.len() / 2];
             let tokens = (end - start - KEPT) / token as usize;
             let cut = start + KEPT / 2..start + KEPT / 2 + tokens * token as usize;
@@ -73,7 +74,8 @@ fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mu
     cuts
 }
 
-/// The tokens of the whole text from those of the shortened one; nothing if a run has no two equal ones.
+/// Computes the token lengths of the whole text from those of the shortened one. Returns `None` if a run does not
+/// contain two equal consecutive tokens.
 fn put_back(cuts: &[Cut], short: &[u32], lengths: &mut Vec<u32>) -> Option<()> {
     let mut cuts = cuts.iter().peekable();
     let (mut start, mut last) = (0, 0);
@@ -94,7 +96,7 @@ fn put_back(cuts: &[Cut], short: &[u32], lengths: &mut Vec<u32>) -> Option<()> {
     cuts.next().is_none().then_some(())
 }
 
-/// Marks that are drawn with. Others have no long tokens.
+/// Returns whether a byte is a mark used for drawing lines. Other bytes have no long tokens.
 fn is_mark(byte: u8) -> bool {
     byte.is_ascii_punctuation()
 }

@@ -1,11 +1,11 @@
-//! Which questions resemble each other, and are drawn together.
+//! Which questions resemble each other and are therefore drawn together.
 
 use std::collections::BTreeMap;
 
 use crate::report::{QueryRecord, Report};
 use crate::stats::Clustered;
 
-/// With fewer clusters, drawing them says less than taking each question for itself.
+/// With fewer clusters, drawing clusters says less than drawing single questions.
 const FEWEST: usize = 20;
 
 /// The cluster of each question.
@@ -13,20 +13,21 @@ const FEWEST: usize = 20;
 pub struct Clusters {
     numbers: Vec<usize>,
     count: usize,
-    /// In how many places the evidence is, if that is too few to draw places.
+    /// Number of places that contain the evidence, if there are too few of them to draw places.
     too_few: Option<usize>,
 }
 
 impl Clusters {
-    /// Of a report's questions.
+    /// Returns the clusters of a report's questions.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         Self::of_questions(report.queries.iter())
     }
 
-    /// Of some questions of a report. If they are of fewer than 20 clusters, each is its own.
+    /// Returns the clusters of some questions of a report. With fewer than 20 clusters, each question becomes its
+    /// own cluster.
     pub fn of_questions<'r>(queries: impl Iterator<Item = &'r QueryRecord>) -> Self {
-        // A question without a number is no other's neighbour.
+        // A question without a cluster number has no neighbours.
         let named: Vec<(usize, usize)> =
             queries.enumerate().map(|(at, query)| query.cluster.map_or((1, at), |cluster| (0, cluster))).collect();
         let mut known = BTreeMap::new();
@@ -44,30 +45,30 @@ impl Clusters {
         Self { numbers, count, too_few: None }
     }
 
-    /// Values of the questions by cluster; a question without a value is left out.
+    /// Groups the values of the questions by cluster. Questions without a value are left out.
     pub fn gather(&self, values: impl Iterator<Item = Option<f64>>) -> Clustered {
         self.numbers.iter().zip(values).filter_map(|(&cluster, value)| Some((cluster, value?))).collect()
     }
 
-    /// The cluster of the question at a position.
+    /// Returns the cluster of the question at a position.
     #[must_use]
     pub fn number(&self, question: usize) -> usize {
         self.numbers[question]
     }
 
-    /// How many there are.
+    /// Returns the number of clusters.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is no question.
+    /// Returns whether there are no questions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// In how many places the evidence is, if these are too few for clusters.
+    /// Returns the number of places that contain the evidence, if there are too few of them for clusters.
     #[must_use]
     pub fn too_few(&self) -> Option<usize> {
         self.too_few

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// A number with as many digits as matter: three after the point below 10, none from 1,000 on.
+/// Formats a number with the digits that matter: three decimals below 10, none from 1,000 on.
 #[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value.abs() {
@@ -9,11 +9,11 @@ pub fn figure(value: f64) -> String {
         _ => 0,
     };
     let text = format!("{value:.digits$}");
-    // "-0.000" is no number for people.
+    // People should not see "-0.000".
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) { text.replace('-', "") } else { text }
 }
 
-/// The same with its sign.
+/// Formats a number like [`figure`], with its sign.
 pub(super) fn signed(value: f64) -> String {
     let text = figure(value);
     if text.starts_with('-') || text.chars().all(|c| matches!(c, '0' | '.')) { text } else { format!("+{text}") }

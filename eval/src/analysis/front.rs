@@ -1,13 +1,13 @@
-//! At which costs is a cell worth its price? The Pareto fronts of quality against each cost.
+//! At which costs is a cell worth its price? Computes the Pareto fronts of quality against each cost.
 
 use super::direction;
 use crate::report::{Cell, Report};
 use crate::stats::pareto;
 
-/// How a cost is read; `None` where it was not measured.
+/// Reads a cost of a cell; `None` if it was not measured.
 type Read = fn(&Cell) -> Option<f64>;
 
-/// The costs by their names in [`Cell::pareto`]. A cost of 0 was not measured.
+/// The costs by their names in [`Cell::pareto`]. A cost of 0 means that it was not measured.
 const COSTS: [(&str, Read); 4] = [
     ("retrieved_tokens", |cell| cell.metrics.get("retrieved_tokens").map(|tokens| tokens.mean)),
     ("bytes", |cell| Some(bytes(cell.cost.bytes)).filter(|&bytes| bytes > 0.0)),
@@ -20,8 +20,8 @@ fn bytes(count: u64) -> f64 {
     count as f64
 }
 
-/// Name of the metric that stands beside a cost. The tokens of the k best chunks buy what is in these chunks; every
-/// other cost buys what the metric that decides says.
+/// Returns the name of the metric to plot against a cost. The tokens of the k best chunks pay for the evidence in
+/// these chunks (`span_recall`); all other costs pay for the primary metric.
 pub(crate) fn quality_beside<'r>(report: &'r Report, cost: &str) -> &'r str {
     let of_k = "span_recall";
     let is_known = || report.cells.iter().any(|cell| cell.metrics.contains_key(of_k));

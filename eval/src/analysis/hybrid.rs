@@ -1,4 +1,4 @@
-//! Is fused search worth it? Each hybrid cell beside the better of its halves.
+//! Is fused search worth it? Compares each hybrid cell with the better of its halves.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use crate::stats::{Clustered, mean};
 
 const HALVES: [&str; 2] = ["vector", "keyword"];
 
-/// A hybrid cell, its better half, and whether the other half was tried too.
+/// A hybrid cell, its better half, and whether the other half was also tried.
 struct Pair<'r> {
     hybrid: &'r Cell,
     half: &'r Cell,
     both: bool,
 }
 
-/// A verdict for each hybrid cell of which a half was tried, best hybrid first.
+/// Returns a verdict for each hybrid cell with at least one half among the cells, best hybrid first.
 pub(super) fn verdicts(report: &Report, ranked: &[usize], clusters: &Clusters) -> Vec<HybridVerdict> {
     let cells = || ranked.iter().map(|&at| &report.cells[at]);
     let pairs: Vec<Pair> = cells()
@@ -40,17 +40,18 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize], clusters: &Clusters) -
     pairs.iter().zip(compare(&differences, &report.scoring)).map(verdict).collect()
 }
 
-/// Whether a cell is one of those that a fused one is made of. Where the run does not say, those over the same
-/// dataset with the same k are.
+/// Returns whether a cell is one of the halves of a fused cell. If the run does not say, the halves are the cells
+/// over the same dataset with the same k.
 fn is_half(hybrid: &Cell, cell: &Cell) -> bool {
     let is_kind = HALVES.contains(&cell.retrieval.as_str());
     let same = cell.build == hybrid.build && cell.k == hybrid.k;
     is_kind && if hybrid.halves.is_empty() { same } else { hybrid.halves.contains(&cell.id) }
 }
 
-/// All hybrid cells of which both halves were tried, taken together: for each question the mean over the datasets.
-/// Single comparisons are many and small, so none of them may show what all of them say. The half is the one that is
-/// better over all of them, not that of each, which would be chosen by the same questions.
+/// Returns one verdict over all hybrid cells that have both halves, using the mean over the datasets for each
+/// question. The individual comparisons are many and small, so none of them may show what all of them show
+/// together. The half is the one that is better over all cells, not the better one of each cell, which would be
+/// chosen by the same questions that measure it.
 pub(super) fn overall(report: &Report, clusters: &Clusters) -> Option<HybridOverall> {
     let primary = report.scoring.primary.as_str();
     let of = |hybrid: &Cell, mode: &str| {
@@ -60,7 +61,7 @@ pub(super) fn overall(report: &Report, clusters: &Clusters) -> Option<HybridOver
     let (mut searches, mut builds, mut tried) = (HashSet::new(), HashSet::new(), Vec::new());
     for cell in report.cells.iter().filter(|cell| cell.retrieval == "hybrid") {
         let Some(values) = cell.values.get(primary).zip(of(cell, HALVES[0]).zip(of(cell, HALVES[1]))) else { continue };
-        // The same search with another k is no other piece of evidence.
+        // The same search with another k is not further evidence.
         if searches.insert(cell.id.rsplit_once("k=").map_or(cell.id.as_str(), |(search, _)| search)) {
             builds.insert(cell.build.as_str());
             tried.push([values.0, values.1.0, values.1.1]);

@@ -1,33 +1,34 @@
-//! The verdict in words that a stranger understands: which settings, how good, how sure, and what else would do.
+//! The verdict in words that anyone understands: which settings are best, how good and how certain they are, and
+//! which others would do.
 
 use super::figures::figure;
 use super::{Clusters, direction, hybrid};
 use crate::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
 use crate::stats::{Clustered, HeldOut, held_out, minimum_detectable_effect};
 
-/// Probability with which a difference of the size that is told would be shown.
+/// Probability with which a difference of the stated size would be detected.
 const POWER: f64 = 0.8;
 
-/// With fewer clusters the intervals themselves are unsure (see [`crate::stats::bootstrap`]).
+/// With fewer clusters, the intervals themselves are uncertain (see [`crate::stats::bootstrap`]).
 const FEW: usize = 50;
 
-/// From this probability on a cell is called the best.
+/// A cell is called the best from this probability on.
 pub(crate) const SURE: f64 = 0.9;
 
-/// Below this probability of being the best a cell that is significantly worse is ruled out.
+/// A significantly worse cell is ruled out below this probability of being the best.
 const RULED_OUT: f64 = 0.025;
 
-/// How often the questions are halved.
+/// Number of times the questions are halved.
 const SPLITS: usize = 100;
 
-/// More questions than anybody will label.
+/// More questions than anyone will label.
 pub(crate) const HOPELESS: u64 = 100_000;
 
-/// How many cells are named before the rest is counted.
+/// Number of cells that are named; the rest is counted.
 const NAMED: usize = 3;
 
-/// The verdict over cells that were ranked and compared; `choice` are their values, of which more is better, and
-/// `differences` those of all but the first.
+/// Returns the verdict over ranked and compared cells. `choice` contains the cells' values, where higher is
+/// better; `differences` contains the differences of the other cells to the best.
 pub(super) fn of(
     report: &Report,
     ranked: &[usize],
@@ -38,7 +39,7 @@ pub(super) fn of(
     let best = &report.cells[ranked[0]];
     let others: Vec<&Cell> = ranked[1..].iter().map(|&at| &report.cells[at]).collect();
     let alike: Vec<&Cell> = others.iter().copied().filter(|cell| !is_ruled_out(cell)).collect();
-    // The first of equally small ones, so the best of them.
+    // Of equally small datasets, the first: the best of them.
     let cheapest =
         alike.iter().copied().fold(best, |least, cell| if cell.cost.bytes < least.cost.bytes { cell } else { least });
     let alpha = 1.0 - report.scoring.confidence;
@@ -53,7 +54,7 @@ pub(super) fn of(
     text.extend(smallest(best, cheapest, &alike));
     text.extend(runner_up.as_ref().and_then(more_questions));
     text.extend(held_out.as_ref().filter(|_| others.len() > 1).map(|held_out| luck(report, best, held_out)));
-    // Where nothing differs, nothing can be said of that.
+    // If no values differ, the detectable effect is unknown.
     text.extend((effect > 0.0).then(|| format!(
         "A setting would have to differ from the best by about {} for these questions to show it in four of five cases.",
         figure(effect)
@@ -74,13 +75,15 @@ pub(super) fn of(
     }
 }
 
-/// Whether a cell is significantly worse than the best, and seldom the best when questions are drawn anew.
+/// Returns whether a cell is significantly worse than the best and seldom the best when the questions are
+/// resampled.
 fn is_ruled_out(cell: &Cell) -> bool {
     cell.comparison.is_some_and(|with| with.separable) && cell.p_best.is_none_or(|p| p < RULED_OUT)
 }
 
-/// The minimum detectable effect for a typical pair: by the median standard error of the differences to the best. Where
-/// no cell differs, that of two cells whose values do not depend on each other, √2 times that of the values.
+/// Returns the minimum detectable effect for a typical pair, from the median standard error of the differences to
+/// the best. If no cell differs, it assumes two cells with independent values: √2 times the standard error of the
+/// values.
 fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
     let mut errors: Vec<f64> = differences.iter().map(Clustered::standard_error).filter(|&error| error > 0.0).collect();
     errors.sort_unstable_by(f64::total_cmp);
@@ -88,8 +91,9 @@ fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
     minimum_detectable_effect(errors.get(errors.len() / 2).copied().unwrap_or_else(alone), alpha, POWER)
 }
 
-/// How many more questions would part a cell from the best. The standard error falls with the root of their number, so N
-/// questions become N · (effect / difference)², with the effect that N show with probability [`POWER`].
+/// Estimates how many more questions would separate a cell from the best. The standard error falls with the square
+/// root of their number, so N questions become N · (effect / difference)², where the effect is what N questions
+/// detect with probability [`POWER`].
 fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp> {
     let separable = cell.comparison.is_some_and(|with| with.separable);
     let found = difference.mean().abs();
@@ -99,7 +103,7 @@ fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp
     let times = (minimum_detectable_effect(difference.standard_error(), alpha, POWER) / found).powi(2);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is at least 0, and saturates")]
     let more = (difference.len() * (times - 1.0)).max(0.0).ceil() as u64;
-    // To two digits: it is no more exact than that.
+    // Two digits: the estimate is not more precise than that.
     let step = 10_u64.pow(more.checked_ilog10().unwrap_or_default().saturating_sub(1));
     Some(RunnerUp { id: cell.id.clone(), more_questions: more.div_ceil(step).saturating_mul(step) })
 }
@@ -108,10 +112,10 @@ fn more_questions(next: &RunnerUp) -> Option<String> {
     match next.more_questions {
         0 => None,
         more if more > HOPELESS => {
-            Some(format!("No number of questions that people label would part it from `{}`.", next.id))
+            Some(format!("No realistic number of labelled questions would separate it from `{}`.", next.id))
         }
         more => Some(format!(
-            "About {} more questions like these would part it from `{}`, if the difference stays what it is.",
+            "About {} more questions like these would separate it from `{}`, if the difference stays the same.",
             more, next.id
         )),
     }
@@ -127,15 +131,15 @@ fn held_out_of(report: &Report, choice: &[Clustered]) -> Option<HeldOutRecord> {
 fn luck(report: &Report, best: &Cell, record: &HeldOutRecord) -> String {
     let mean = best.metrics.get(&report.scoring.primary).copied().unwrap_or_default().mean;
     format!(
-        "Chosen by half of the questions and measured by the other half ({} times), a winner has {}, not {}: that much of its \
-         figure is being chosen by the questions it is measured with.",
+        "Chosen by half of the questions and measured by the other half ({} times), a winner has {}, not {}: the \
+         difference comes from choosing and measuring it with the same questions.",
         record.splits,
         figure(record.held_out),
         figure(mean),
     )
 }
 
-/// For how many questions a cell has the primary metric.
+/// Returns the number of questions for which a cell has the primary metric.
 fn questions(report: &Report, cell: &Cell) -> usize {
     cell.values.get(&report.scoring.primary).map_or(0, |values| values.iter().flatten().count())
 }
@@ -166,7 +170,7 @@ fn headline(report: &Report, best: &Cell, cells: usize) -> String {
     }
 }
 
-/// A probability; never said to be certain.
+/// Formats a probability, which is never shown as certain.
 fn percent(p: f64) -> String {
     match p * 100.0 {
         p if p > 99.0 => "over 99 %".to_owned(),
@@ -175,7 +179,7 @@ fn percent(p: f64) -> String {
     }
 }
 
-/// What the questions say of the other cells.
+/// Describes the other cells: which are ruled out and which are not.
 fn beside(others: &[&Cell], alike: &[&Cell]) -> Option<String> {
     let all = match others.len() {
         0 => return None,
@@ -213,9 +217,9 @@ fn smallest(best: &Cell, cheapest: &Cell, alike: &[&Cell]) -> Option<String> {
     let tokens = |cell: &Cell| cell.metrics.get("retrieved_tokens").map(|tokens| format!("{:.0}", tokens.mean));
     let read = tokens(cheapest)
         .zip(tokens(best))
-        .map(|(small, large)| format!("; its k hits are {small} tokens, those of the best {large}"));
+        .map(|(small, large)| format!("; its k hits have {small} tokens, those of the best {large}"));
     Some(format!(
-        "The smallest dataset of these is that of `{}`: {small} MB, where the best takes {large} MB{}.",
+        "The smallest of these datasets is that of `{}`: {small} MB, while the best takes {large} MB{}.",
         cheapest.id,
         read.unwrap_or_default()
     ))
@@ -235,14 +239,14 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
         ));
     } else if clusters.len() < FEW {
         warnings.push(format!(
-            "With fewer than {FEW} questions, or places where their evidence is, the intervals are somewhat too narrow."
+            "With fewer than {FEW} questions, or places with their evidence, the intervals are somewhat too narrow."
         ));
     }
     let lost = report.labels.not_indexed;
     if lost > 0 {
         warnings.push(format!(
-            "{} {} in documents that were not indexed, because the job does not take such files or they are in \
-             quarantine, and {} as not found.",
+            "{} {} in documents that were not indexed, because the job does not accept these files or \
+             quarantined them, and {} as not found.",
             count(lost, "reference"),
             if lost == 1 { "is" } else { "are" },
             if lost == 1 { "counts" } else { "count" }
@@ -250,9 +254,10 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
     }
     if report.labels.synthetic {
         let text = "The questions were made up from the documents (`synth`) and share their words, so keyword search \
-                    alone is left out of the choice, and hybrid search is not judged beside it. Real questions may \
-                    rank the settings otherwise: over the three sets that chunkmill was measured with, Kendall's tau \
-                    between the two rankings was 0.57 to 0.86 by vector and 0.27 to 0.74 by hybrid search (eval/records).";
+                    alone is left out of the choice, and hybrid search is not compared with it. Real questions may \
+                    rank the settings differently: over the three sets that chunkmill was measured with, Kendall's tau \
+                    between the two rankings was 0.57 to 0.86 in vector and 0.27 to 0.74 in hybrid search \
+                    (eval/records).";
         warnings.push(text.to_owned());
     }
     warnings

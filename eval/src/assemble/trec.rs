@@ -1,16 +1,16 @@
-//! TREC runs and qrels of everything that was searched, for `trec_eval` and its kind.
+//! TREC runs and qrels of everything that was searched, for `trec_eval` and similar tools.
 //!
 //! ```text
 //! trec/
-//!   documents.qrels               which documents answer a question, by grade
-//!   BUILD.chunks.qrels            which chunks of a dataset do
-//!   BUILD.SEARCH.documents.run    documents by their best chunk: with documents.qrels the `doc_…` figures
+//!   documents.qrels               relevant documents of each question, with grades
+//!   BUILD.chunks.qrels            relevant chunks of a dataset
+//!   BUILD.SEARCH.documents.run    documents by their best chunk; documents.qrels scores them as `doc_…`
 //!   BUILD.SEARCH.chunks.run       chunks
 //! ```
 //!
-//! A chunk is named by its document and bytes. Qrels can only say that a chunk answers a question by
-//! itself, so one does if it holds at least half of a reference's text or at least half of its own
-//! text is that; our chunk figures count what chunks hold together, and so differ.
+//! A chunk is named by its document and bytes. Qrels can only say that a single chunk answers a question, so a
+//! chunk counts if it contains at least half of a reference's text, or if at least half of its own text belongs to
+//! a reference. Our chunk figures count what chunks contain together, and therefore differ.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,23 +21,23 @@ use super::Measured;
 use crate::record::{Record, VariantRecord, file_name, replace};
 use crate::trec;
 
-/// Which documents answer a question.
+/// File of the relevant documents of each question.
 const DOCUMENTS: &str = "documents.qrels";
 
-/// The name of a way to search in that of a file: as it is, if that is a plain word.
+/// Returns the part of a file name for a way to search: its name if that is a plain word, else an escaped form.
 fn search_name(name: &str) -> String {
     if name.chars().all(|c| c.is_ascii_alphanumeric()) { name.to_owned() } else { file_name(name) }
 }
 
 impl Measured {
-    /// How many ways to search a dataset there are, over all datasets.
+    /// Returns the number of ways to search, summed over all datasets.
     #[must_use]
     pub fn searches(&self) -> usize {
         self.records.iter().map(|record| record.variants.len()).sum()
     }
 
-    /// Writes all TREC files into `trec` in a folder, and gives its path. Files of an earlier report go, also if none
-    /// are wanted now.
+    /// Writes all TREC files into the subfolder `trec` and returns its path. Files of an earlier report are
+    /// removed, even if none are wanted now.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be written or removed.
@@ -68,7 +68,7 @@ impl Measured {
         Ok(Some(folder))
     }
 
-    /// Ids of the questions that could be scored, with their positions among these and in the set.
+    /// Returns the ids of the questions that can be scored, with their positions among these and in the set.
     fn asked(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         let queries = &self.labelled.labels.queries;
         self.judge.queries().enumerate().map(|(at, query)| (queries[query].id.as_str(), at, query))
@@ -99,7 +99,7 @@ impl Measured {
         trec::run(rows, &found.name)
     }
 
-    /// Documents have no score of their own: one over the rank keeps their order.
+    /// Documents have no score of their own; the reciprocal rank keeps their order.
     fn documents_run(&self, record: &Record, found: &VariantRecord) -> String {
         let rows = self.asked().flat_map(|(id, _, query)| {
             let ranked = (1_u32..).zip(&found.answers[query].documents);

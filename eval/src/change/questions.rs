@@ -7,9 +7,9 @@ use chunkmill::error::{Error, Result};
 use super::{Moved, Value};
 use crate::report::{Cell, QueryRecord, Report};
 
-/// Questions of both runs.
+/// The questions that both runs contain.
 pub(super) struct Questions<'r> {
-    /// The question, its position in the run before, and that in the run after.
+    /// The question, its position in the run before, and its position in the run after.
     common: Vec<(&'r QueryRecord, usize, usize)>,
 }
 
@@ -35,17 +35,17 @@ impl<'r> Questions<'r> {
         Ok(Self { common })
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(super) fn both(&self) -> usize {
         self.common.len()
     }
 
-    /// The questions as the run before has them.
+    /// Returns the questions as recorded in the run before.
     pub(super) fn records(&self) -> impl Iterator<Item = &'r QueryRecord> {
         self.common.iter().map(|(query, ..)| *query)
     }
 
-    /// Those for which both cells have a value of the metric.
+    /// Returns the questions for which both cells have a value of the metric.
     pub(super) fn values(&self, before: &Cell, after: &Cell, metric: &str) -> Vec<Value> {
         let (Some(one), Some(other)) = (before.values.get(metric), after.values.get(metric)) else { return Vec::new() };
         let value = |(question, &(_, a, b)): (usize, &(_, usize, usize))| {
@@ -54,7 +54,7 @@ impl<'r> Questions<'r> {
         self.common.iter().enumerate().filter_map(value).collect()
     }
 
-    /// Each question's mean over several cells.
+    /// Returns each question's mean over several cells.
     pub(super) fn averaged<'v>(&self, cells: impl Iterator<Item = &'v [Value]>) -> Vec<Value> {
         let mut sums = vec![(0.0, 0.0, 0.0); self.common.len()];
         for value in cells.flatten() {

@@ -1,4 +1,4 @@
-//! `chunkmill-eval agree`: whether two sets of questions rank settings alike.
+//! `chunkmill-eval agree`: checks whether two sets of questions rank settings alike.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
     for metric in &metrics {
         let all = agreement(&a, &b, metric, None)?;
         let modes: BTreeSet<&str> = a.cells.iter().map(|cell| cell.retrieval.as_str()).collect();
-        // Of one way to search alone there may be too few settings.
+        // There may be too few settings with one way to search.
         let each = modes.into_iter().filter_map(|mode| agreement(&a, &b, metric, Some(mode)).ok());
         for found in [all].into_iter().chain(each) {
             if args.json { print_json(&found) } else { print(describe(&found)) }?;
@@ -27,8 +27,8 @@ fn describe(found: &Agreement) -> String {
     let which = retrieval.as_ref().map_or(String::new(), |retrieval| format!(" by {retrieval} search"));
     let tau = tau.map_or("not defined".to_owned(), |tau| format!("{tau:.3}"));
     format!(
-        "{metric}{which}: Kendall's tau-b over {cells} settings is {tau}. A's best, `{}`, has {:.3} in B, where the best, `{}`, \
-         has {:.3}: {regret:.3} is lost, {random_regret:.3} by a setting taken at random.",
+        "{metric}{which}: Kendall's tau-b over {cells} settings is {tau}. A's best, `{}`, has {:.3} in B; B's best, \
+         `{}`, has {:.3}. The regret is {regret:.3}; for a random setting it is {random_regret:.3}.",
         pick.0, pick.1, best.0, best.1
     )
 }

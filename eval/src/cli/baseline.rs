@@ -1,4 +1,5 @@
-//! `chunkmill-eval baseline`: what later runs are compared with, small enough to be kept with the code.
+//! `chunkmill-eval baseline`: saves the values with which later runs are compared, small enough to keep with the
+//! code.
 
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         for metric in &args.metric {
             super::diff::known(&report, metric, &args.run.display().to_string())?;
         }
-        // A gate looks at the one that decides unless it is told otherwise.
+        // By default, a gate checks the primary metric.
         [args.metric.as_slice(), std::slice::from_ref(&report.scoring.primary)].concat()
     };
     replace(&args.out, &serde_json::to_vec(&report.baseline(&metrics))?)?;

@@ -1,4 +1,4 @@
-//! `chunkmill-eval diff`: two runs side by side.
+//! `chunkmill-eval diff`: shows two runs side by side.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::analysis::figure;
 use crate::change::{Change, Changes, Moved, changes};
 use crate::report::Report;
 
-/// Room for the name of a setting; a longer one moves its own line only.
+/// Width of the column of setting names; a longer name shifts only its own line.
 const NAME: usize = 44;
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
@@ -80,7 +80,7 @@ fn row(change: &Change) -> String {
     format!("{cell:NAME$} {before:>8} {after:>8} {difference:>8}  {lo} to {hi}  {sure}")
 }
 
-/// Lines of questions with their values before and after.
+/// Formats questions with their values before and after, one per line.
 pub(super) fn moved(moved: &[Moved], indent: &str) -> Vec<String> {
     let line = |question: &Moved| {
         let Moved { query, text, before, after } = question;
@@ -89,7 +89,7 @@ pub(super) fn moved(moved: &[Moved], indent: &str) -> Vec<String> {
     moved.iter().map(line).collect()
 }
 
-/// The first words of a question, on one line.
+/// Returns the first words of a question, on one line.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

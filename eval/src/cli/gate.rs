@@ -1,4 +1,4 @@
-//! `chunkmill-eval gate`: whether a run is worse than a baseline.
+//! `chunkmill-eval gate`: checks whether a run is worse than a baseline.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub(super) struct Args {
 
 fn drop_of(text: &str) -> Result<(String, f64), String> {
     let (metric, drop) = text.split_once('=').ok_or("write METRIC=DROP, as in ndcg_at_10=0.02")?;
-    let drop = drop.parse().map_err(|_| format!("`{drop}` is no number"))?;
+    let drop = drop.parse().map_err(|_| format!("`{drop}` is not a number"))?;
     Ok((metric.to_owned(), drop))
 }
 
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })
 }
 
-/// Not for clap to say, which knows no command that makes one.
+/// Returns the error for a missing baseline. clap's own error would not name the command that creates one.
 fn no_baseline(run: &Path) -> Error {
     Error::Setting {
         origin: "--baseline".to_owned(),
@@ -75,7 +75,7 @@ fn no_baseline(run: &Path) -> Error {
     }
 }
 
-/// What failed first, with its questions; then what is unsure; a sum at the end.
+/// Describes the failed checks first, with their questions, then the uncertain ones, and ends with a summary.
 fn describe(outcome: &Outcome) -> String {
     let mut lines: Vec<String> = outcome.notes.iter().map(|note| format!("note: {note}")).collect();
     let line = |word: &str, check: &Check| format!("{word} {}: {}: {}", check.cell, check.what, check.text);

@@ -1,4 +1,4 @@
-//! `chunkmill-eval import`: another project's labels as a set.
+//! `chunkmill-eval import`: imports another project's labels as a set.
 
 use std::path::PathBuf;
 
@@ -176,10 +176,10 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
         lines.push(format!("{} questions without evidence were left out", imported.without_evidence));
     }
     if imported.unplaced > 0 {
-        lines.push(format!("{} pieces of evidence are not in their documents, and were left out", imported.unplaced));
+        lines.push(format!("{} pieces of evidence were left out: not found in their documents", imported.unplaced));
     }
     if imported.without_document > 0 {
-        lines.push(format!("{} references are to documents that are not there", imported.without_document));
+        lines.push(format!("{} references are to missing documents", imported.without_document));
     }
     print(lines.join("\n"))?;
     Ok(exit::DONE)

@@ -1,4 +1,4 @@
-//! `chunkmill-eval label`: questions that people asked become labels, with evidence that search proposes.
+//! `chunkmill-eval label`: turns real questions into labels, with evidence that search proposes.
 
 use std::fs;
 use std::io;
@@ -39,7 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Asks at the terminal. The set gets the documents if it has none.
+/// Labels questions at the terminal. Adds the documents to the set if it has none.
 pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: Config) -> anyhow::Result<Outcome> {
     prepare(roots, set)?;
     tell("reading the documents\n");
@@ -47,7 +47,7 @@ pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: C
     session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
 }
 
-/// Gives a set its documents, if it has none yet.
+/// Adds the documents to a set that has none yet.
 pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
     if set.join(CORPUS).is_dir() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Two runs and the metrics to compare them by, as `diff` and `agree` take them.
+//! Arguments of `diff` and `agree`: two runs, and the metrics to compare them by.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(super) struct PairArgs {
 }
 
 impl PairArgs {
-    /// Both reports, and the names of the metrics.
+    /// Reads both reports and returns them with the names of the metrics.
     pub(super) fn read(&self) -> anyhow::Result<(Report, Report, Vec<String>)> {
         let (a, b) = (Report::read(&self.a)?, Report::read(&self.b)?);
         let metrics = if self.metric.is_empty() { vec![a.scoring.primary.clone()] } else { self.metric.clone() };

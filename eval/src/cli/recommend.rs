@@ -24,7 +24,7 @@ use crate::render;
 use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
 use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
 
-/// Questions that are made up where there are none.
+/// Number of synthetic questions to make if there are no real ones.
 const SYNTHETIC: usize = 200;
 
 #[derive(clap::Args)]
@@ -70,7 +70,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let run = start(&plan);
     sweep(&plan, &run, &out, &labelled, &Settings::default(), &mut |_| {})?;
     let mut report = Measured::read(&out, run, labelled)?.report();
-    // The labels lie in a folder of ours; it is the documents that people know.
+    // The labels are in our own folder; users know the name of their documents.
     if let Some(name) = fs::canonicalize(&args.documents).ok().and_then(|path| Some(path.file_name()?.to_owned())) {
         report.labels.name = name.to_string_lossy().into_owned();
     }
@@ -91,7 +91,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// The set of labels to measure with: the documents' own, one of the questions that were given, or a made-up one.
+/// Returns the set of labels to measure with: the documents' own, one made from the given questions, or a synthetic
+/// one.
 fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Options) -> anyhow::Result<PathBuf> {
     if questions.is_none() && documents.join(QUERIES).is_file() && documents.join(CORPUS).is_dir() {
         return Ok(documents.to_owned());
@@ -105,7 +106,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
         let made = synth(&roots, &filter, &wanted)?;
         made.set.write(&set)?;
         tell(format_args!(
-            "made up {} questions about {} documents; questions that people asked are worth more: --questions FILE\n",
+            "made up {} questions about {} documents; real questions are better: --questions FILE\n",
             made.set.queries.len(),
             made.asked
         ));
@@ -137,9 +138,9 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     if !given.is_file() {
         return Err(Error::Setting {
             origin: file.display().to_string(),
-            problem: format!("has {open} questions, of none of which is known where the answer is"),
+            problem: format!("has {open} questions, none of them with evidence"),
             help: format!(
-                "say it: chunkmill-eval label {} --questions {} -o {}; then run this again",
+                "label them with `chunkmill-eval label {} --questions {} -o {}`, then run this again",
                 documents.display(),
                 file.display(),
                 set.display()

@@ -1,4 +1,4 @@
-//! `chunkmill-eval report`: a run scored and shown in every form.
+//! `chunkmill-eval report`: scores a run and writes its report in every format.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use crate::render;
 use crate::report::Report;
 use crate::sweep::{Labelled, Run};
 
-/// Ways to search a dataset up to which TREC files are written unasked: some two megabytes each.
+/// Largest number of ways to search the datasets for which TREC files are written by default: about two megabytes
+/// each.
 const TREC: usize = 64;
 
 #[derive(clap::Args)]
@@ -28,7 +29,7 @@ pub(super) struct Args {
     labels: Option<PathBuf>,
 }
 
-/// How a report is shown.
+/// Output options of a report.
 #[derive(clap::Args)]
 pub(super) struct OutputArgs {
     /// Also show changes since this earlier run: its folder, or its report.json
@@ -44,7 +45,7 @@ pub(super) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The report to compare with. Read before anything runs, for its name may be wrong.
+    /// Reads the report to compare with. Called before anything runs, because its name may be wrong.
     pub(super) fn baseline(&self) -> anyhow::Result<Option<Report>> {
         Ok(self.baseline.as_deref().map(Report::read).transpose()?)
     }
@@ -55,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let folder = args.folder.as_deref().or(own).filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let baseline = args.output.baseline()?;
-    // What was sent without its records can still be shown.
+    // A report that was copied without its records can still be shown.
     if !Run::is_in(&args.run) {
         return write(&Report::read(&args.run)?, None, baseline.as_ref(), folder, &args.output);
     }
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     write(&measured.report(), Some(&measured), baseline.as_ref(), folder, &args.output)
 }
 
-/// Writes a report in every form, and says what it says and where it is.
+/// Writes a report in every format, and prints the verdict and the paths.
 pub(super) fn write(
     report: &Report,
     measured: Option<&Measured>,

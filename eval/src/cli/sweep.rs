@@ -1,4 +1,4 @@
-//! `chunkmill-eval sweep`: every setting of a grid, measured against labels.
+//! `chunkmill-eval sweep`: measures every setting of a grid against labels.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -61,7 +61,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return Err(Error::Setting {
             origin: labels.display().to_string(),
             problem: "has no question whose evidence is in its corpus".to_owned(),
-            help: "`chunkmill-eval verify` says what became of each reference".to_owned(),
+            help: "`chunkmill-eval verify` shows the state of each reference".to_owned(),
         }
         .into());
     }
@@ -70,7 +70,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if verify {
         return print_preview(&plan, &labelled, json);
     }
-    let out = out.context("there is no folder for the run: -o RUN")?;
+    let out = out.context("the folder of the run is missing: name it with -o RUN")?;
     let run = Run::new(&plan, &labelled, &models, command(), now());
     tell(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
@@ -80,8 +80,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
 }
 
-/// Of the environment only what changes no result: a variable that is set for other work must not change what is
-/// measured.
+/// Reads only the settings from the environment that change no result: a variable set for other work must not
+/// change the measurements.
 pub(super) fn environment() -> anyhow::Result<Options> {
     let Options { embedding, run, .. } = Options::from_env()?;
     let EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, .. } = embedding;
@@ -90,12 +90,12 @@ pub(super) fn environment() -> anyhow::Result<Options> {
     Ok(Options { embedding, run, ..Options::default() })
 }
 
-/// The command line, without the path of the program.
+/// Returns the command line without the path of the program.
 pub(super) fn command() -> Vec<String> {
     std::env::args().skip(1).collect()
 }
 
-/// As RFC 3339.
+/// Returns the current time as RFC 3339.
 pub(super) fn now() -> String {
     let now = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now());
     now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
@@ -120,7 +120,7 @@ fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// What can be known without embedding anything.
+/// Prints what is known without embedding anything.
 fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result<u8> {
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     let nothing = String::new();
@@ -141,7 +141,7 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
             print_json(&row)?;
         } else {
             print(format_args!(
-                "{}: {chunks} chunks, {texts} different texts to embed, {tokens} tokens; one chunk holds {:.1} % of the references, several {:.1} %",
+                "{}: {chunks} chunks, {texts} different texts to embed, {tokens} tokens; {:.1} % of the references are in one chunk, {:.1} % in several",
                 build.name,
                 100.0 * whole,
                 100.0 * (reachable - whole)
@@ -151,15 +151,15 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     Ok(exit::DONE)
 }
 
-/// What a sweep will cost, said before it starts. How long that takes, the first dataset will tell.
-#[expect(clippy::cast_precision_loss, reason = "megabytes are said")]
+/// Describes the cost of a sweep before it starts. Its duration is only known after the first dataset.
+#[expect(clippy::cast_precision_loss, reason = "megabytes are shown")]
 fn forecast(plan: &Plan, labelled: &Labelled) -> anyhow::Result<String> {
     let documents = labelled.corpus.texts.values().map(String::len).sum::<usize>() as f64 / 1e6;
     let (mut passes, mut late) = (0.0, Vec::new());
     for build in &plan.builds {
         let config = build.options.clone().resolve()?;
         if config.spec.pooling() == Pooling::Late && plan.timing.repeats == 0 && config.cache.is_some() {
-            // One pass for all, of windows that overlap by a quarter.
+            // One pass serves all of them, in windows that overlap by a quarter.
             if !late.contains(&&build.options.embedding) {
                 late.push(&build.options.embedding);
                 passes += 4.0 / 3.0;
@@ -169,7 +169,7 @@ fn forecast(plan: &Plan, labelled: &Labelled) -> anyhow::Result<String> {
         }
     }
     let ways: usize = plan.builds.iter().map(|build| build.variants.len()).sum();
-    let cached = if plan.timing.repeats == 0 { ", less what the cache has" } else { "" };
+    let cached = if plan.timing.repeats == 0 { ", minus what is cached" } else { "" };
     Ok(format!(
         "{} datasets over {documents:.2} MB of documents: up to {:.2} MB of text to embed{cached}, {passes:.1} times the \
          documents; {ways} ways to search with {} questions each\n",
@@ -179,12 +179,12 @@ fn forecast(plan: &Plan, labelled: &Labelled) -> anyhow::Result<String> {
     ))
 }
 
-/// Says on standard error how a sweep goes on.
+/// Reports the progress of a sweep on standard error.
 pub(super) struct Progress {
     started: Instant,
-    /// Datasets that were made.
+    /// Number of datasets built so far.
     made: u32,
-    /// Datasets that are not begun yet.
+    /// Number of datasets not started yet.
     left: u32,
 }
 
@@ -202,7 +202,7 @@ impl Progress {
                 self.left = u32::try_from(of - at).unwrap_or(u32::MAX);
                 tell(format_args!("[{at}/{of}] {name}: "));
             }
-            Event::Kept => tell("was done\n"),
+            Event::Kept => tell("already done\n"),
             Event::Done(Record { dataset, .. }) => {
                 let chunks = dataset.chunks;
                 let (reused, texts) = (dataset.texts_reused, dataset.texts);

@@ -1,4 +1,4 @@
-//! `chunkmill-eval synth`: questions made up from documents, as a set.
+//! `chunkmill-eval synth`: makes synthetic questions from documents, as a set.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -60,6 +60,6 @@ fn warn(made: &Synthesis, wanted: usize) {
     }
     let questions = made.set.queries.len();
     if questions < wanted {
-        tell(format_args!("warning: {questions} questions, not {wanted}: the documents give no more\n"));
+        tell(format_args!("warning: {questions} questions, not {wanted}: the documents yield no more\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! `chunkmill-eval table`: runs of one sweep file over several sets, side by side.
+//! `chunkmill-eval table`: compares runs of one sweep file over several sets of labels.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let sets = args.runs.iter().enumerate().map(read).collect::<chunkmill::error::Result<Vec<_>>>()?;
     if sets.iter().any(|set| set.report.cell(&args.of).is_none()) {
-        tell(format_args!("warning: not every run has `{}`: its parts are not shown\n", args.of));
+        tell(format_args!("warning: not every run has `{}`, so its parts are not shown\n", args.of));
     }
     for (name, text) in table(&sets, &args.of) {
         let file: &Path = &args.output.join(name);

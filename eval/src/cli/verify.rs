@@ -1,4 +1,4 @@
-//! `chunkmill-eval verify`: whether the labels of a set still fit its documents.
+//! `chunkmill-eval verify`: checks whether the labels of a set still match its documents.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The states in the order in which they are counted, by [`State::name`].
+/// The names of the states, as in [`State::name`], in the order of the summary.
 const STATES: [&str; 6] = ["valid", "moved", "split", "ambiguous", "gone", "no_document"];
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {

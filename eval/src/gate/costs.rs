@@ -1,4 +1,4 @@
-//! What a run costs beside its baseline: bytes and times.
+//! The costs of a run compared with its baseline: bytes and times.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use super::{Check, State, Thresholds};
 use crate::analysis::figure;
 use crate::report::{Cell, Report};
 
-/// One check per build for what all cells of a build share, one per cell for the time of a question.
+/// Returns one check per build for the costs that all its cells share, and one per cell for the time of a question.
 pub(super) fn checks(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Vec<Check> {
     let mut seen = BTreeSet::new();
     let mut checks = Vec::new();
-    // Larger documents may take more room.
+    // Larger documents may need more space.
     let growth = if baseline.labels.bytes == 0 { 1.0 } else { float(run.labels.bytes) / float(baseline.labels.bytes) };
     for before in &baseline.cells {
         let Some(after) = run.cell(&before.id) else { continue };
@@ -23,7 +23,7 @@ pub(super) fn checks(run: &Report, baseline: &Report, thresholds: &Thresholds) -
             continue;
         }
         let bytes = Cost::flat(float(before.cost.bytes) * growth, float(after.cost.bytes));
-        let unit = if growth.to_bits() == 1.0_f64.to_bits() { "bytes" } else { "bytes, scaled to the documents now," };
+        let unit = if growth.to_bits() == 1.0_f64.to_bits() { "bytes" } else { "bytes (scaled to these documents)" };
         checks.extend(check("bytes", unit, thresholds.max_larger, bytes));
         if let (Some(one), Some(other)) = (&before.cost.index, &after.cost.index) {
             let (one, other) = (one.seconds, other.seconds);
@@ -34,8 +34,8 @@ pub(super) fn checks(run: &Report, baseline: &Report, thresholds: &Thresholds) -
     checks
 }
 
-/// A cost in both runs. It is too high if even its smallest measurement is more than is allowed beside the
-/// largest before.
+/// A cost in both runs. It is too high if even its smallest measurement exceeds the limit relative to the largest
+/// measurement before.
 struct Cost {
     before: f64,
     most_before: f64,
@@ -44,7 +44,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Of a cost that was measured once.
+    /// Creates a cost that was measured once.
     fn flat(before: f64, after: f64) -> Self {
         Self { before, most_before: before, after, least_after: after }
     }

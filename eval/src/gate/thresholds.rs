@@ -10,25 +10,26 @@ use serde::Deserialize;
 
 use crate::report::Report;
 
-/// How far a metric may fall if nothing is said: a hundredth. It is below what a few hundred questions can show,
-/// so in practice every fall that can be shown is one too many, while what is real but tiny still passes.
+/// The default allowed drop of a metric: a hundredth. It is below what a few hundred questions can detect, so in
+/// practice every detectable drop fails, while a real but tiny one still passes.
 const DROP: f64 = 0.01;
 
-/// What a file of thresholds holds.
-const TABLE: &str = "it is a TOML file with the keys max_slower, max_larger, and [max_drop] with names of metrics";
+/// Help for errors in a thresholds file.
+const TABLE: &str = "write a TOML file with the keys max_slower, max_larger, and [max_drop] with names of metrics";
 
-/// How much worse a run may be than its baseline. A file of thresholds is TOML with these keys and no others.
+/// How much worse a run may be than its baseline. A thresholds file is TOML with these keys and no others.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
-    /// By name of the metric, by how much its mean may be worse, in its own unit: `[max_drop]`, `ndcg_at_10 =
-    /// 0.02`. Metrics that are not named are not checked; if none is, the baseline's primary metric, `ndcg_at_10`
-    /// and `doc_ndcg_at_10` may be worse by 0.01.
+    /// Allowed drop of the mean by name of the metric, in the metric's own unit: `[max_drop]`, `ndcg_at_10 = 0.02`.
+    /// Metrics that are not named are not checked. If none is named, the baseline's primary metric, `ndcg_at_10` and
+    /// `doc_ndcg_at_10` may drop by 0.01.
     pub max_drop: BTreeMap<String, f64>,
-    /// How many times as long a question (95th percentile) and, where both runs timed it, indexing may take. `inf`,
-    /// the default, checks no times: a baseline mostly comes from another machine.
+    /// Largest allowed ratio of the time of a question (95th percentile) and, if both runs timed it, of indexing.
+    /// `inf`, the default, checks no times: a baseline usually comes from another machine.
     pub max_slower: f64,
-    /// How many times as large a dataset may be, for documents of the same size. 1.1 by default; `inf` checks none.
+    /// Largest allowed ratio of dataset sizes, for documents of the same size. 1.1 by default; `inf` checks no
+    /// sizes.
     pub max_larger: f64,
 }
 
@@ -39,11 +40,11 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Reads a file of thresholds.
+    /// Reads a thresholds file.
     ///
     /// # Errors
-    /// [`Error::Named`] if it cannot be read; [`Error::Setting`] if it is no TOML, or has an unknown key or a number
-    /// that is no threshold.
+    /// [`Error::Named`] if it cannot be read; [`Error::Setting`] if it is not TOML, or has an unknown key or a
+    /// number out of range.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(Error::named(path, TABLE))?;
         let origin = path.display().to_string();
@@ -56,10 +57,10 @@ impl Thresholds {
         Ok(read)
     }
 
-    /// Checks that each number can be a threshold; `origin` says where they come from.
+    /// Checks that each threshold is in range; `origin` names their source in the error.
     ///
     /// # Errors
-    /// [`Error::Setting`] if one cannot.
+    /// [`Error::Setting`] if one is not.
     pub fn check(&self, origin: &str) -> Result<()> {
         let drops = self.max_drop.iter().map(|(name, &drop)| (name.as_str(), drop, drop >= 0.0 && drop.is_finite()));
         let ratios = [("max_slower", self.max_slower), ("max_larger", self.max_larger)];
@@ -74,10 +75,10 @@ impl Thresholds {
         }
     }
 
-    /// The metrics to check with their allowed drops, the baseline's primary one first.
+    /// Returns the metrics to check with their allowed drops, the baseline's primary metric first.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a metric is named that the baseline does not have.
+    /// [`Error::Setting`] if the thresholds name a metric that the baseline does not have.
     pub fn drops(&self, baseline: &Report) -> Result<Vec<(String, f64)>> {
         let has = |name: &str| baseline.cells.iter().any(|cell| cell.values.contains_key(name));
         let primary = baseline.scoring.primary.as_str();

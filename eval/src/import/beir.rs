@@ -1,7 +1,7 @@
 //! BEIR: documents, questions, and judgements of whole documents in `qrels/SPLIT.tsv`.
 //!
-//! A hub has the same as tables `corpus`, `queries`, and `qrels` or `data`. `LongEmbed` has it under other names: `doc_id`,
-//! `qid`, and judgements without a score, each of which says that the document is relevant.
+//! On a hub the same data is in the tables `corpus`, `queries`, and `qrels` or `data`. `LongEmbed` uses other
+//! names: `doc_id`, `qid`, and judgements without a score, each of which means that the document is relevant.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,19 +19,19 @@ const QUERY: &str = r#"a line is {"_id", "text"}"#;
 const JUDGEMENT: &str = "a line is query-id, corpus-id and score with tabs between; the first line may be these names";
 const JUDGED: &str = r#"a row is {"query-id", "corpus-id", "score"?}"#;
 
-/// Names of an id, as different sets have them.
+/// Names of an id in different sets.
 const DOCUMENT_ID: [&str; 3] = ["_id", "doc_id", "docid"];
 const QUERY_ID: [&str; 3] = ["_id", "qid", "query_id"];
 const JUDGED_QUERY: [&str; 3] = ["query-id", "qid", "query_id"];
 const JUDGED_DOCUMENT: [&str; 3] = ["corpus-id", "doc_id", "docid"];
 
-/// Reads a data set in BEIR's layout. A document becomes the text file `ID.txt`: its title, a blank
-/// line, its text. The judgements are those of `qrels/SPLIT.tsv`, or of `qrels.tsv` if there is no
-/// folder `qrels`, or of a table `qrels` or `data`.
+/// Reads a data set in BEIR's layout. A document becomes the text file `ID.txt`: its title, a blank line, its
+/// text. The judgements come from `qrels/SPLIT.tsv`, from `qrels.tsv` if there is no folder `qrels`, or from a
+/// table `qrels` or `data`.
 ///
 /// # Errors
-/// [`Error::Setting`] with file and line for what is not in that layout, an id that comes twice, or
-/// a judgement of an unknown question; [`Error::Named`] if a file cannot be read.
+/// [`Error::Setting`] with the file and line if the layout is wrong, an id appears twice, or a judgement names an
+/// unknown question; [`Error::Named`] if a file cannot be read.
 pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
     let mut documents = BTreeMap::new();
     each(&needed(folder, "corpus")?, DOCUMENT, |row| {
@@ -76,7 +76,7 @@ pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
 
 /// Where the judgements are.
 enum Judgements {
-    /// A file that may lack the names of its columns.
+    /// A file that may lack a header line.
     Lines(PathBuf),
     Tables(Vec<PathBuf>),
 }
@@ -114,7 +114,7 @@ fn lines(file: &Path, judged: &mut Judged) -> Result<()> {
     Ok(())
 }
 
-/// An id, which some data sets write as a number.
+/// Returns an id, which some data sets write as a number.
 fn id(object: &Map<String, Value>, names: &[&str]) -> Result<String, String> {
     match names.iter().find_map(|name| object.get(*name)) {
         Some(Value::String(id)) if !id.is_empty() => Ok(id.clone()),
@@ -124,5 +124,5 @@ fn id(object: &Map<String, Value>, names: &[&str]) -> Result<String, String> {
 }
 
 fn string<'o>(object: &'o Map<String, Value>, key: &str) -> Result<&'o str, String> {
-    object.get(key).and_then(Value::as_str).ok_or_else(|| format!("{key} is missing or no text"))
+    object.get(key).and_then(Value::as_str).ok_or_else(|| format!("{key} is missing or not text"))
 }

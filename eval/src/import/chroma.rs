@@ -27,12 +27,12 @@ struct Place {
 
 const HELP: &str = r#"columns question, references and corpus_id; references is [{"content", "start_index", "end_index"}] in characters"#;
 
-/// Reads the corpora that questions name, and the questions; one is named by its corpus and its
-/// number among that corpus's questions, from 1. Characters become bytes.
+/// Reads the questions and the corpora that they name. A question is named by its corpus and its number there,
+/// from 1. Characters become bytes.
 ///
 /// # Errors
-/// [`Error::Setting`] with file and line for a row that is not of the format, a corpus that is not
-/// there, or a reference whose text is not where it says; [`Error::Named`] if a file cannot be read.
+/// [`Error::Setting`] with the file and line if a row has the wrong format, a corpus is missing, or a reference's
+/// text is not at its offsets; [`Error::Named`] if a file cannot be read.
 pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
     let source = Source::read(questions)?;
     let mut set = Imported::default();
@@ -82,7 +82,7 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
     Ok(set)
 }
 
-/// The file of a corpus, whose id may be the file's own name or lack its extension. An id is no path.
+/// Returns the file of a corpus. Its id may be the file's own name or lack the extension, but must not be a path.
 fn corpus_file(corpora: &Path, id: &str) -> Option<PathBuf> {
     let plain = Path::new(id).file_name().is_some_and(|name| name == id);
     let names = [format!("{id}.md"), format!("{id}.txt"), id.to_owned()];

@@ -1,8 +1,8 @@
-//! `ConTEB`: documents in chunks, and questions that name the chunks which answer them.
+//! `ConTEB`: documents in chunks, and questions that name the chunks that answer them.
 //!
 //! The layout is that of the sets of `illuin-conteb` on a hub, as read by the code in `illuin-tech/conteb`: a part
-//! `documents` with `chunk_id` and `chunk`, a part `queries` with `query` and `chunk_id` or `chunk_ids`. A chunk's id is
-//! its document's, `_`, and its number there.
+//! `documents` with `chunk_id` and `chunk`, and a part `queries` with `query` and `chunk_id` or `chunk_ids`. A
+//! chunk's id consists of its document's id, `_`, and its number there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -32,23 +32,25 @@ struct Question {
 const CHUNK: &str = r#"a row of `documents` is {"chunk_id": "DOCUMENT_NUMBER", "chunk"}"#;
 const QUESTION: &str = r#"a row of `queries` is {"query", "chunk_id"} or {"query", "chunk_ids"}"#;
 
-/// Reads documents and questions of a split; without one `test`, or `validation`, or `train`, as `ConTEB` itself does. A
-/// document becomes the text file `ID.txt`, its chunks in the order of their numbers with a blank line between. Each chunk
-/// that a question names is evidence of its own. A question is named by its document and its number there, from 1.
+/// Reads documents and questions of a split. Without one, the first of `test`, `validation` and `train` counts, as
+/// in `ConTEB` itself. A document becomes the text file `ID.txt`, with its chunks in the order of their numbers
+/// and a blank line between them. Each chunk that a question names is separate evidence. A question is named by
+/// its document and its number there, from 1.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and row for what is not of the format, a chunk that comes
-/// twice, or a question that names an unknown one; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be
-/// read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, a chunk
+/// appears twice, or a question names an unknown chunk; [`Error::Named`](chunkmill::error::Error::Named) if a file
+/// cannot be read.
 pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
     let files = |name: &str| of_split(folder, &needed(folder, name)?, split);
     let mut chunks: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
     each(&files("documents")?, CHUNK, |mut row| {
         let Chunk { chunk_id, chunk } = row.read()?;
-        let (document, number) = parts(&chunk_id).ok_or_else(|| row.wrong(format!("`{chunk_id}` names no chunk")))?;
+        let (document, number) =
+            parts(&chunk_id).ok_or_else(|| row.wrong(format!("`{chunk_id}` is not a chunk id")))?;
         document_name(document, "txt").map_err(|problem| row.wrong(problem))?;
         match chunks.entry(document.to_owned()).or_default().insert(number, chunk) {
-            Some(_) => Err(row.wrong(format!("chunk `{chunk_id}` was there before"))),
+            Some(_) => Err(row.wrong(format!("chunk `{chunk_id}` appears twice"))),
             None => Ok(()),
         }
     })?;
@@ -95,7 +97,7 @@ pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
     Ok(set)
 }
 
-/// A chunk's document, and its number there.
+/// Splits a chunk's id into its document and its number there.
 fn parts(chunk_id: &str) -> Option<(&str, u64)> {
     let (document, number) = chunk_id.rsplit_once('_')?;
     Some((document, number.parse().ok().filter(|_| !document.is_empty())?))

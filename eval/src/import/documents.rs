@@ -1,4 +1,4 @@
-//! The documents of a set, taken from where they lie.
+//! The documents of a set, read from their original place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,22 +9,23 @@ use chunkmill::error::{Error, Result};
 
 use crate::labels::CORPUS;
 
-/// Documents that were read.
+/// Documents of a set.
 #[derive(Debug, Default)]
 pub struct Documents {
     /// Their bytes by their ids in the set.
     pub bytes: BTreeMap<String, Vec<u8>>,
-    /// The same as they were read, with those ids.
+    /// The decoded documents, with those ids.
     pub read: Vec<(Source, Content)>,
-    /// Those that cannot be read, and so are not in the set.
+    /// Documents that cannot be read, and are therefore not in the set.
     pub unreadable: Vec<Quarantined>,
 }
 
-/// Reads the documents below `roots`, all at once. One of a named root `NAME=PATH` stands below `NAME/` in the set.
+/// Reads the documents below `roots`, all at once. Documents of a named root `NAME=PATH` are below `NAME/` in the
+/// set.
 ///
 /// # Errors
-/// [`Error::Setting`] if two documents would have one path in the set; [`Error::Corpus`] for a root that cannot be
-/// used; [`Error::Io`] if a document vanishes while it is read.
+/// [`Error::Setting`] if two documents would have the same path in the set; [`Error::Corpus`] for a root that
+/// cannot be used; [`Error::Io`] if a document vanishes while it is read.
 pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
     let found = corpus::discover(roots, filter, &[])?;
     let mut documents = Documents { unreadable: found.quarantined, ..Documents::default() };
@@ -37,8 +38,8 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
                 if documents.bytes.insert(id.clone(), bytes).is_some() {
                     return Err(Error::Setting {
                         origin: "documents".to_owned(),
-                        problem: format!("two documents would be `{id}` in the set"),
-                        help: "name the roots differently: manual=PATH".to_owned(),
+                        problem: format!("two documents would have the path `{id}` in the set"),
+                        help: "give the roots different names: manual=PATH".to_owned(),
                     });
                 }
                 documents.read.push((Source { doc_id: id.into(), ..source }, content));
@@ -57,7 +58,7 @@ fn path_in_set(source: &Source) -> String {
     }
 }
 
-/// Writes documents below `corpus/` of a folder.
+/// Writes documents below a folder's `corpus/`.
 ///
 /// # Errors
 /// [`Error::Io`] if one cannot be written.

@@ -1,8 +1,9 @@
-//! `HiCBench`: questions about long documents, whose evidence is many sentences.
+//! `HiCBench`: questions about long documents, with many sentences of evidence.
 //!
 //! The layout is the one that `TencentYoutuResearch/HiChunk` describes and reads: `qas/NAME.jsonl` with `input`,
-//! `evidences` and `_id`, the document's, beside the documents in `docs/NAME/ID.txt` (its README writes `doc`). Other sets
-//! that are laid out so are read by their name. That the set on a hub is laid out so could not be checked.
+//! `evidences` and `_id` (the document's id), next to the documents in `docs/NAME/ID.txt` (its README writes
+//! `doc`). Other sets with the same layout are read by their name. Whether the set on a hub has this layout could
+//! not be checked.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,13 +27,14 @@ struct Question {
 const QUESTION: &str =
     r#"a row is {"_id": "DOCUMENT", "input", "evidences": ["text"]}, and the document is docs/NAME/DOCUMENT.txt"#;
 
-/// Reads the questions of `qas/NAME` and the documents that they name. A document becomes the Markdown file `ID.md`, for
-/// its sections begin with `#`. Every sentence of the evidence is evidence of its own, where white space may differ; those
-/// that are not in the document are counted. A question is named by its document and its number there, from 1.
+/// Reads the questions of `qas/NAME` and the documents that they name. A document becomes the Markdown file
+/// `ID.md`, because its sections begin with `#`. Every sentence of the evidence is separate evidence, and its
+/// white space may differ; sentences that are not in the document are counted. A question is named by its document
+/// and its number there, from 1.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and line for what is not of the format, or a document
-/// that is not there; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if the format is wrong or a
+/// document is missing; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn hicbench(folder: &Path, name: &str) -> Result<Imported> {
     let questions = needed(&folder.join("qas"), name)?;
     let folders = ["docs", "doc"].map(|docs| folder.join(docs).join(name));

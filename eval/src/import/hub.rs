@@ -1,6 +1,7 @@
-//! Sets on the Hugging Face hub, named as other tools name them: `hf://datasets/OWNER/NAME[@REVISION][/PATH]`.
+//! Sets on the Hugging Face hub, named as in other tools: `hf://datasets/OWNER/NAME[@REVISION][/PATH]`.
 //!
-//! Files go to the Hugging Face cache, which other tools share, each checked against the hash that the hub announced.
+//! Files are stored in the Hugging Face cache, which other tools share. Each one is checked against the hash that
+//! the hub announced.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,27 +12,28 @@ use percent_encoding::percent_decode_str;
 
 const SCHEME: &str = "hf://datasets/";
 
-/// What is called so for short: the branch where a hub keeps every set as Parquet.
+/// The short name and the real name of the branch where a hub keeps every set as Parquet.
 const CONVERTED: (&str, &str) = ("~parquet", "refs/convert/parquet");
 
 const NAME: &str = "write hf://datasets/OWNER/NAME, hf://datasets/OWNER/NAME/FOLDER or hf://datasets/OWNER/NAME@REVISION/FOLDER; \
-     @~parquet is what the hub converted to Parquet";
+     @~parquet names the hub's own conversion to Parquet";
 
-/// A set of a hub, or a part of it.
+/// A set on a hub, or a part of it.
 #[derive(Debug, PartialEq, Eq)]
 struct Named {
     owner: String,
     name: String,
     revision: String,
-    /// A file or folder; empty for all.
+    /// A file or folder; empty for the whole set.
     path: String,
 }
 
-/// The folder or file that a name stands for, which is the path itself unless it begins with `hf://datasets/`. Fetches what
-/// the cache lacks.
+/// Returns the local folder or file for a name. This is the path itself unless it begins with `hf://datasets/`.
+/// Files that are missing from the cache are downloaded.
 ///
 /// # Errors
-/// [`Error::Setting`] if it is no such name, or cannot be fetched, or a file is not what the hub announced.
+/// [`Error::Setting`] if the name is malformed, the set cannot be downloaded, or a file differs from what the hub
+/// announced.
 pub fn fetched(path: &Path) -> Result<Cow<'_, Path>> {
     let Some(name) = path.to_str().and_then(|path| path.strip_prefix(SCHEME)) else { return Ok(path.into()) };
     let wrong = |problem: String, help: &str| Error::Setting {

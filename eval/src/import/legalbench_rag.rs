@@ -1,8 +1,8 @@
-//! LegalBench-RAG: questions about contracts and policies, each with the ranges of characters that answer it.
+//! LegalBench-RAG: questions about contracts and policies, with the ranges of characters that answer them.
 //!
-//! The layout is that of the benchmark's folder `data`: `benchmarks/NAME.json` beside `corpus/`, as read by the code in
-//! `ZeroEntropy-cc/legalbenchrag`. That code opens documents as text, so a line's end is one character in every file;
-//! documents are written here with such ends, and their characters become bytes.
+//! The layout is that of the benchmark's folder `data`: `benchmarks/NAME.json` next to `corpus/`, as read by the
+//! code in `ZeroEntropy-cc/legalbenchrag`. That code opens documents in text mode, so a line end is one character
+//! in every file. Documents are therefore written with these line ends here, and character offsets become bytes.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -31,13 +31,14 @@ struct Snippet {
 
 const TEST: &str = r#"a benchmark is {"tests": [{"query", "snippets": [{"file_path", "span": [start, end], "answer"?}]}]}, in characters of corpus/FILE_PATH"#;
 
-/// Reads the benchmarks in `benchmarks/`, or those of these names, and the documents that they name. Every snippet is
-/// evidence of its own. A question is named by its benchmark and its number there, from 1, and has the benchmark as tag.
+/// Reads the benchmarks in `benchmarks/`, or those with these names, and the documents that they name. Every
+/// snippet is separate evidence. A question is named by its benchmark and its number there, from 1, and tagged
+/// with the benchmark.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and row for what is not of the format, a document that is
-/// not there, or a snippet whose text is not where it says; [`Error::Named`](chunkmill::error::Error::Named) if a file
-/// cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, a document
+/// is missing, or a snippet's text is not at its offsets; [`Error::Named`](chunkmill::error::Error::Named) if a
+/// file cannot be read.
 pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
     let benchmarks = folder.join("benchmarks");
     let mut files = Vec::new();

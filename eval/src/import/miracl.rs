@@ -1,9 +1,10 @@
-//! MIRACL: passages of Wikipedia in many languages, judged by people who speak them.
+//! MIRACL: passages of Wikipedia in many languages, judged by speakers of them.
 //!
 //! The layout is that of `miracl/miracl` and `miracl/miracl-corpus` on a hub, below one folder or two:
 //! `miracl-v1.0-LANG/topics/topics.miracl-v1.0-LANG-SPLIT.tsv`, `…/qrels/qrels.miracl-v1.0-LANG-SPLIT.tsv`, and
-//! `miracl-corpus-v1.0-LANG/docs-*.jsonl` with `docid`, `title` and `text`. A passage's id is its article's, `#`, and its
-//! number there. The hub has the passages as `.jsonl.gz`, which have to be unpacked first.
+//! `miracl-corpus-v1.0-LANG/docs-*.jsonl` with `docid`, `title` and `text`. A passage's id consists of its
+//! article's id, `#`, and its number there. The hub has the passages as `.jsonl.gz`, which must be decompressed
+//! first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -27,17 +28,17 @@ struct Passage {
 
 const PASSAGE: &str = r#"a line is {"docid": "ARTICLE#NUMBER", "title", "text"}"#;
 
-/// Where a passage stands: its document, and its bytes there unless it is one by itself.
+/// The place of each passage: its document, and its bytes there unless the passage is a document of its own.
 type Places = HashMap<String, (String, Option<Range<usize>>)>;
 
-/// Reads one or several languages into one set. A passage becomes the text file `LANG/ID.txt`, its title, a blank line and
-/// its text; with `articles` the passages of an article become one such file, and a passage that was judged is a place
-/// there. Questions are named `LANG-ID` and have their language as tag. What was judged 0 is left out.
+/// Reads one or several languages into one set. A passage becomes the text file `LANG/ID.txt` with its title, a
+/// blank line and its text. With `articles`, the passages of an article form one file, and a judged passage is a
+/// place in it. Questions are named `LANG-ID` and tagged with their language. Judgements of 0 are left out.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and line for what is not of the format, a passage that
-/// comes twice, or a judgement of an unknown question; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be
-/// read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if the format is wrong, a passage
+/// appears twice, or a judgement names an unknown question; [`Error::Named`](chunkmill::error::Error::Named) if a
+/// file cannot be read.
 pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, articles: bool) -> Result<Imported> {
     let mut set = Imported::default();
     for language in languages {
@@ -66,7 +67,7 @@ pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, a
     Ok(set)
 }
 
-/// The documents of a language, and where each passage stands in them.
+/// Returns the documents of a language, and the place of each passage in them.
 fn passages(corpus: &Path, language: &str, articles: bool) -> Result<(BTreeMap<String, String>, Places)> {
     let mut texts: BTreeMap<String, Assembly> = BTreeMap::new();
     let mut places = Places::new();
@@ -82,7 +83,7 @@ fn passages(corpus: &Path, language: &str, articles: bool) -> Result<(BTreeMap<S
         }
         let range = (!text.is_empty()).then(|| assembly.add(&text)).filter(|_| articles);
         match places.insert(docid.clone(), (name, range)) {
-            Some(_) => Err(row.wrong(format!("passage `{docid}` was there before"))),
+            Some(_) => Err(row.wrong(format!("passage `{docid}` appears twice"))),
             None => Ok(()),
         }
     })?;

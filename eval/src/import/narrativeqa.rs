@@ -1,7 +1,7 @@
-//! `NarrativeQA`: questions about whole books and film scripts, without a place in them.
+//! `NarrativeQA`: questions about whole books and film scripts, without places in them.
 //!
-//! The layout is that of `deepmind/narrativeqa` on a hub: every row has its question and the whole story, `document.text`.
-//! Retrieval of the same stories as published by `LongEmbed` is read by [`beir`](super::beir()).
+//! The layout is that of `deepmind/narrativeqa` on a hub: every row has its question and the whole story in
+//! `document.text`. For retrieval of the same stories as published by `LongEmbed`, use [`beir`](super::beir()).
 
 use std::path::Path;
 
@@ -33,13 +33,14 @@ struct Question {
 
 const ROW: &str = r#"a row is {"document": {"id", "kind"?, "text"}, "question": {"text"}}"#;
 
-/// Reads questions from a file, or from the files of a split below a folder. A story becomes the text file `ID.txt`, and
-/// is as a whole the evidence of its questions. A question is named by its story and its number there, from 1, and has the
-/// story's kind as tag.
+/// Reads questions from a file, or from the files of a split below a folder. A story becomes the text file
+/// `ID.txt`, which as a whole is the evidence of its questions. A question is named by its story and its number
+/// there, from 1, and tagged with the story's kind.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and row for what is not of the format, or a story that
-/// reads differently for different questions; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, or if a
+/// story has different texts for different questions; [`Error::Named`](chunkmill::error::Error::Named) if a file
+/// cannot be read.
 pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<Imported> {
     let mut set = Imported::default();
     let mut numbers = Numbers::default();
@@ -48,7 +49,7 @@ pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<Imported> {
         let doc_id = document_name(&id, "txt").map_err(|problem| row.wrong(problem))?;
         let known = set.documents.entry(doc_id.clone()).or_insert_with(|| text.as_bytes().to_vec());
         if known.as_slice() != text.as_bytes() {
-            return Err(row.wrong(format!("story `{id}` had another text before")));
+            return Err(row.wrong(format!("story `{id}` has a different text in an earlier row")));
         }
         let (id, text, references) =
             (numbers.next(&id), question.text.trim().to_owned(), vec![Reference::to(doc_id, None)]);

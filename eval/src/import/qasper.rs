@@ -1,7 +1,7 @@
-//! QASPER: questions about papers, answered by several people, each with the paragraphs that say so.
+//! QASPER: questions about papers, answered by several people, who also marked the paragraphs with the answer.
 //!
-//! The layout is that of `qasper-{train,dev,test}-v0.3.json` (papers by id), and of `allenai/qasper` on a hub, where the
-//! converter made each list of records an object of lists. Checked against the sample files of
+//! The layout is that of `qasper-{train,dev,test}-v0.3.json` (papers by id), and of `allenai/qasper` on a hub,
+//! where the converter turned each list of records into an object of lists. Checked against the sample files of
 //! `allenai/qasper-led-baseline`.
 
 use std::collections::HashMap;
@@ -63,19 +63,20 @@ struct Answer {
 
 const PAPER: &str = r#"a paper is {"id", "title", "abstract", "full_text": [{"section_name", "paragraphs"}], "qas": [{"question", "question_id", "answers": [{"answer": {"evidence"}}]}]}; in the authors' JSON its id is the key"#;
 
-/// What stands before a figure's or table's caption where that is the evidence.
+/// Prefix of a figure's or table's caption when the caption is evidence.
 const FLOAT: &str = "FLOAT SELECTED:";
 
-/// Parts of a section's name: each is below the one before.
+/// Separator of the parts of a section's name, from outermost to innermost.
 const BELOW: &str = ":::";
 
-/// Reads papers from a file, or from the files of a split below a folder. A paper becomes the Markdown file `ID.md`: its
-/// title, its abstract, its sections with headings of their depth, and the captions of its figures and tables. The
-/// evidence that one person gave is an alternative, all of whose paragraphs are needed; what most people gave comes first.
+/// Reads papers from a file, or from the files of a split below a folder. A paper becomes the Markdown file
+/// `ID.md`: its title, its abstract, its sections with headings of their depth, and the captions of its figures
+/// and tables. The evidence from one person is an alternative that needs all of its paragraphs. The most frequent
+/// alternative comes first.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with file and paper for what is not of the format, or an id that
-/// comes twice; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and paper if the format is wrong or an id
+/// appears twice; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
     let mut set = Imported::default();
     each(&tables(path, split)?, PAPER, |mut row| {
@@ -107,17 +108,17 @@ pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
             set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
         }
         match set.documents.insert(doc_id, document.text.into_bytes()) {
-            Some(_) => Err(row.wrong(format!("paper `{}` was there before", paper.id))),
+            Some(_) => Err(row.wrong(format!("paper `{}` appears twice", paper.id))),
             None => Ok(()),
         }
     })?;
     Ok(set)
 }
 
-/// A paper as one text, whose paragraphs can be found.
+/// A paper as one text with an index of its paragraphs.
 struct Document {
     text: String,
-    /// The first place of each paragraph by its words.
+    /// The first place of each paragraph, by its words.
     paragraphs: HashMap<String, Range<usize>>,
     finder: Finder,
 }
@@ -159,7 +160,7 @@ impl Document {
         Self { text: assembly.text, paragraphs, finder }
     }
 
-    /// A whole paragraph, or else the first place that reads so.
+    /// Finds a whole paragraph, or else the first place with this text.
     fn find(&self, evidence: &str) -> Option<Range<usize>> {
         let evidence = evidence.trim();
         let evidence = evidence.strip_prefix(FLOAT).unwrap_or(evidence);

@@ -1,5 +1,5 @@
-//! What the formats have in common: lines with numbers, names for documents and questions, places in documents that are
-//! put together, judgements.
+//! Code that the formats share: lines with numbers, names for documents and questions, places in assembled
+//! documents, judgements.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use super::Imported;
 use crate::labels::{Place, Query, Quote, Reference};
 
-/// A file of text, read whole.
+/// A text file, read whole.
 pub(super) struct Source {
     path: PathBuf,
     text: String,
 }
 
 impl Source {
-    /// Without its byte order mark.
+    /// Reads a file without its byte order mark.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut source = Self::exact(path)?;
         if let Some(rest) = source.text.strip_prefix('\u{feff}') {
@@ -29,7 +29,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Character for character: offsets count a byte order mark.
+    /// Reads a file with its byte order mark, which counts in offsets.
     pub(super) fn exact(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path)
             .map_err(Error::named(path, "name the files that `chunkmill-eval import FORMAT --help` lists"))?;
@@ -40,13 +40,13 @@ impl Source {
         &self.text
     }
 
-    /// Lines that are not blank with their numbers, from 1.
+    /// Returns the lines that are not blank, with their numbers from 1.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
         lines.filter(|(_, line)| !line.trim().is_empty())
     }
 
-    /// An error in this line.
+    /// Creates an error for this line.
     pub(super) fn wrong(&self, line: impl std::fmt::Display, problem: impl Into<String>, help: &str) -> Error {
         Error::Setting {
             origin: format!("{}:{line}", self.path.display()),
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// The JSON object in each line.
+    /// Parses the JSON object in each line.
     pub(super) fn objects(&self, help: &str) -> Result<Vec<(usize, Map<String, Value>)>> {
         let parse = |(line, text): (usize, &str)| match serde_json::from_str(text) {
             Ok(object) => Ok((line, object)),
@@ -65,8 +65,9 @@ impl Source {
     }
 }
 
-/// A name for the document with this id: letters, digits, `-`, `_` and `.` stay as they are, all else
-/// is percent-encoded, so that an id can neither leave the folder, nor hide, nor meet another.
+/// Returns a file name for the document with this id. Letters, digits, `-`, `_` and `.` are kept, everything else
+/// is percent-encoded. An id can therefore neither leave the folder, nor be a hidden file, nor collide with
+/// another.
 pub(super) fn file_name(id: &str, extension: &str) -> String {
     const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
     let name = utf8_percent_encode(id, KEPT).to_string();
@@ -74,13 +75,13 @@ pub(super) fn file_name(id: &str, extension: &str) -> String {
     format!("{name}.{extension}")
 }
 
-/// As [`file_name`]; the problem if no file can be so named.
+/// Returns [`file_name`], or a problem if it is too long.
 pub(super) fn document_name(id: &str, extension: &str) -> Result<String, String> {
     let name = file_name(id, extension);
-    if name.len() > 255 { Err(format!("id `{id}` is too long to name a file")) } else { Ok(name) }
+    if name.len() > 255 { Err(format!("id `{id}` is too long for a file name")) } else { Ok(name) }
 }
 
-/// Names for questions that have none: what they belong to and their number there, from 1.
+/// Names for questions without an id: what they belong to and their number there, from 1.
 #[derive(Default)]
 pub(super) struct Numbers(HashMap<String, usize>);
 
@@ -92,14 +93,14 @@ impl Numbers {
     }
 }
 
-/// A document that is put together from texts with a blank line between; each keeps its place.
+/// A document assembled from texts with a blank line between them. Each text keeps its place.
 #[derive(Default)]
 pub(super) struct Assembly {
     pub(super) text: String,
 }
 
 impl Assembly {
-    /// Adds a text, and says where it stands.
+    /// Adds a text and returns its range.
     pub(super) fn add(&mut self, text: &str) -> Range<usize> {
         if !self.text.is_empty() {
             self.text += "\n\n";
@@ -110,17 +111,17 @@ impl Assembly {
     }
 }
 
-/// What stands in a range of a document.
+/// Quotes a range of a document.
 pub(super) fn quoted(doc_id: &str, document: &str, range: Range<usize>) -> Place {
     let quote = Quote { text: document[range.clone()].to_owned(), range };
     Place { doc_id: doc_id.to_owned(), quote: Some(quote) }
 }
 
-/// Finds texts in a document, where white space may be written in other ways.
+/// Finds texts in a document whose white space may differ.
 pub(crate) struct Finder {
-    /// The document with a single space for all white space in a row.
+    /// The document with every run of white space replaced by a single space.
     words: String,
-    /// Where each of its bytes was.
+    /// The position of each of its bytes in the document.
     at: Vec<usize>,
 }
 
@@ -139,14 +140,14 @@ impl Finder {
         finder
     }
 
-    /// The bytes of the document that this text stands in first.
+    /// Returns the byte range of the text's first occurrence in the document.
     pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
         let text = words(text);
         let start = self.words.find(&text).filter(|_| !text.is_empty())?;
         Some(self.range(start, &text))
     }
 
-    /// Everywhere that it stands.
+    /// Returns the byte ranges of all its occurrences.
     pub(crate) fn all(&self, text: &str) -> Vec<Range<usize>> {
         let text = words(text);
         let starts = self.words.match_indices(&text).filter(|_| !text.is_empty());
@@ -158,12 +159,12 @@ impl Finder {
     }
 }
 
-/// A text with a single space for all white space in a row, and none around.
+/// Replaces every run of white space in a text by a single space, and trims it.
 pub(super) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Each alternative once, those that most people gave first.
+/// Deduplicates alternatives and sorts them by the number of people who gave them, most first.
 pub(super) fn by_votes(alternatives: Vec<Vec<Place>>) -> Vec<Vec<Place>> {
     let mut votes: Vec<(Vec<Place>, usize)> = Vec::new();
     for alternative in alternatives {
@@ -176,13 +177,13 @@ pub(super) fn by_votes(alternatives: Vec<Vec<Place>>) -> Vec<Vec<Place>> {
     votes.into_iter().map(|(alternative, _)| alternative).collect()
 }
 
-/// Characters as bytes; `None` if the text has not so many.
+/// Converts a range of characters to bytes; `None` if the text has fewer characters.
 pub(super) fn bytes_of(text: &str, chars: &Range<usize>) -> Option<Range<usize>> {
     let starts = || text.char_indices().map(|(at, _)| at).chain([text.len()]);
     (chars.start <= chars.end).then(|| Some(starts().nth(chars.start)?..starts().nth(chars.end)?))?
 }
 
-/// Questions in their order, each with the documents that were judged for it.
+/// Questions in their order, each with the documents judged for it.
 #[derive(Default)]
 pub(super) struct Judged {
     queries: Vec<(String, String)>,
@@ -191,14 +192,14 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    /// A question; `false` if the id is taken.
+    /// Adds a question. Returns `false` if its id is taken.
     pub(super) fn ask(&mut self, id: &str, text: &str) -> bool {
         let new = self.position.insert(id.to_owned(), self.queries.len()).is_none();
         self.queries.push((id.to_owned(), text.to_owned()));
         new
     }
 
-    /// A judgement in words of its file; the problem if it cannot be one.
+    /// Adds a judgement as written in its file, or returns what is wrong with it.
     pub(super) fn judge(&mut self, query: &str, document: &str, grade: &str) -> Result<(), String> {
         let position = *self.position.get(query).ok_or_else(|| format!("there is no question `{query}`"))?;
         let parsed = grade.parse::<f64>().ok().filter(|grade| grade.is_finite() && *grade <= 100.0);
@@ -216,8 +217,8 @@ impl Judged {
         }
     }
 
-    /// As a set: `place` gives where a document is. What was judged 0 or less is not relevant, and
-    /// that is what no judgement means as well, so it is left out.
+    /// Converts the judgements to a set; `place` returns the place of a document. A document judged 0 or less is
+    /// not relevant, the same as one without a judgement, so it is left out.
     pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, place: impl Fn(&str) -> Place) -> Imported {
         let mut set = Imported { documents, ..Imported::default() };
         for (position, (id, text)) in self.queries.into_iter().enumerate() {

@@ -1,7 +1,9 @@
-//! `SQuAD` 1.1 and 2.0, and what is published in its form, such as CUAD and COVID-QA: texts, and questions with answers.
+//! `SQuAD` 1.1 and 2.0, and other sets in its format, such as CUAD and COVID-QA: texts, and questions with
+//! answers.
 //!
-//! Two layouts: the authors' JSON of articles with paragraphs, and a hub's rows of one question each. CUAD has one
-//! paragraph per contract and counts every answer; COVID-QA has numbers as ids, and `document_id` in the place of a title.
+//! There are two layouts: the authors' JSON of articles with paragraphs, and a hub's rows of one question each.
+//! CUAD has one paragraph per contract and counts every answer. COVID-QA has numbers as ids, and `document_id`
+//! instead of a title.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -50,7 +52,7 @@ struct Answer {
     answer_start: usize,
 }
 
-/// A row of a hub.
+/// A row of a table on a hub.
 #[derive(Deserialize)]
 struct Row {
     title: Option<String>,
@@ -70,15 +72,14 @@ const ARTICLES: &str =
 const ROW: &str =
     r#"a row is {"id", "title" or "document_id", "context", "question", "answers": {"text": [], "answer_start": []}}"#;
 
-/// Reads a `SQuAD` file, or rows from a table or those of a split below a folder. An article becomes the text file
-/// `TITLE.txt`, its paragraphs with a blank line between. The answers that several people gave to a question are
-/// alternatives, those given most often first; with `all` each is evidence of its own, as CUAD counts them. Questions
-/// without an answer are left out.
+/// Reads a `SQuAD` file, the rows of a table, or the tables of a split below a folder. An article becomes the text
+/// file `TITLE.txt`, with a blank line between paragraphs. If several people answered a question, their answers
+/// are alternatives, the most frequent first; with `all`, each is separate evidence, as CUAD counts them.
+/// Questions without an answer are left out.
 ///
 /// # Errors
-/// [`Error::Setting`] with file and line if it is not such a file; with file and question for an
-/// answer that is not where it says, or an id that comes twice; [`Error::Named`] if the file cannot
-/// be read.
+/// [`Error::Setting`] with the file and line if the format is wrong, or with the file and question if an answer is
+/// not at its offset or an id appears twice; [`Error::Named`] if the file cannot be read.
 pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
     let files = tables(path, split)?;
     let mut set = Imported::default();
@@ -126,12 +127,12 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
     Ok(set)
 }
 
-/// The articles of files, each with the file that it begins in.
+/// Reads the articles of files, each with the file in which it begins.
 fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
     let mut articles: Vec<(String, Article)> = Vec::new();
     let mut rows = Vec::new();
     for file in files {
-        // Whatever is called otherwise than a table has always been taken for the authors' JSON.
+        // A file without a table's extension has always been read as the authors' JSON.
         let source = matches!(form(file), None | Some("json")).then(|| Source::read(file)).transpose()?;
         match source {
             Some(source) if form(file).is_none() || source.text().trim_start().starts_with('{') => {
@@ -142,7 +143,8 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
             _ => rows.push(file.clone()),
         }
     }
-    // Rows of one title, or else of one text, are an article, wherever they stand.
+    // Rows with the same title, or without one with the same document id or text, form an article, wherever they
+    // are.
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut paragraphs: HashMap<(usize, String), usize> = HashMap::new();
     for file in rows {
@@ -167,7 +169,7 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
     Ok(articles)
 }
 
-/// A name that no earlier article has: titles come twice, or are missing.
+/// Returns a name that no earlier article has. Titles may repeat or be missing.
 fn free_name(title: &str, set: &Imported) -> String {
     let title = if title.is_empty() { "article" } else { title };
     let mut name = file_name(title, "txt");

@@ -1,7 +1,8 @@
-//! Tables: rows as JSON objects, whatever the form of their file.
+//! Tables: rows as JSON objects, whatever the format of their file.
 //!
-//! A set is published as JSON by its authors and as Parquet on a hub, with the same fields. So an importer says what a
-//! row holds, this module where rows come from, and every importer takes every form: Parquet, JSON lines, JSON, CSV, TSV.
+//! A set is published as JSON by its authors and as Parquet on a hub, with the same fields. An importer therefore
+//! describes what a row contains, and this module reads rows from every format: Parquet, JSON lines, JSON, CSV,
+//! TSV.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -22,22 +23,22 @@ use serde_json::{Map, Value};
 
 use super::source::Source;
 
-/// The forms, by extension. Where a part of a set is there in several, the first is taken.
+/// The formats, by extension. If a part of a set exists in several, the first one wins.
 const FORMS: [&str; 6] = ["jsonl", "ndjson", "json", "parquet", "csv", "tsv"];
 
-/// The splits that a set may have, the one to measure with first.
+/// The splits that a set may have, the preferred one first.
 const SPLITS: [&str; 3] = ["test", "validation", "train"];
 
 const TABLES: &str =
-    "a table is a file .parquet, .jsonl, .json, .csv or .tsv; unpack a compressed one first, for example with gunzip";
+    "a table is a .parquet, .jsonl, .json, .csv or .tsv file; decompress it first if needed, for example with gunzip";
 
-const PARQUET: &str = "columns that are compressed must be so with Snappy or zstd; other programs write a file anew, for example DuckDB: \
+const PARQUET: &str = "compressed columns must use Snappy or zstd; rewrite the file with another program, for example DuckDB: \
      COPY (FROM 'old.parquet') TO 'new.parquet' (COMPRESSION zstd)";
 
-/// Rows that are in memory at once, for some hold a whole book.
+/// Number of rows that are in memory at once. It is small because some rows contain a whole book.
 const BATCH: usize = 64;
 
-/// A row, and where it stands.
+/// A row and its origin.
 pub(super) struct Row {
     /// Its fields by name.
     pub(super) fields: Map<String, Value>,
@@ -46,20 +47,21 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Its fields as the importer's own type.
+    /// Converts its fields to the importer's own type.
     pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
         let fields = std::mem::take(&mut self.fields);
         serde_json::from_value(Value::Object(fields)).map_err(|error| self.wrong(error.to_string()))
     }
 
-    /// An error in this row.
+    /// Creates an error for this row.
     pub(super) fn wrong(&self, problem: impl Into<String>) -> Error {
         Error::Setting { origin: self.origin.clone(), problem: problem.into(), help: self.help.to_owned() }
     }
 }
 
-/// The tables of a set: a file itself, or those below a folder that belong to a split. Without a split it is `test`, or
-/// `validation`, or `train`, whichever comes first; or all, if no file is named by a split.
+/// Returns the tables of a set: a file itself, or the files below a folder that belong to a split. Without a
+/// split, the first of `test`, `validation` and `train` that has files counts, or all files if none is named after
+/// a split.
 pub(super) fn tables(path: &Path, split: Option<&str>) -> Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -67,7 +69,8 @@ pub(super) fn tables(path: &Path, split: Option<&str>) -> Result<Vec<PathBuf>> {
     of_split(path, &below(path)?, split)
 }
 
-/// The tables of a part of a set: `NAME.jsonl` and the like, or the files below `NAME/`; `None` if there is neither.
+/// Returns the tables of a part of a set: `NAME.jsonl` or another format, or the files below `NAME/`; `None` if
+/// there is neither.
 pub(super) fn part(folder: &Path, name: &str) -> Result<Option<Vec<PathBuf>>> {
     let files = FORMS.iter().map(|form| folder.join(format!("{name}.{form}")));
     if let Some(file) = files.into_iter().find(|file| file.is_file()) {
@@ -77,7 +80,7 @@ pub(super) fn part(folder: &Path, name: &str) -> Result<Option<Vec<PathBuf>>> {
     if folder.is_dir() { below(&folder).map(Some) } else { Ok(None) }
 }
 
-/// As [`part`], where the set cannot do without it.
+/// Returns [`part`], or an error if the part is missing.
 pub(super) fn needed(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
     if let Some(files) = part(folder, name)? {
         return Ok(files);
@@ -88,7 +91,7 @@ pub(super) fn needed(folder: &Path, name: &str) -> Result<Vec<PathBuf>> {
     Ok(vec![file])
 }
 
-/// Those of the tables in a folder that belong to a split, as [`tables`] does.
+/// Returns those of a folder's tables that belong to a split, with the rules of [`tables`].
 pub(super) fn of_split(folder: &Path, files: &[PathBuf], split: Option<&str>) -> Result<Vec<PathBuf>> {
     let belongs = |file: &PathBuf, split: &str| {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -105,13 +108,13 @@ pub(super) fn of_split(folder: &Path, files: &[PathBuf], split: Option<&str>) ->
         return Err(Error::Setting {
             origin: folder.display().to_string(),
             problem: format!("no file belongs to split `{}`", split.unwrap_or_default()),
-            help: format!("there are {}", names.join(", ")),
+            help: format!("the files are {}", names.join(", ")),
         });
     }
     Ok(found)
 }
 
-/// All tables below a folder, in the order of their paths.
+/// Returns all tables below a folder, sorted by path.
 fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(inside) = open.pop() {
@@ -135,17 +138,17 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The form of a table, if its name says that it is one.
+/// Returns the format of a table, or `None` if its extension is not that of a table.
 pub(super) fn form(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?;
     FORMS.into_iter().find(|form| *form == extension)
 }
 
-/// Reads the rows of tables one after the other; `help` says what a row is.
+/// Reads the rows of tables one after the other. `help` describes a row.
 ///
 /// # Errors
-/// [`Error::Named`] for a file that cannot be read, [`Error::Setting`] with file and line or row for what is no table, and
-/// whatever `visit` gives.
+/// [`Error::Named`] for a file that cannot be read, [`Error::Setting`] with the file and the line or row for
+/// anything that is not a table, and any error that `visit` returns.
 pub(super) fn each(files: &[PathBuf], help: &'static str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
     for file in files {
         match form(file) {
@@ -171,7 +174,8 @@ pub(super) fn each(files: &[PathBuf], help: &'static str, mut visit: impl FnMut(
     Ok(())
 }
 
-/// A file of one JSON value: a list of rows, an object that holds one beside other things, or rows by id.
+/// Reads a file of one JSON value: a list of rows, an object that contains one list among other values, or rows by
+/// id.
 fn json(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
     let source = Source::read(file)?;
     let value = serde_json::from_str(source.text())
@@ -210,7 +214,7 @@ fn json(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<(
     }
 }
 
-/// Columns with names in the first line.
+/// Reads a file of separated columns with their names in the first line.
 fn separated(file: &Path, delimiter: u8, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
     let source = Source::read(file)?;
     let wrong =
@@ -253,7 +257,7 @@ fn parquet(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Resul
     Ok(())
 }
 
-/// A value of a column as JSON. What no label is made of, such as dates and pictures, reads as nothing.
+/// Converts a value of a column to JSON. Types that no label uses, such as dates and pictures, become null.
 fn value(column: &dyn Array, row: usize) -> Value {
     if column.is_null(row) {
         return Value::Null;
@@ -289,7 +293,7 @@ fn value(column: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// An id, which some sets write as a number.
+/// Parses an id, which some sets write as a number.
 pub(super) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     match Value::deserialize(from)? {
         Value::String(id) if !id.is_empty() => Ok(id),
@@ -298,7 +302,7 @@ pub(super) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error>
     }
 }
 
-/// A list of records, or the same as an object with a list per field, which is how a hub's converter writes them.
+/// Parses a list of records, or an object with a list per field, which is how a hub's converter writes it.
 pub(super) fn records<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
     let list = match Value::deserialize(from)? {
         Value::Null => Vec::new(),

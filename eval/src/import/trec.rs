@@ -14,13 +14,13 @@ use crate::labels::Place;
 const QUERY: &str = "a line is a question's id, a tab, and its text";
 const JUDGEMENT: &str = "a line is question, iteration, document and grade with white space between";
 
-/// Reads judgements of the documents in a folder. A document is named by its path below the folder,
-/// or by that without its extension if only one document is so named. Its bytes are kept.
+/// Reads judgements of the documents in a folder. A document is named by its path below the folder, with or
+/// without the extension; without it only if no other document has the same name. Its bytes are kept.
 ///
 /// # Errors
-/// [`Error::Setting`] with file and line for a line that is not of the format, a question that
-/// comes twice, or a judgement of an unknown question; [`Error::Corpus`] if the folder has no
-/// documents; [`Error::Named`] if a file cannot be read.
+/// [`Error::Setting`] with the file and line if a line has the wrong format, a question appears twice, or a
+/// judgement names an unknown question; [`Error::Corpus`] if the folder has no documents; [`Error::Named`] if a
+/// file cannot be read.
 pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(&[Root::new(folder)], &filter, &[])?;
@@ -43,7 +43,7 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
     Ok(judged.into_set(documents, |id| Place { doc_id: name(id), quote: None }))
 }
 
-/// Reads questions and what was judged for them.
+/// Reads questions and their judgements.
 pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
     let queries = Source::read(queries)?;
     let mut judged = Judged::default();
@@ -55,7 +55,7 @@ pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
             return Err(wrong("id or text is empty".to_owned()));
         }
         if !judged.ask(id, text) {
-            return Err(wrong(format!("question `{id}` was there before")));
+            return Err(wrong(format!("question `{id}` appears twice")));
         }
     }
 

@@ -1,39 +1,40 @@
-//! Where a labelled text is in its document as that is now.
+//! Finds a labelled text in the current version of its document.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Quote;
 
-/// What became of a reference. The rules, first one that holds:
+/// The current state of a labelled text. The first rule that applies decides:
 ///
-/// 1. its document is gone: [`NoDocument`](Self::NoDocument);
-/// 2. its text stands where it was labelled: [`Valid`](Self::Valid);
-/// 3. its text stands elsewhere, once: [`Moved`](Self::Moved); more than once:
-///    [`Ambiguous`](Self::Ambiguous), for no one knows which was meant;
-/// 4. pieces of it, each of at least 16 bytes, stand in the document in their order and make up at
-///    least half of its bytes that are not white space: [`Split`](Self::Split). The longest piece is
-///    found first and must not stand in a second place, else the reference is ambiguous; the others lie
-///    before and after it, each no further away than four times the length of the text;
-/// 5. else it is [`Gone`](Self::Gone). So is an edited text that says the same more than 32 times.
+/// 1. its document is missing: [`NoDocument`](Self::NoDocument);
+/// 2. its text is where it was labelled: [`Valid`](Self::Valid);
+/// 3. its text is elsewhere, once: [`Moved`](Self::Moved); more than once: [`Ambiguous`](Self::Ambiguous), because
+///    no one knows which place was meant;
+/// 4. pieces of it, each of at least 16 bytes, are in the document in their order and make up at least half of its
+///    bytes that are not white space: [`Split`](Self::Split). The longest piece is found first; if it appears in a
+///    second place, the reference is ambiguous. The other pieces are before and after it, no further away than
+///    four times the length of the text;
+/// 5. otherwise it is [`Gone`](Self::Gone). This includes an edited text that repeats the same words more than 32
+///    times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It is as it was labelled.
     Valid,
-    /// Its text stands at these bytes now, and nowhere else.
+    /// Its text is now at these bytes, and nowhere else.
     Moved(Range<usize>),
-    /// An edit went through it; most of it is at these bytes, in order.
+    /// It was edited; most of it is at these bytes, in order.
     Split(Vec<Range<usize>>),
-    /// Its text, or what is left of it, starts at these bytes among others.
+    /// Its text, or the rest of it, is in several places, some of which start at these bytes.
     Ambiguous(Vec<usize>),
     /// Most of its text is not in the document.
     Gone,
-    /// There is no such document, or it cannot be read.
+    /// The document does not exist or cannot be read.
     NoDocument,
 }
 
 impl State {
-    /// A short stable word for machines.
+    /// Returns a short stable word for machines.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -46,13 +47,13 @@ impl State {
         }
     }
 
-    /// Whether it must be labelled anew before it can be scored.
+    /// Returns whether it must be labelled again before it can be scored.
     #[must_use]
     pub fn has_drifted(&self) -> bool {
         !matches!(self, Self::Valid | Self::Moved(_))
     }
 
-    /// In words.
+    /// Describes the state in words.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -65,28 +66,29 @@ impl State {
             }
             Self::Ambiguous(starts) => {
                 let starts: Vec<String> = starts.iter().map(ToString::to_string).collect();
-                format!("other text stands there, and the text is in several places: at {}", starts.join(", "))
+                format!("this place has other text, and the labelled text is in several: at {}", starts.join(", "))
             }
-            Self::Gone => "other text stands there, and the document does not have the text".to_owned(),
+            Self::Gone => "this place has other text, and the labelled text is not in the document".to_owned(),
             Self::NoDocument => "no such document".to_owned(),
         }
     }
 }
 
-/// A piece is at least this long, in bytes; shorter ones agree by chance.
+/// Shortest length of a piece in bytes. Shorter pieces match by chance.
 const SHORTEST: usize = 16;
 
-/// Any run of [`SHORTEST`] bytes holds one of these that starts at a multiple of its length.
+/// Length of a seed in bytes. Any run of [`SHORTEST`] bytes contains a seed that starts at a multiple of this
+/// length.
 const SEED: usize = SHORTEST / 2;
 
-/// A seed that is in the text more often than this, as in a ruler of dashes, says nothing about where
-/// the text is and would cost the square of its length, so it is not looked for.
+/// A seed that appears in the text more often than this, as in a ruler of dashes, says nothing about where the
+/// text is. Looking for it would cost the square of its length, so it is ignored.
 const REPEATS: usize = 32;
 
-/// How far from the longest piece the others are looked for, in lengths of the text.
+/// How far from the longest piece the others are searched for, in lengths of the text.
 const REACH: usize = 4;
 
-/// What became of a quote, its document at hand.
+/// Returns the current state of a quote in its document.
 pub(super) fn state(quote: &Quote, document: &str) -> State {
     if document.get(quote.range.clone()) == Some(&quote.text) {
         return State::Valid;
@@ -99,7 +101,7 @@ pub(super) fn state(quote: &Quote, document: &str) -> State {
     }
 }
 
-/// Where a text starts in a document, overlapping places too.
+/// Returns where a text starts in a document, including overlapping occurrences.
 fn occurrences<'a>(text: &'a str, document: &'a str) -> impl Iterator<Item = usize> + 'a {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -144,7 +146,7 @@ fn pieces(text: &str, document: &str) -> State {
     State::Split(found.iter().map(|piece| piece.at..piece.at + piece.size).collect())
 }
 
-/// What is before and after a piece, in the text and in the document.
+/// Returns the ranges before and after a piece, in the text and in the document.
 fn sides(piece: Piece, own: Range<usize>, theirs: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
     let before = (own.start..piece.from, theirs.start..piece.at);
     let after = (piece.from + piece.size..own.end, piece.at + piece.size..theirs.end);
@@ -155,7 +157,7 @@ fn sides(piece: Piece, own: Range<usize>, theirs: Range<usize>) -> Vec<(Range<us
 struct Search<'a> {
     text: &'a str,
     document: &'a [u8],
-    /// Where each run of [`SEED`] bytes starts in the text.
+    /// The positions of each run of [`SEED`] bytes in the text.
     seeds: HashMap<&'a [u8], Vec<usize>>,
 }
 
@@ -169,12 +171,12 @@ impl<'a> Search<'a> {
         Self { text, document: document.as_bytes(), seeds }
     }
 
-    /// The longest piece inside these bytes of the text and of the document, the first of equal
-    /// ones, and where in the document the same piece stands again.
+    /// Returns the longest common piece inside these byte ranges of the text and of the document, and another
+    /// position of the same piece in the document, if any. The first one wins a tie.
     fn longest(&self, own: Range<usize>, theirs: Range<usize>) -> (Option<Piece>, Option<usize>) {
         let mut best: Option<Piece> = None;
         let mut rival = None;
-        // Pieces with the same distance between text and document are one until it ends.
+        // Seeds with the same distance between text and document belong to one piece until it ends.
         let mut done: HashMap<isize, usize> = HashMap::new();
         for at in theirs.clone().step_by(SEED) {
             let Some(seed) = self.document[..theirs.end].get(at..at + SEED) else { break };
@@ -201,7 +203,7 @@ impl<'a> Search<'a> {
         (best, rival)
     }
 
-    /// A piece, made as long as it can be, and then ended between characters.
+    /// Extends a piece as far as possible, then trims it to character boundaries.
     fn grown(&self, piece: Piece, own: &Range<usize>, theirs: &Range<usize>) -> Piece {
         let text = self.text.as_bytes();
         let Piece { mut from, mut at, size } = piece;

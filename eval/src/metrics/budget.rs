@@ -1,16 +1,16 @@
-//! Results within a fixed number of tokens, so that large chunks and small ones compare fairly.
+//! Results within a token budget, for a fair comparison of large and small chunks.
 
 use super::spans::Span;
 
-/// What of the results, each with its number of tokens, fits into a budget of tokens. They are taken
-/// in order until the budget is full; the one that no longer fits is cut, and those after it are
-/// left out. Its tokens are taken to be spread evenly over it, so the cut is exact to a few units.
+/// Returns the part of the results, each with its number of tokens, that fits into a token budget. Results are
+/// taken in order until the budget is full; the first one that does not fit is cut, and later ones are left out.
+/// Tokens are assumed to be spread evenly over a result, so the cut is exact to a few units.
 ///
-/// Cutting rather than dropping: a whole document that is larger than the budget would else count
-/// for nothing, and a smaller chunk further down would be read before one that ranks above it.
-/// Text that two results share is paid for twice, as a language model's context would.
+/// The result is cut rather than dropped. Otherwise a whole document larger than the budget would count for
+/// nothing, and a smaller chunk further down would be read before one that ranks above it. Text that two results
+/// share is paid for twice, as in a language model's context.
 ///
-/// Recall and precision at the budget are [`text`](super::text()) of this. Source: ours.
+/// Recall and precision at the budget are [`text`](super::text()) of the returned spans. Source: ours.
 #[must_use]
 pub fn within_budget(results: &[(Span, usize)], budget: usize) -> Vec<Span> {
     let mut rest = budget;

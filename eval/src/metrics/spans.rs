@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// A piece of one document: the units `start..end`, half-open. What a unit is, bytes or characters,
-/// is for the caller to decide, and to keep to. A span whose end is not after its start is empty.
+/// A piece of one document: the units `start..end`, half-open. Units are bytes or characters; the caller decides
+/// and must be consistent. A span whose end is not after its start is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// Which document: any number that stands for it.
+    /// Number that identifies the document.
     pub doc: usize,
     /// First unit.
     pub start: usize,
@@ -15,19 +15,19 @@ pub struct Span {
 }
 
 impl Span {
-    /// A range of a document.
+    /// Creates a span from a range of a document.
     #[must_use]
     pub fn new(doc: usize, range: Range<usize>) -> Self {
         Self { doc, start: range.start, end: range.end }
     }
 
-    /// Its length in units.
+    /// Returns its length in units.
     #[must_use]
     pub fn size(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
 
-    /// What it has in common with another; `None` if that is not even one unit.
+    /// Returns the part that it shares with another span; `None` if they share no unit.
     #[must_use]
     pub fn shared(&self, other: &Self) -> Option<Self> {
         let shared = Self { doc: self.doc, start: self.start.max(other.start), end: self.end.min(other.end) };
@@ -35,36 +35,36 @@ impl Span {
     }
 }
 
-/// A set of units, as the fewest spans that hold it: sorted, none empty, none touching another.
+/// A set of units, stored as the fewest spans that contain it: sorted, none empty, none touching another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cover(Vec<Span>);
 
 impl Cover {
-    /// The spans, sorted.
+    /// Returns the spans, sorted.
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.0
     }
 
-    /// How many units are in it; one that was given twice counts once.
+    /// Returns the number of units in the set. A unit that was added twice counts once.
     #[must_use]
     pub fn size(&self) -> usize {
         self.0.iter().map(Span::size).sum()
     }
 
-    /// How many of its units are in a span.
+    /// Returns the number of its units that are in a span.
     #[must_use]
     pub fn within(&self, span: &Span) -> usize {
         self.0[self.reach(span)].iter().filter_map(|own| own.shared(span)).map(|shared| shared.size()).sum()
     }
 
-    /// How many units it has in common with another set.
+    /// Returns the number of units that it shares with another set.
     #[must_use]
     pub fn common(&self, other: &Self) -> usize {
         self.0.iter().map(|span| other.within(span)).sum()
     }
 
-    /// Takes the units of a span out of the set.
+    /// Removes the units of a span from the set.
     pub fn remove(&mut self, span: &Span) {
         let reach = self.reach(span);
         let rest: Vec<Span> = self.0[reach.clone()]
@@ -77,7 +77,7 @@ impl Cover {
         self.0.splice(reach, rest);
     }
 
-    /// Which of its spans share a unit with this one.
+    /// Returns the positions of the spans that share a unit with this span.
     fn reach(&self, span: &Span) -> Range<usize> {
         let first = self.0.partition_point(|own| (own.doc, own.end) <= (span.doc, span.start));
         let end = self.0.partition_point(|own| (own.doc, own.start) < (span.doc, span.end));
@@ -100,9 +100,9 @@ impl FromIterator<Span> for Cover {
     }
 }
 
-/// The parts of a text's byte range that are not white space. Chunkers trim their chunks, and a
-/// label may end in a line break: who asks whether evidence was retrieved wants to leave out what
-/// says nothing. A range that is not of the text has no parts.
+/// Returns the parts of a text's byte range that are not white space. Chunkers trim their chunks, and a label may
+/// end in a line break, so white space should not decide whether evidence was retrieved. A range outside the text
+/// has no parts.
 #[must_use]
 pub fn solid(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };

@@ -1,9 +1,9 @@
-//! The text that was retrieved beside the text that was wanted.
+//! Compares retrieved text with wanted text.
 //!
-//! The definitions are those of Chroma's "Evaluating Chunking Strategies for Retrieval" (Smith and
-//! Troynikov, 2024) and its code, `chunking_evaluation`, with two faults left out: ranges are
-//! half-open throughout ([`Touch`] brings the other reading back for [`precision_omega`]), and text
-//! that two references of a question share counts once among what was wanted.
+//! The definitions are those of Chroma's "Evaluating Chunking Strategies for Retrieval" (Smith and Troynikov,
+//! 2024) and its code, `chunking_evaluation`, without two faults. Ranges are half-open throughout ([`Touch`]
+//! restores the other reading for [`precision_omega`]), and text that two references of a question share counts
+//! once as wanted text.
 
 use super::ratio;
 use super::spans::{Cover, Span};
@@ -11,27 +11,28 @@ use super::spans::{Cover, Span};
 /// Something to find: a piece of evidence and how much it matters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Its text, or the texts of which any will do. Each is several spans if it stands in several places, or if parts of
-    /// it do not count, as white space may not ([`solid`](super::solid)). One without text is nothing to find.
+    /// Its text, or alternative texts, any one of which will do. A text consists of several spans if it is in
+    /// several places, or if parts of it do not count, such as white space ([`solid`](super::solid)). A target
+    /// without text is ignored.
     pub any: Vec<Cover>,
-    /// Its grade. What is not above 0 is nothing to find.
+    /// Its grade. A target whose grade is not above 0 is ignored.
     pub grade: f64,
 }
 
-/// How retrieved text and wanted text agree.
+/// How well retrieved text matches wanted text.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TextScores {
     /// Share of the wanted text that was retrieved.
     pub recall: f64,
-    /// Share of the retrieved text that was wanted. What is retrieved twice was paid for twice.
+    /// Share of the retrieved text that was wanted. Text retrieved twice was paid for twice.
     pub precision: f64,
-    /// Wanted and retrieved over wanted or retrieved.
+    /// Intersection of wanted and retrieved text over their union.
     pub iou: f64,
 }
 
-/// Recall, precision and intersection over union of text. With `I` the units that are in both,
-/// each counted once, `W` those that were wanted, and `S` the sum of the results' sizes, so that
-/// text which two results share counts twice in it:
+/// Returns recall, precision and intersection over union of text. `I` is the number of units in both, each counted
+/// once; `W` is the number of wanted units; `S` is the sum of the results' sizes, where text that two results
+/// share counts twice:
 ///
 /// `recall = I / W`, `precision = I / S`, `iou = I / (S + W - I)`
 ///
@@ -45,7 +46,8 @@ pub fn text(wanted: &[Span], retrieved: &[Span]) -> TextScores {
 }
 
 impl Target {
-    /// Which of its texts some others hold most of, by share; the first of equals. 0 of none.
+    /// Returns the position of the alternative text with the largest share in some retrieved text. The first one
+    /// wins a tie. Returns 0 if there are no texts.
     #[must_use]
     pub fn nearest(&self, retrieved: &Cover) -> usize {
         let share = |text: &Cover| ratio(text.common(retrieved), text.size());
@@ -59,17 +61,17 @@ impl Target {
 pub enum Touch {
     /// They share a unit.
     Shared,
-    /// They share a unit, or one ends where the other starts: Chroma's code, kept to compare with it.
+    /// They share a unit, or one ends where the other starts, as in Chroma's code. Kept for comparison.
     Adjacent,
 }
 
-/// The precision that a perfect retrieval would have: how little else there is in the chunks that
-/// hold the evidence. It depends on the chunks alone, not on a search. With `T` the union of **all**
-/// chunks that touch a wanted span, and `W` the union of the wanted spans:
+/// Returns the precision of a perfect retrieval: how little else is in the chunks that contain the evidence. It
+/// depends on the chunks alone, not on a search. `T` is the union of **all** chunks that touch a wanted span, and
+/// `W` is the union of the wanted spans:
 ///
 /// `precision_omega = |T ∩ W| / |T ∪ W|`
 ///
-/// `chunks` are all those of the dataset, or of the documents in question. Takes time in the
+/// `chunks` are all chunks of the dataset, or of the documents in question. The time is proportional to the
 /// product of both lengths.
 ///
 /// Source: Chroma, "Precision Ω"; `_full_precision_score` in its code.
@@ -86,24 +88,24 @@ pub fn precision_omega(wanted: &[Span], chunks: &[Span], touch: Touch) -> f64 {
     ratio(common, touching.size() + wanted.size() - common)
 }
 
-/// In what shape a piece of evidence was retrieved; the better, the smaller.
+/// The shape in which a piece of evidence was retrieved. Smaller is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {
-    /// One result holds all of it.
+    /// One result contains all of it.
     Whole,
-    /// The results together hold all of it, no one alone does.
+    /// The results together contain all of it, but no single one does.
     Split,
-    /// The results do not hold all of it, though there are chunks that do.
+    /// The results do not contain all of it, although there are chunks that do.
     Missed,
-    /// No set of the dataset's chunks holds all of it; no search can find it.
+    /// The dataset's chunks do not contain all of it, so no search can find it.
     Unreachable,
 }
 
-/// In what shape the results hold a piece of evidence. `chunks` are all those of its document. What
-/// has no text is unreachable.
+/// Returns the shape in which the results contain a piece of evidence. `chunks` are all chunks of its document.
+/// Evidence without text is unreachable.
 ///
-/// Source: ours. Other tools count evidence that lies in two results as missed, which favours large
-/// chunks by construction.
+/// Source: ours. Other tools count evidence that is spread over two results as missed, which favours large chunks
+/// by construction.
 #[must_use]
 pub fn evidence(wanted: &Cover, retrieved: &[Span], chunks: &[Span]) -> Evidence {
     let size = wanted.size();

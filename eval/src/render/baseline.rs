@@ -1,4 +1,4 @@
-//! A report beside an earlier one: what both page and Markdown say of the change.
+//! A report compared with an earlier one: the text that page and Markdown share.
 
 use chunkmill::error::Result;
 
@@ -7,7 +7,7 @@ use crate::analysis::direction;
 use crate::change::{Change, Changes, changes};
 use crate::report::{Cell, Report};
 
-/// An earlier report, and what changed since by the metric that decides now.
+/// An earlier report, and the changes since then by the current primary metric.
 #[derive(Debug)]
 pub struct Baseline<'r> {
     pub(super) report: &'r Report,
@@ -24,8 +24,8 @@ impl<'r> Baseline<'r> {
         Ok(Self { report: baseline, changes })
     }
 
-    /// Cells for which both runs have values: those that really changed before those that may not have, and the
-    /// largest change first.
+    /// Returns the changed cells for which both runs have values: significant changes before those that could be
+    /// chance, and larger changes before smaller ones.
     pub(super) fn largest<'v>(&self, view: &View<'v>, count: usize) -> Vec<(&'v Cell, &Change)> {
         let moved = self.changes.changes.iter().filter(|change| change.better + change.worse > 0);
         let mut moved: Vec<_> = moved.filter_map(|change| Some((view.report.cell(&change.cell)?, change))).collect();
@@ -37,7 +37,7 @@ impl<'r> Baseline<'r> {
         moved
     }
 
-    /// The whole in one sentence.
+    /// Summarizes the changes in one sentence.
     pub(super) fn sentence(&self, view: &View) -> String {
         let all = self.changes.changes.len();
         if all == 0 {
@@ -51,15 +51,18 @@ impl<'r> Baseline<'r> {
         let (up, down) = (count(1.0), count(-1.0));
         let title = view.primary_title();
         if up + down == 0 {
-            return format!("By {title} none of the {all} settings in both runs changed by more than chance explains.");
+            return format!(
+                "By {title}, none of the {all} settings in both runs changed by more than chance explains."
+            );
         }
         format!(
-            "By {title}, of {all} settings in both runs {up} got better and {down} worse by more than chance explains."
+            "By {title}, of the {all} settings in both runs, {up} got better and {down} got worse by more than chance \
+             explains."
         )
     }
 }
 
-/// Whether a change is more than chance, in words.
+/// Says in words whether a change is more than chance.
 pub(super) fn sure(change: &Change) -> &'static str {
     if change.comparison.separable { "real" } else { "could be chance" }
 }

@@ -7,15 +7,15 @@ use csv::Writer;
 use super::view::{View, setting};
 use crate::report::{Cell, Report};
 
-/// The chunk settings that every row has a column for, whether or not its strategy reads them.
+/// The chunk settings with a column of their own, whether or not a row's strategy reads them.
 const SETTINGS: [&str; 6] = ["strategy", "unit", "min", "target", "max", "overlap"];
 
-/// One row per cell, best first: what it is, each metric of [`Report::metrics`] as `name`, `name_std`, `name_lo` and
-/// `name_hi`, what became of the evidence, and what it costs. Numbers have all their digits; what does not apply is
-/// empty. A text that begins like a formula has an apostrophe before it.
+/// Renders one row per cell, best first: its settings, each metric of [`Report::metrics`] as `name`, `name_std`,
+/// `name_lo` and `name_hi`, the outcome of the evidence, and the costs. Numbers keep all their digits; values that
+/// do not apply are empty. A text that begins like a formula is preceded by an apostrophe.
 ///
 /// # Errors
-/// None that a report can cause; the signature is that of the writer.
+/// No report can cause an error; the signature is that of the writer.
 pub fn csv(report: &Report) -> io::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     let columns = columns(report);
@@ -28,8 +28,9 @@ pub fn csv(report: &Report) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// A field that no spreadsheet runs as a formula. Names of settings and models may come from anyone, so what begins like a
-/// formula gets the apostrophe that makes it text there; a number, which may have a sign, stays one.
+/// Returns a field that no spreadsheet runs as a formula. Names of settings and models may come from anyone, so a
+/// text that begins like a formula gets an apostrophe, which makes it plain text there. A number may have a sign
+/// and is kept.
 fn inert(field: String) -> String {
     let runs = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if runs && field.parse::<f64>().is_err() { format!("'{field}") } else { field }

@@ -1,8 +1,8 @@
-//! `report.html`: one page that needs nothing but itself.
+//! `report.html`: one self-contained page.
 //!
-//! All of it can be read without JavaScript, which only sorts, filters, copies, draws the bars of
-//! intervals, and says on hover what a figure is of.
-//! The page's own policy forbids it every connection. Text from outside reaches the page through `Text` alone.
+//! It can be read in full without JavaScript, which only sorts, filters, copies, draws the bars of intervals, and
+//! explains figures on hover. The page's own policy forbids every connection. Text from outside reaches the page
+//! only through `Text`.
 
 mod budgets;
 mod change;
@@ -27,21 +27,21 @@ use crate::report::{Cell, Report};
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// Nothing is fetched, sent or embedded, whatever a document holds.
+/// The content security policy: nothing is fetched, sent or embedded, whatever a document contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; \
                       base-uri 'none'; form-action 'none'";
 
 /// A part of the page with its own heading.
 struct Section {
-    /// For links to it.
+    /// Anchor for links to it.
     id: &'static str,
     title: &'static str,
-    /// What is seen here and how to read it, as HTML.
+    /// An introduction that says what the section shows and how to read it, as HTML.
     lead: String,
     body: String,
 }
 
-/// The page. With a baseline it also says what changed.
+/// Renders the page. With a baseline, it also shows the changes.
 #[must_use]
 pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
@@ -89,19 +89,19 @@ impl Section {
     }
 }
 
-/// A text in which settings are code.
+/// Renders a text in which settings are code.
 fn sentence(text: &str) -> String {
     let plain = |plain: &str| Text(&plain.replace(" %", "\u{a0}%")).to_string();
     super::prose(text, plain, |code| format!("<code>{}</code>", Text(code)))
 }
 
-/// As a sentence begins.
+/// Capitalizes the first letter.
 fn capital(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// The HTML of one thing after another.
+/// Concatenates the HTML of some things.
 fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> String {
     let mut all = String::new();
     for thing in things {
@@ -110,7 +110,8 @@ fn each<T>(things: impl IntoIterator<Item = T>, html: impl Fn(T) -> String) -> S
     all
 }
 
-/// A plot under its caption, with the names of its axes and what comes below it. `attributes` are the figure's own.
+/// Renders a plot with its caption above, the names of its axes, and `below` under it. `attributes` are those of the
+/// figure.
 fn figure(caption: &str, plot: &Plot, attributes: &str, below: &str) -> String {
     format!(
         "<figure class=\"plot\"{attributes}><figcaption>{caption}</figcaption><p class=\"axis-name\">{}</p>\
@@ -121,8 +122,8 @@ fn figure(caption: &str, plot: &Plot, attributes: &str, below: &str) -> String {
     )
 }
 
-/// A table that scrolls in its own box where it is wider than the page. `name` says what it lists; a column's title has
-/// its unit.
+/// Renders a table that scrolls in its own box if it is wider than the page. `name` says what it lists; the titles
+/// of the columns include their units.
 fn table(name: &str, head: &[&str], rows: &[String]) -> String {
     let columns = each(head.iter().enumerate(), |(at, title)| {
         let class = if at == 0 { "" } else { " class=\"n\"" };
@@ -135,12 +136,13 @@ fn table(name: &str, head: &[&str], rows: &[String]) -> String {
     )
 }
 
-/// A row of [`table`]: its heading as HTML, then its numbers. Tags that HTML lets out are left out, as in all rows.
+/// Renders a row of [`table`]: its heading as HTML, then its numbers. Closing tags that HTML does not require are
+/// left out, as in all rows.
 fn row(heading: &str, numbers: &[String]) -> String {
     format!("<tr><th scope=\"row\">{heading}</th>{}", each(numbers, |number| format!("<td>{number}")))
 }
 
-/// A cell's name in a table: its dataset's, and below it how that is searched and what the name stands for.
+/// Renders a cell's name in a table: the name of its dataset, and below it the search and the full settings.
 fn name(view: &View, cell: &Cell) -> String {
     format!(
         "<span class=\"spec\">{}</span> <small>{}</small>{}",
@@ -150,19 +152,19 @@ fn name(view: &View, cell: &Cell) -> String {
     )
 }
 
-/// A cell's name where only its dataset matters.
+/// Renders a cell's name where only its dataset matters.
 fn build_name(view: &View, cell: &Cell) -> String {
     let model = if view.one_model { String::new() } else { format!(" <small>{}</small>", Text(&cell.model)) };
     format!("<span class=\"spec\">{}</span>{model}{}", Text(&cell.build), full(cell))
 }
 
-/// What a dataset's name stands for, if it is not the same.
+/// Renders the full settings of a dataset, if they differ from its name.
 fn full(cell: &Cell) -> String {
     let says_all = cell.spec_text == cell.build;
     if says_all { String::new() } else { format!("<small class=\"full\">{}</small>", Text(&cell.spec_text)) }
 }
 
-/// Something that opens.
+/// Renders a body that opens below its summary.
 fn details(summary: &str, body: &str) -> String {
     format!("<details><summary>{summary}</summary>{body}</details>\n")
 }

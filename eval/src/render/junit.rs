@@ -1,4 +1,4 @@
-//! `junit.xml`: cells and checks as test cases, which every continuous integration shows.
+//! `junit.xml`: cells and checks as test cases, which every continuous integration service can show.
 
 use std::fmt::Write;
 
@@ -7,8 +7,9 @@ use chunkmill::cli::visible;
 use super::view::View;
 use crate::report::{Cell, Report};
 
-/// The XML. The suite `sweep` has a test case per cell, best first, whose time is that of one indexing run if
-/// the sweep timed it; the suite `gate` one per check, by name, which fails with the text it has.
+/// Renders the XML. The suite `sweep` has a test case per cell, best first, whose time is that of one indexing run
+/// if the sweep timed it. The suite `gate` has a test case per check, by name; it fails if the check has a failure
+/// text.
 #[must_use]
 pub fn junit(report: &Report, checks: &[(String, Option<String>)]) -> String {
     let view = View::new(report);
@@ -62,7 +63,7 @@ fn seconds_of(cell: &Cell) -> f64 {
     seconds(cell).unwrap_or_default()
 }
 
-/// Text for XML 1.0, which has no form at all for most control characters. Who shows it may show it on a terminal.
+/// Escapes text for XML 1.0, which cannot represent most control characters. The text may be shown on a terminal.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {

@@ -1,4 +1,4 @@
-//! `report.md`: what a reviewer wants to see in a pull request, in GitHub's Markdown.
+//! `report.md`: a summary for reviewers of a pull request, in GitHub's Markdown.
 
 use std::fmt::Write;
 
@@ -8,10 +8,11 @@ use super::baseline::{Baseline, sure};
 use super::view::{View, bytes, chance, count, difference};
 use crate::report::{Cell, Report};
 
-/// How many cells are listed.
+/// Largest number of cells listed.
 const TOP: usize = 10;
 
-/// Verdict, the best ten settings, fused search beside its halves, and the change against a baseline.
+/// Renders the verdict, the best ten settings, fused search compared with its halves, and the change against a
+/// baseline.
 #[must_use]
 pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
@@ -90,7 +91,11 @@ fn against(view: &View, cell: &Cell) -> String {
 
 fn hybrid(view: &View, text: &mut String) {
     let Some(verdict) = view.report.verdict.as_ref().filter(|verdict| !verdict.hybrid.is_empty()) else { return };
-    let _ = writeln!(text, "### Hybrid search beside its halves\n\n{}\n", super::hybrid_sentence(view.report, verdict));
+    let _ = writeln!(
+        text,
+        "### Hybrid search compared with its halves\n\n{}\n",
+        super::hybrid_sentence(view.report, verdict)
+    );
     for verdict in super::hybrid_leaders(view, 3) {
         let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), sentence(&verdict.text));
     }
@@ -129,12 +134,12 @@ fn change(view: &View, baseline: &Baseline, text: &mut String) {
     text.push('\n');
 }
 
-/// A text in which settings are code.
+/// Renders a text in which settings are code.
 fn sentence(text: &str) -> String {
     super::prose(text, escape, |code| format!("`{}`", visible(code).replace(['\n', '\t'], " ")))
 }
 
-/// Text that Markdown and the HTML in it show as it is, on one line.
+/// Escapes text that Markdown and its inline HTML then show literally, on one line.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {
@@ -153,7 +158,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// A fence that the text cannot close.
+/// Returns a code fence that the text cannot close.
 fn fence(text: &str) -> String {
     let mut longest = 0;
     let mut ticks = 0;

@@ -1,7 +1,8 @@
 //! Plots as SVG: curves with their intervals, clouds of points, and axes with round numbers.
 //!
-//! One drawing serves in a page, where it is as wide as its box, and as a file of its own. Lines and clouds are in a layer
-//! that stretches, with strokes that do not; text and marked points have their places in per cent of the width.
+//! The same drawing works inline in a page, where it is as wide as its box, and as a standalone file. Lines and
+//! clouds are in a layer that stretches, with strokes that do not; text and marked points are placed in per cent of
+//! the width.
 
 mod scale;
 
@@ -11,10 +12,10 @@ use super::text::Text;
 use super::view::count;
 pub use scale::Scale;
 
-/// How a plot looks, in a page that defines `--ink`, `--soft`, `--rule`, `--surface` and `--accent`.
+/// The style of plots, for a page that defines `--ink`, `--soft`, `--rule`, `--surface` and `--accent`.
 pub const STYLE: &str = include_str!("svg/plot.css");
 
-/// The colours of a file of its own, light and dark.
+/// The light and dark colours of a standalone file.
 const COLOURS: &str = "svg{--surface:#fff;--ink:#1b1f24;--soft:#59626c;--rule:#e2dfd8;--accent:#0b6b62}\
                        @media(prefers-color-scheme:dark){svg{--surface:#1a1e21;--ink:#e6e9ea;--soft:#9ba6ad;--rule:#2d3438;\
                        --accent:#62cbbb}}";
@@ -22,13 +23,13 @@ const COLOURS: &str = "svg{--surface:#fff;--ink:#1b1f24;--soft:#59626c;--rule:#e
 /// Width of the layer that stretches, in its own units.
 const STRETCH: f64 = 1000.0;
 
-/// How far apart the labels of curves are at least, in pixels.
+/// Smallest distance between the labels of curves, in pixels.
 const LINE: f64 = 13.0;
 
 /// A plot, from top to bottom and from back to front.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// What it shows, for those who do not see it.
+    /// A description, also for people who cannot see the plot.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -36,62 +37,62 @@ pub struct Plot {
     pub y: Axis,
     /// Height between the axes in pixels.
     pub height: f64,
-    /// Drawn first, the last of them on top.
+    /// Curves, the last one on top.
     pub curves: Vec<Curve>,
-    /// Points without a name. A place is left for those that cannot be drawn, so their order says which is which.
+    /// Points without a name. Points that cannot be drawn are `None`, so positions identify the points.
     pub cloud: Vec<Option<(f64, f64)>>,
     /// Points that matter, drawn last.
     pub dots: Vec<Dot>,
 }
 
-/// What one direction of a plot means.
+/// An axis of a plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is measured, with its unit.
+    /// The measured quantity, with its unit.
     pub title: String,
-    /// Where its values are.
+    /// The places of its values.
     pub scale: Scale,
 }
 
 /// Values that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// From left to right.
+    /// Its values, from left to right.
     pub values: Vec<Value>,
-    /// What it is among the others.
+    /// Its role among the curves.
     pub look: Look,
-    /// What stands at its end; nothing if empty.
+    /// The label at its end; none if empty.
     pub label: String,
 }
 
 /// A value of a curve.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Value {
-    /// Its place.
+    /// Its horizontal position.
     pub x: f64,
     /// The value.
     pub y: f64,
     /// The lower and the upper end of its interval.
     pub interval: Option<(f64, f64)>,
-    /// What is said of it on hover; nothing if empty, and then no point is drawn.
+    /// Text shown on hover. If empty, no point is drawn.
     pub says: String,
 }
 
-/// What a curve is among the others.
+/// The role of a curve among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// What the plot is about.
+    /// The subject of the plot.
     Main,
-    /// What it is compared with.
+    /// A curve for comparison.
     Other,
-    /// A Pareto front, in steps: a value holds until the next.
+    /// A Pareto front in steps: each value applies until the next.
     Front,
 }
 
 /// A point that matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dot {
-    /// Its place.
+    /// Its horizontal position.
     pub x: f64,
     /// Its value.
     pub y: f64,
@@ -102,7 +103,7 @@ pub struct Dot {
 }
 
 impl Plot {
-    /// For a page with [`STYLE`], in a box with room for the numbers beside the axes.
+    /// Renders the plot for a page with [`STYLE`], in a box with room for the numbers next to the axes.
     #[must_use]
     pub fn inline(&self) -> String {
         format!(
@@ -113,12 +114,12 @@ impl Plot {
         )
     }
 
-    /// A file of its own, so many pixels wide, that follows the reader's light or dark.
+    /// Renders a standalone file, `width` pixels wide, that follows the reader's light or dark mode.
     #[must_use]
     pub fn standalone(&self, width: f64) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a label has few letters")]
         let longest = self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or_default() as f64;
-        // Seven pixels hold a letter.
+        // Seven pixels per letter.
         let (left, top, right, bottom) = (52.0, 64.0, 16.0 + longest.min(40.0) * 7.0, 52.0);
         let (inner, all) = (width - left - right, self.height + top + bottom);
         format!(
@@ -182,7 +183,7 @@ impl Plot {
         lines
     }
 
-    /// Each point is a line without length, of which only the round ends are seen.
+    /// Draws each point as a line of zero length, of which only the round caps are visible.
     fn cloud(&self, drawing: &mut String) {
         if self.cloud.is_empty() {
             return;
@@ -222,7 +223,7 @@ impl Plot {
     }
 
     fn points(&self, curve: &Curve, drawing: &mut String) {
-        // One value makes no band.
+        // A single value has no band.
         if let [Value { x, interval: Some((lo, hi)), .. }] = curve.values[..] {
             let (x, lo, hi) = (self.x.scale.place(x), self.down(lo), self.down(hi));
             let _ =
@@ -238,7 +239,7 @@ impl Plot {
         }
     }
 
-    /// Each at the end of its curve, or as near to it as the others let it.
+    /// Draws each label at the end of its curve, or as near to it as the other labels allow.
     fn labels(&self, drawing: &mut String) {
         let labelled = self.curves.iter().filter(|curve| !curve.label.is_empty());
         let mut ends: Vec<(f64, &Value, &Curve)> =
@@ -257,19 +258,19 @@ impl Plot {
         }
     }
 
-    /// From the left, in units of the layer that stretches.
+    /// Returns the distance from the left, in units of the layer that stretches.
     fn along(&self, value: f64) -> f64 {
         self.x.scale.place(value) * STRETCH / 100.0
     }
 
-    /// From the top, in pixels.
+    /// Returns the distance from the top in pixels.
     fn down(&self, value: f64) -> f64 {
         self.height - self.y.scale.place(value) * self.height / 100.0
     }
 }
 
 impl Curve {
-    /// All that the vertical axis has to hold.
+    /// Returns all values that the vertical axis must include.
     pub fn heights(&self) -> impl Iterator<Item = f64> {
         self.values.iter().flat_map(|value| {
             let (lo, hi) = value.interval.unwrap_or((value.y, value.y));
@@ -288,12 +289,12 @@ impl Look {
     }
 }
 
-/// Places at least so far apart that are nearest to those that are wanted, which ascend: what is too near forms a block
-/// around its middle.
+/// Returns the places nearest to the wanted ones, which ascend, that are at least `apart` from each other. Places
+/// that are too close form a block around their middle.
 #[expect(clippy::cast_precision_loss, reason = "a plot has few labels")]
 fn spread(wanted: &[f64], apart: f64) -> Vec<f64> {
     let without_room = wanted.iter().enumerate().map(|(at, place)| place - at as f64 * apart);
-    // Sum and number of each block.
+    // The sum and the number of places of each block.
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for place in without_room {
         let mut block = (place, 1);

@@ -1,8 +1,9 @@
-//! Several runs of one sweep file over several sets of labels, as a page of records has them: tables of designs × ways to
+//! Several runs of one sweep file over several sets of labels, for a page of records: tables of designs × ways to
 //! search × budgets, and four plots.
 //!
-//! A figure over sets is the mean of the sets' means, so a set with many questions has no more say than another. The
-//! standard error of a difference is the root of the sum of the sets' squared errors over their number: sets are independent.
+//! A figure over sets is the mean of the sets' means, so a set with many questions has no more weight than another.
+//! The standard error of a difference is the root of the sum of the sets' squared errors, divided by the number of
+//! sets: sets are independent.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,21 +20,21 @@ const WIDTH: f64 = 860.0;
 /// Height of a plot between its axes in pixels.
 const HEIGHT: f64 = 340.0;
 
-/// A set of labels with the runs over it.
+/// A set of labels with its runs.
 #[derive(Debug)]
 pub struct Set {
     /// Its name.
     pub name: String,
-    /// By its own questions.
+    /// The run with its own questions.
     pub report: Report,
-    /// By questions that were made up from its documents, if such were asked.
+    /// The run with synthetic questions from its documents, if there is one.
     pub synthetic: Option<Report>,
 }
 
-/// Files by name: `table.md` and plots.
+/// Renders files, returned by name: `table.md` and plots.
 ///
-/// `own` is the id of the cell whose parts are looked at: cells by the same way to search whose build begins with its
-/// build's name are that cell with something changed.
+/// `own` is the id of the cell whose parts are examined. Cells with the same way to search, whose build begins with
+/// the name of its build, are variants of that cell with something changed.
 #[must_use]
 pub fn table(sets: &[Set], own: &str) -> Vec<(String, String)> {
     let mut files = vec![("table.md".to_owned(), tables(sets, own))];
@@ -47,14 +48,14 @@ pub fn table(sets: &[Set], own: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Cells that all runs have, in the order of the first.
+/// Returns the cells that all runs have, in the order of the first run.
 fn common(sets: &[Set]) -> Vec<&str> {
     let Some((first, others)) = sets.split_first() else { return Vec::new() };
     let ids = first.report.cells.iter().map(|cell| cell.id.as_str());
     ids.filter(|id| others.iter().all(|set| set.report.cell(id).is_some())).collect()
 }
 
-/// A cell's mean in each set; `None` if one lacks it.
+/// Returns a cell's mean in each set; `None` if one of the sets lacks it.
 fn means(sets: &[Set], id: &str, metric: &str) -> Option<Vec<f64>> {
     sets.iter().map(|set| Some(set.report.cell(id)?.metrics.get(metric)?.mean)).collect()
 }
@@ -67,7 +68,7 @@ fn budgets(sets: &[Set]) -> Vec<usize> {
     sets.first().map_or_else(Vec::new, |set| set.report.scoring.budgets.clone())
 }
 
-/// The design that a cell belongs to, if its settings are those of a preset and the search is as by default.
+/// Returns the design of a cell, if its settings are those of a preset and its search has the default settings.
 fn design(cell: &Cell) -> Option<&str> {
     let plain = format!("{}, {}, k={}", cell.build, cell.retrieval, cell.k);
     (cell.id == plain && !cell.build.contains('=')).then_some(cell.build.as_str())
@@ -97,10 +98,8 @@ fn tables(sets: &[Set], own: &str) -> String {
     }
     let parts = parts(sets, own);
     if !parts.is_empty() {
-        let _ = write!(
-            text,
-            "### `{own}` less itself with one thing changed\n\n| | changed | difference | 95 % interval |\n"
-        );
+        let _ =
+            write!(text, "### `{own}` minus variants with one change\n\n| | changed | difference | 95 % interval |\n");
         text.push_str("| --: | --- | --: | --- |\n");
         for (at, part) in (1..).zip(&parts) {
             let (lo, hi) = part.interval();
@@ -110,7 +109,9 @@ fn tables(sets: &[Set], own: &str) -> String {
         text.push('\n');
     }
     if sets.iter().any(|set| set.synthetic.is_some()) {
-        text.push_str("### Synthetic questions beside real ones\n\n| set | settings | Kendall's tau-b | lost by the synthetic choice |\n");
+        text.push_str(
+            "### Synthetic and real questions\n\n| set | settings | Kendall's tau-b | loss of the synthetic choice |\n",
+        );
         text.push_str("| --- | --: | --: | --: |\n");
         for set in sets {
             let pairs = pairs(set);
@@ -124,10 +125,10 @@ fn tables(sets: &[Set], own: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// One thing changed of a setting.
+/// One change to a setting.
 struct Part {
     name: String,
-    /// The setting less the changed one, mean over sets.
+    /// The setting minus the changed one, mean over sets.
     gain: f64,
     error: f64,
 }
@@ -168,7 +169,7 @@ fn parts(sets: &[Set], own: &str) -> Vec<Part> {
     common(sets).into_iter().filter(is_variation).filter_map(part).collect()
 }
 
-/// What a cell's id says beside that of another: `hybrid language=none` → `language=none`.
+/// Returns the part of a cell's id that another cell's id lacks: `hybrid language=none` → `language=none`.
 fn changed(id: &str, own: &Cell) -> String {
     let known: Vec<&str> = own.id.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let words = id.split([' ', ',']).filter(|word| !word.is_empty() && !known.contains(word));
@@ -208,7 +209,7 @@ fn budgets_plot(sets: &[Set], own: &str) -> Option<Plot> {
     })
 }
 
-/// Quality against size: each design, and the sizes of one's own, by its best way to search.
+/// Plots quality against size: each design, and each size of the own design, with its best way to search.
 #[expect(clippy::cast_precision_loss, reason = "sizes are drawn, not counted")]
 fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
     let metric = sets.first()?.report.scoring.primary.clone();
@@ -220,7 +221,7 @@ fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
             continue;
         };
         let Some(cell) = sets.first()?.report.cell(id) else { continue };
-        // What the model sees before a chunk changes no size.
+        // The context that the model sees before a chunk does not change the size.
         if cell.build.contains('=') && !cell.build.contains(" max=") {
             continue;
         }
@@ -245,7 +246,7 @@ fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
     (curves.len() > 1).then(|| Plot {
         title: format!("Quality against size, mean of {} sets", sets.len()),
         x: Axis {
-            title: "bytes of the dataset for each byte of documents".to_owned(),
+            title: "bytes of the dataset per byte of documents".to_owned(),
             scale: Scale::cost(curves.iter().flat_map(|curve| curve.values.iter().map(|value| value.x))),
         },
         y: Axis {
@@ -281,13 +282,13 @@ fn parts_plot(sets: &[Set], own: &str) -> Option<Plot> {
     };
     let curves: Vec<Curve> = parts.iter().enumerate().map(curve).collect();
     (!curves.is_empty()).then(|| Plot {
-        title: format!("{own}, less itself with one thing changed; mean of {} sets", sets.len()),
+        title: format!("{own} minus variants with one change; mean of {} sets", sets.len()),
         x: Axis {
             title: "number of the change in the table".to_owned(),
             scale: Scale::linear((0..parts.len()).map(place)),
         },
         y: Axis {
-            title: "what it gains, with its 95 % interval".to_owned(),
+            title: "gain, with its 95 % interval".to_owned(),
             scale: Scale::linear(curves.iter().flat_map(Curve::heights).chain([0.0])),
         },
         height: HEIGHT,
@@ -297,8 +298,8 @@ fn parts_plot(sets: &[Set], own: &str) -> Option<Plot> {
     })
 }
 
-/// Settings with their means by synthetic and by real questions; keyword search alone, which synthetic questions favour,
-/// left out.
+/// Returns the settings with their means by synthetic and by real questions. Leaves out keyword search alone, which
+/// synthetic questions favour.
 fn pairs(set: &Set) -> Vec<(&str, f64, f64)> {
     let Some(synthetic) = &set.synthetic else { return Vec::new() };
     let pair = |cell: &'_ Cell| {
@@ -310,7 +311,7 @@ fn pairs(set: &Set) -> Vec<(&str, f64, f64)> {
     cells.filter_map(|cell| pair(cell).map(|(made, real)| (cell.id.as_str(), made, real))).collect()
 }
 
-/// What the synthetic questions would choose.
+/// Returns the setting that the synthetic questions would choose.
 fn chosen<'p>(pairs: &[(&'p str, f64, f64)]) -> Option<(&'p str, f64, f64)> {
     pairs.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best })
 }

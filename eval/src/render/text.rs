@@ -1,15 +1,16 @@
-//! Text from outside, as HTML and SVG have it.
+//! Escaping of outside text for HTML and SVG.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 use chunkmill::cli::visible;
 
-/// Text from outside, for elements and for quoted attributes.
+/// Text from outside, escaped for elements and quoted attributes.
 pub(super) struct Text<'a>(pub(super) &'a str);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A control character is no HTML, and one that turns a line around would turn what is beside the text.
+        // Control characters are not valid HTML, and a bidirectional override would also affect the surrounding
+        // text.
         for c in visible(self.0).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,

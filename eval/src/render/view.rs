@@ -1,4 +1,4 @@
-//! What every form shows in the same way: the order of the cells, a choice of them, and numbers as text.
+//! Parts that every format shows in the same way: the order of the cells, a choice of them, and numbers as text.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::analysis::{direction, ranked};
 use crate::report::{Cell, Metric, Report, Summary};
 
-/// How many cells a choice of them has at most.
+/// Largest number of cells in a choice.
 const CHOICE: usize = 12;
 
 /// A report with the order in which its cells are shown.
@@ -15,7 +15,7 @@ pub(super) struct View<'r> {
     pub(super) report: &'r Report,
     /// Best first by the primary metric; cells without it last.
     pub(super) ranked: Vec<&'r Cell>,
-    /// Whether all cells have the same model, which then need not be said of each.
+    /// Whether all cells have the same model, which then need not be repeated for each.
     pub(super) one_model: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'r> View<'r> {
         Self { report, ranked: order.into_iter().map(|at| &report.cells[at]).collect(), one_model }
     }
 
-    /// The metric that decides, and its name for people.
+    /// Returns the name of the primary metric.
     pub(super) fn primary(&self) -> &'r str {
         &self.report.scoring.primary
     }
@@ -42,7 +42,7 @@ impl<'r> View<'r> {
         direction(self.report, self.primary()) > 0.0
     }
 
-    /// A metric's name for people.
+    /// Returns a metric's name for people.
     pub(super) fn title(&self, name: &'r str) -> &'r str {
         self.report.metric(name).map_or(name, |metric| metric.title.as_str())
     }
@@ -51,29 +51,29 @@ impl<'r> View<'r> {
         summary(cell, self.primary())
     }
 
-    /// Mean of the metric that decides.
+    /// Returns the mean of the primary metric.
     pub(super) fn quality(&self, cell: &Cell) -> Option<f64> {
         self.summary(cell).map(|summary| summary.mean)
     }
 
-    /// A mean of the metric that decides, as text.
+    /// Formats a mean of the primary metric.
     pub(super) fn value(&self, value: f64) -> String {
         number(self.report.metric(self.primary()), value)
     }
 
-    /// The best cell, if anything could be scored.
+    /// Returns the best cell, if anything could be scored.
     pub(super) fn best(&self) -> Option<&'r Cell> {
         let named = self.report.verdict.as_ref().and_then(|verdict| self.report.cell(&verdict.best));
         named.or_else(|| self.ranked.first().copied().filter(|cell| self.quality(cell).is_some()))
     }
 
-    /// Whether the questions do not rule out that a cell is as good as the best.
+    /// Whether the questions leave open that a cell is as good as the best.
     pub(super) fn is_open(&self, cell: &Cell) -> bool {
         self.report.verdict.as_ref().is_some_and(|verdict| verdict.not_separable.contains(&cell.id))
     }
 
-    /// A few cells that stand for all: the best, the cheapest that is as good, and the best of each strategy and
-    /// of each retrieval. Best first.
+    /// Returns a few cells that represent all, best first: the best, the cheapest that is as good, and the best of
+    /// each strategy and of each retrieval.
     pub(super) fn choice(&self) -> Vec<&'r Cell> {
         let cheapest = self.report.verdict.as_ref().map(|verdict| verdict.cheapest.as_str());
         let mut seen = BTreeSet::new();
@@ -85,16 +85,16 @@ impl<'r> View<'r> {
         self.ranked.iter().copied().filter(|cell| chosen(cell)).take(CHOICE).collect()
     }
 
-    /// Of these cells the first of each dataset.
+    /// Returns the first of these cells for each dataset.
     pub(super) fn builds(cells: &[&'r Cell]) -> Vec<&'r Cell> {
         let mut seen = BTreeSet::new();
         cells.iter().copied().filter(|cell| seen.insert(cell.build.as_str())).collect()
     }
 
-    /// A cell in one line without what is the same for all: the model, if there is but one.
+    /// Describes a cell's search in one line, with the model if there are several.
     pub(super) fn detail(&self, cell: &Cell) -> String {
         let model = if self.one_model { String::new() } else { format!(" · {}", cell.model) };
-        // What the id says beside the dataset: a search may have more to it than its mode.
+        // The part of the id after the dataset: a search can have more settings than its mode.
         let search = cell.id.strip_prefix(&cell.build).map(|rest| rest.trim_start_matches([',', ' ', '·']));
         let search = search
             .filter(|search| !search.is_empty())
@@ -102,13 +102,13 @@ impl<'r> View<'r> {
         format!("{search}{model}")
     }
 
-    /// The budgets at which a metric was measured, with its name.
+    /// Returns the budgets at which a metric was measured, each with the name of the metric.
     pub(super) fn at_budgets(&self, name: fn(usize) -> String) -> Vec<(usize, String)> {
         let named = self.report.scoring.budgets.iter().map(|&budget| (budget, name(budget)));
         named.filter(|(_, name)| self.report.cells.iter().any(|cell| cell.metrics.contains_key(name))).collect()
     }
 
-    /// What to say of a metric's values on hover: their meaning and their unit.
+    /// Returns the hover text for a metric's values: their meaning and their unit.
     pub(super) fn unit(&self, name: &str) -> String {
         self.report.metric(name).map_or_else(String::new, |metric| {
             let unit = if metric.higher_is_better { "from 0 to 1" } else { "in tokens" };
@@ -117,13 +117,13 @@ impl<'r> View<'r> {
     }
 }
 
-/// A metric of a cell, if all of it is a number.
+/// Returns a metric of a cell, if its mean and interval are finite.
 pub(super) fn summary(cell: &Cell, metric: &str) -> Option<Summary> {
     let finite = |s: &Summary| [s.mean, s.lo, s.hi].iter().all(|value| value.is_finite());
     cell.metrics.get(metric).copied().filter(finite)
 }
 
-/// One of a cell's chunk settings as text; empty if the strategy does not have it.
+/// Returns one of a cell's chunk settings as text; empty if the strategy does not have it.
 pub(super) fn setting(cell: &Cell, key: &str) -> String {
     match cell.spec.get(key) {
         None | Some(Value::Null) => String::new(),
@@ -132,28 +132,28 @@ pub(super) fn setting(cell: &Cell, key: &str) -> String {
     }
 }
 
-/// A mean of a metric: shares with three decimals, counts whole.
+/// Formats a mean of a metric: shares with three decimals, counts as whole numbers.
 pub(super) fn number(metric: Option<&Metric>, value: f64) -> String {
     if metric.is_none_or(|metric| metric.higher_is_better) { share(value) } else { count(value) }
 }
 
-/// `0.812`.
+/// Formats a share: `0.812`.
 pub(super) fn share(value: f64) -> String {
     decimals(value, 3)
 }
 
-/// `+0.012` or `−0.012`.
+/// Formats a difference: `+0.012` or `−0.012`.
 pub(super) fn difference(value: f64) -> String {
     if value.is_finite() { minus(format!("{value:+.3}")) } else { NONE.to_owned() }
 }
 
-/// `81 %`, of a share; the two stay on one line.
+/// Formats a share as `81 %`, with a no-break space.
 pub(super) fn percent(value: f64) -> String {
     let digits = usize::from(value > 0.0 && value < 0.1);
     format!("{:.digits$}\u{a0}%", value * 100.0)
 }
 
-/// A probability as [`percent`] has it; never said to be certain.
+/// Formats a probability in per cent, but never as certain.
 pub(super) fn chance(p: f64) -> String {
     match p {
         p if !p.is_finite() => NONE.to_owned(),
@@ -163,7 +163,7 @@ pub(super) fn chance(p: f64) -> String {
     }
 }
 
-/// `12,400`; with a decimal below 10 that is not whole.
+/// Formats a count: `12,400`. A fraction below 10 gets one decimal.
 pub(super) fn count(value: f64) -> String {
     if value.abs() < 10.0 && value.fract() != 0.0 || !value.is_finite() {
         return decimals(value, 1);
@@ -179,13 +179,13 @@ pub(super) fn count(value: f64) -> String {
     if value < 0.0 { format!("−{text}") } else { text }
 }
 
-/// A whole number as [`count`] has it.
+/// Formats a whole number like [`count`].
 #[expect(clippy::cast_precision_loss, reason = "it is shown with fewer digits than it keeps")]
 pub(super) fn whole(value: u64) -> String {
     count(value as f64)
 }
 
-/// Some three significant digits: `0.041`, `0.41`, `4.12`, `41.2`, `412`.
+/// Formats about three significant digits: `0.041`, `0.41`, `4.12`, `41.2`, `412`.
 pub(super) fn significant(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 => return count(value),
@@ -197,7 +197,7 @@ pub(super) fn significant(value: f64) -> String {
     decimals(value, digits)
 }
 
-/// Bytes in units of a thousand: `4.12 MB`.
+/// Formats bytes in decimal units: `4.12 MB`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub(super) fn bytes(value: u64) -> String {
     let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
@@ -205,14 +205,14 @@ pub(super) fn bytes(value: u64) -> String {
     found.map_or_else(|| format!("{value} B"), |(scale, unit)| format!("{} {unit}", significant(value as f64 / scale)))
 }
 
-/// What stands for a number that there is not.
+/// Placeholder for a missing number.
 const NONE: &str = "–";
 
 fn decimals(value: f64, digits: usize) -> String {
     if value.is_finite() { minus(format!("{value:.digits$}")) } else { NONE.to_owned() }
 }
 
-/// A sign that is as wide as the plus.
+/// Replaces a hyphen by a minus sign, which is as wide as the plus.
 fn minus(text: String) -> String {
     match text.strip_prefix('-') {
         None => text,

@@ -1,4 +1,4 @@
-//! The bootstrap interval of a mean, for many rows of values at once.
+//! Bootstrap intervals of means, for many rows of values at once.
 
 use rayon::prelude::*;
 
@@ -7,13 +7,13 @@ use super::float;
 use super::normal::{normal_cdf, student_quantile};
 use super::rng::SplitMix;
 
-/// Rows that are resampled together: as many sums as fit into the registers of any 64-bit processor.
+/// Number of rows that are resampled together: as many sums as fit into the registers of any 64-bit processor.
 const LANES: usize = 16;
 
-/// How an interval is made.
+/// Settings of a bootstrap interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
-    /// Probability that the interval is to hold, in 0..1.
+    /// Confidence level of the interval, in 0..1.
     pub confidence: f64,
     /// Number of samples; at least one is drawn.
     pub resamples: usize,
@@ -21,7 +21,7 @@ pub struct Bootstrap {
     pub seed: u64,
 }
 
-/// Between which numbers a mean lies.
+/// The bounds of a mean.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Interval {
     /// Lower end.
@@ -30,21 +30,23 @@ pub struct Interval {
     pub hi: f64,
 }
 
-/// For each row the expanded percentile interval of its mean (Hesterberg 2015, "What teachers should know about the
-/// bootstrap", §5.3.3): as many clusters as the row has, n, are drawn from it with replacement, again and again
-/// (Cameron, Gelbach & Miller 2008, "Bootstrap-based improvements for inference with clustered errors", call it pairs
-/// cluster bootstrap), and the ends are quantiles of the means of these samples, interpolated between neighbours: not the
-/// (1 ∓ confidence) / 2 quantiles, whose interval is too narrow for few clusters, but the ∓ Φ(√(n / (n − 1)) · t) ones, with t that
-/// quantile of Student's distribution with n − 1 degrees of freedom. The interval of an empty row is 0 to 0.
+/// Returns the expanded percentile interval of each row's mean (Hesterberg 2015, "What teachers should know about
+/// the bootstrap", §5.3.3). As many clusters as the row has, n, are drawn from it with replacement, repeatedly
+/// (the pairs cluster bootstrap of Cameron, Gelbach & Miller 2008, "Bootstrap-based improvements for inference
+/// with clustered errors"). The ends are quantiles of the means of these samples, interpolated between neighbours.
+/// With the (1 ∓ confidence) / 2 quantiles, the interval would be too narrow for few clusters. The ends are
+/// therefore the Φ(√(n / (n − 1)) · t) quantile and its mirror image, where t is the (1 − confidence) / 2 quantile
+/// of Student's distribution with n − 1 degrees of freedom. The interval of an empty row is 0 to 0.
 ///
-/// Rows with equally many values in each cluster are resampled by the same draws: so a row's interval does not depend on
-/// the rows beside it, equal rows have equal intervals, and all is drawn once.
+/// Rows with equally many values in each cluster are resampled with the same draws. A row's interval therefore
+/// does not depend on the other rows, equal rows have equal intervals, and everything is drawn once.
 ///
-/// Not the bias-corrected and accelerated interval: simulated with 100 and 200 questions (shares of success of
-/// 0.9, values heaped at 0 and 1, differences of which four in five are 0) the plain one held in 93.5 to 95.9 %
-/// of cases and the other in 92.9 to 96.9 %, where 95 % was wanted. The plain one is always within the range of
-/// the values, and there is no row for which it is undefined. With 30 clusters both may fall to 91 %; the expanded one, which
-/// is as simple, held in 95.0 %, and over 60 clusters of four questions that resemble each other in 93.9 % (`tests/stats.rs`).
+/// This is not the bias-corrected and accelerated interval. In simulations with 100 and 200 questions (success
+/// rates of 0.9, values heaped at 0 and 1, differences of which four in five are 0), the plain interval contained
+/// the truth in 93.5 to 95.9 % of cases and the other in 92.9 to 96.9 %, at a confidence of 95 %. The plain one
+/// always stays within the range of the values and is defined for every row. With 30 clusters, the coverage of
+/// both may fall to 91 %. The expanded one, which is equally simple, reached 95.0 %, and 93.9 % over 60 clusters
+/// of four questions that resemble each other (`tests/stats.rs`).
 #[must_use]
 pub fn bootstrap(rows: &[&Clustered], settings: &Bootstrap) -> Vec<Interval> {
     let filled: Vec<(Vec<f64>, Vec<f64>)> = rows.iter().map(|row| row.filled()).collect();
@@ -70,13 +72,14 @@ pub fn bootstrap(rows: &[&Clustered], settings: &Bootstrap) -> Vec<Interval> {
     result
 }
 
-/// Of at most [`LANES`] rows of clusters' sums, with the clusters' numbers of values.
+/// Returns the intervals of at most [`LANES`] rows, from the sums of their clusters and the number of values in
+/// each cluster.
 fn intervals(rows: &[&[f64]], counts: &[f64], settings: &Bootstrap) -> Vec<Interval> {
     let length = counts.len();
     if length == 0 {
         return vec![Interval::default(); rows.len()];
     }
-    // Cluster by cluster, the rows side by side: one draw serves them all.
+    // Stored by cluster, with the rows side by side, so one draw serves them all.
     let side_by_side: Vec<[f64; LANES]> =
         (0..length).map(|at| std::array::from_fn(|lane| rows.get(lane).map_or(0.0, |row| row[at]))).collect();
     let samples = settings.resamples.max(1);
@@ -106,7 +109,7 @@ fn intervals(rows: &[&[f64]], counts: &[f64], settings: &Bootstrap) -> Vec<Inter
         .collect()
 }
 
-/// The share of samples that is beyond each end of an interval over so many clusters.
+/// Returns the share of samples beyond each end of an interval over this many clusters.
 fn tail(clusters: usize, confidence: f64) -> f64 {
     if clusters < 2 {
         return 0.0;
@@ -115,7 +118,7 @@ fn tail(clusters: usize, confidence: f64) -> f64 {
     normal_cdf((float(clusters) / freedom).sqrt() * student_quantile((1.0 - confidence) / 2.0, freedom))
 }
 
-/// The quantile of ascending values, interpolated (definition 7 of Hyndman & Fan 1996).
+/// Returns a quantile of ascending values, interpolated (definition 7 of Hyndman & Fan 1996).
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     let last = ascending.len() - 1;
     let place = share.clamp(0.0, 1.0) * float(last);

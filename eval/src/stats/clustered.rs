@@ -1,9 +1,9 @@
-//! Values of questions that resemble each other, and are therefore drawn together.
+//! Values of questions that resemble each other and are therefore drawn together.
 
 use super::float;
 
-/// Values by cluster: their sums and numbers. What is drawn is a cluster with all its values, so that questions about
-/// one place count as one piece of evidence as far as they say the same.
+/// Values by cluster: their sums and counts. A cluster is drawn with all its values, so questions about one place
+/// count as one piece of evidence where they agree.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Clustered {
     sums: Vec<f64>,
@@ -11,7 +11,7 @@ pub struct Clustered {
 }
 
 impl FromIterator<(usize, f64)> for Clustered {
-    /// From values with the numbers of their clusters.
+    /// Groups values by the numbers of their clusters.
     fn from_iter<I: IntoIterator<Item = (usize, f64)>>(values: I) -> Self {
         let mut clustered = Self::default();
         for (cluster, value) in values {
@@ -27,52 +27,53 @@ impl FromIterator<(usize, f64)> for Clustered {
 }
 
 impl Clustered {
-    /// Values that are each a cluster of their own.
+    /// Makes each value a cluster of its own.
     #[must_use]
     pub fn alone(values: &[f64]) -> Self {
         Self { sums: values.to_vec(), counts: vec![1.0; values.len()] }
     }
 
-    /// The sum of each cluster's values, by its number.
+    /// Returns the sum of each cluster's values, by its number.
     #[must_use]
     pub fn sums(&self) -> &[f64] {
         &self.sums
     }
 
-    /// How many values each cluster has, by its number.
+    /// Returns the number of values in each cluster, by its number.
     #[must_use]
     pub fn counts(&self) -> &[f64] {
         &self.counts
     }
 
-    /// How many clusters have a value.
+    /// Returns the number of clusters with a value.
     #[must_use]
     pub fn clusters(&self) -> usize {
         self.counts.iter().filter(|&&count| count > 0.0).count()
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> f64 {
         self.counts.iter().sum()
     }
 
-    /// Whether there is no value.
+    /// Returns whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|&count| count == 0.0)
     }
 
-    /// Arithmetic mean of all values; 0 of none.
+    /// Returns the arithmetic mean of all values, or 0 without values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let count = self.len();
         if count > 0.0 { self.sums.iter().sum::<f64>() / count } else { 0.0 }
     }
 
-    /// Standard error of the mean: √(G / (G − 1) · Σ(s − n·mean)²) / N over G clusters with sums s, numbers n and N
-    /// values in all (Cochran 1977, "Sampling techniques", §9A.2, a ratio of clusters' totals). Values that are each a cluster
-    /// have their sample deviation over √N. 0 of fewer than two clusters.
+    /// Returns the standard error of the mean, √(G / (G − 1) · Σ(s − n·mean)²) / N, over G clusters with sums s,
+    /// counts n and N values in total (Cochran 1977, "Sampling techniques", §9A.2, a ratio of cluster totals). If
+    /// every value is its own cluster, this is the sample deviation over √N. Returns 0 for fewer than two
+    /// clusters.
     #[must_use]
     pub fn standard_error(&self) -> f64 {
         let clusters = self.clusters();
@@ -84,7 +85,7 @@ impl Clustered {
         (float(clusters) / float(clusters - 1) * squares).sqrt() / self.len()
     }
 
-    /// The clusters that have a value: sums and numbers.
+    /// Returns the sums and counts of the clusters with a value.
     pub(super) fn filled(&self) -> (Vec<f64>, Vec<f64>) {
         let pairs = self.sums.iter().zip(&self.counts).filter(|(_, count)| **count > 0.0);
         pairs.map(|(sum, count)| (*sum, *count)).unzip()

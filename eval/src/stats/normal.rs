@@ -1,12 +1,12 @@
-//! The normal distribution, and what a number of questions can show.
+//! The normal distribution, and the effects that a number of questions can show.
 
 use std::f64::consts::PI;
 
-/// Probability that a standard normal variable is at most `x`, to about 1e-15: Φ(x) = ½ + φ(x) · (x + x³/3 +
-/// x⁵/(3·5) + …) (Marsaglia 2004, "Evaluating the normal distribution").
+/// Returns the probability that a standard normal variable is at most `x`, to about 1e-15: Φ(x) = ½ + φ(x) · (x +
+/// x³/3 + x⁵/(3·5) + …) (Marsaglia 2004, "Evaluating the normal distribution").
 #[must_use]
 pub fn normal_cdf(x: f64) -> f64 {
-    // Beyond this nothing is left that an f64 beside 1 could hold.
+    // Beyond this, the rest is too small to change 1 in an f64.
     if x.abs() > 8.3 {
         return if x > 0.0 { 1.0 } else { 0.0 };
     }
@@ -23,10 +23,11 @@ fn density(x: f64) -> f64 {
     (-x * x / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// The `x` with [`normal_cdf`]`(x) = p`. `p` is held within 1e-15 of 0 and 1, so the result is finite.
+/// Returns the `x` with [`normal_cdf`]`(x) = p`. `p` is kept at least 1e-15 away from 0 and 1, so the result is
+/// finite.
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
-    // Newton's method from 0 on the upper half, where Φ is concave, comes nearer from below with every step.
+    // Newton's method from 0 on the upper half, where Φ is concave, approaches from below with every step.
     let upper = p.max(1.0 - p).min(1.0 - 1e-15);
     let mut x = 0.0;
     for _ in 0..100 {
@@ -39,8 +40,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 { -x } else { x }
 }
 
-/// The `x` that a variable of Student's distribution with so many degrees of freedom exceeds with probability 1 − `p`: the
-/// expansion of Fisher & Cornish (Abramowitz & Stegun 1964, 26.7.5), good to three digits from 5 degrees on.
+/// Returns the `x` that a variable of Student's distribution with this many degrees of freedom exceeds with
+/// probability 1 − `p`. Uses the expansion of Fisher & Cornish (Abramowitz & Stegun 1964, 26.7.5), accurate to
+/// three digits from 5 degrees of freedom on.
 #[must_use]
 pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     let z = normal_quantile(p);
@@ -50,15 +52,16 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
         (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
         (79.0 * z.powi(9) + 776.0 * z.powi(7) + 1482.0 * z.powi(5) - 1920.0 * z.powi(3) - 945.0 * z) / 92160.0,
     ];
-    // Σ term · freedom^−n, from the last.
+    // Σ term · freedom^−n, from the last term.
     z + terms.iter().rev().fold(0.0, |sum, term| (sum + term) / freedom)
 }
 
-/// The smallest true mean of paired differences that questions show with probability `power` in a two-sided test at `alpha`:
-/// (z(1 − alpha/2) + z(power)) · `standard_error` (Bloom 1995, "Minimum detectable effects"; Cohen 1988 for power).
-/// `standard_error` is that of the mean difference.
+/// Returns the smallest true mean of paired differences that questions show with probability `power` in a
+/// two-sided test at `alpha`: (z(1 − alpha/2) + z(power)) · `standard_error` (Bloom 1995, "Minimum detectable
+/// effects"; Cohen 1988 for power). `standard_error` is that of the mean difference.
 ///
-/// Of few questions, say 20, it is a few per cent too small: it takes the normal distribution for Student's.
+/// For few questions, such as 20, the result is a few per cent too small, because it uses the normal distribution
+/// instead of Student's.
 #[must_use]
 pub fn minimum_detectable_effect(standard_error: f64, alpha: f64, power: f64) -> f64 {
     (normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power)) * standard_error

@@ -1,13 +1,13 @@
-//! Orders: which points nothing beats, and how well two orders agree.
+//! Orders: which points are not beaten, and how well two orders agree.
 
 use super::float;
 
-/// Which points of (cost, quality) are on the Pareto front: no other costs at most as much and is at least as
-/// good, and differs in one of the two. Equal points are on it together.
+/// Returns which points of (cost, quality) are on the Pareto front: no other point costs at most as much, is at
+/// least as good, and differs in one of the two. Equal points are on the front together.
 #[must_use]
 pub fn pareto(points: &[(f64, f64)]) -> Vec<bool> {
-    // From the cheapest on, and among equally cheap from the best on: a point is beaten unless it is better than
-    // all before it, or equal to the last that was.
+    // Points are visited by ascending cost, and by descending quality for the same cost. A point is beaten unless
+    // it is better than all points before it, or equal to the last one on the front.
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|&a, &b| points[a].0.total_cmp(&points[b].0).then(points[b].1.total_cmp(&points[a].1)));
     let mut on_front = vec![false; points.len()];
@@ -22,10 +22,10 @@ pub fn pareto(points: &[(f64, f64)]) -> Vec<bool> {
     on_front
 }
 
-/// Kendall's tau-b of paired values (Kendall 1945, "The treatment of ties in ranking problems"):
-/// (P − Q) / √((N − T)(N − U)), where P pairs are ordered alike and Q contrarily by the two, N is the number of
-/// all pairs, and T and U are those that tie in the one and in the other. 1 is the same order, −1 the reverse;
-/// `None` if one of them ties everywhere. Values without a partner are passed over.
+/// Returns Kendall's tau-b of paired values (Kendall 1945, "The treatment of ties in ranking problems"): (P − Q) /
+/// √((N − T)(N − U)). P pairs have the same order in both, and Q pairs the opposite order. N is the number of all
+/// pairs; T and U are the numbers of ties in the one and in the other. 1 is the same order, −1 the reverse; `None`
+/// if one of them is tied everywhere. Values without a partner are ignored.
 #[must_use]
 pub fn kendall_tau_b(one: &[f64], other: &[f64]) -> Option<f64> {
     let values: Vec<(f64, f64)> = one.iter().copied().zip(other.iter().copied()).collect();

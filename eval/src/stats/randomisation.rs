@@ -1,54 +1,57 @@
-//! Whether settings differ at all: the paired randomisation test, and corrections for making many of them.
+//! Whether settings differ at all: the paired randomisation test, and corrections for running many of them.
 
 use rayon::prelude::*;
 
 use super::float;
 use super::rng::SplitMix;
 
-/// Differences whose sums are looked up together: 256 sums for each eight.
+/// Number of differences whose sums are looked up together: 256 sums for each group of eight.
 const GROUP: usize = 8;
 
-/// Sums that differ by less than this share of the sum of all sizes are equal: only rounding parts them.
+/// Sums that differ by less than this share of the sum of absolute values are equal except for rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Two-sided p-value of the paired randomisation test with the mean as its statistic (Fisher; Smucker, Allan &
-/// Carterette 2007 compare it with other tests on retrieval runs and advise it). If two settings were alike, the
-/// sign of each question's difference would be a coin's; p is the share of all ways to choose the signs of which
-/// the mean is as far from 0 as that found. A cluster of questions has one sign: what is given is then its sum.
+/// Returns the two-sided p-value of the paired randomisation test with the mean as its statistic (Fisher; Smucker,
+/// Allan & Carterette 2007 compare it with other tests on retrieval runs and recommend it). If two settings were
+/// alike, the sign of each question's difference would be that of a coin toss. p is the share of all choices of
+/// signs whose mean is at least as far from 0 as the observed mean. A cluster of questions has one sign; its value
+/// is then its sum.
 ///
-/// Differences of 0 have no sign. If there are at most `permutations` ways for the other `m`, all 2^m are looked
-/// at and p is exact; else so many are drawn, of which `b` are as far, and p is (b + 1) / (permutations + 1),
-/// never 0 (Phipson & Smyth 2010). Without any difference p is 1.
+/// Differences of 0 have no sign. If there are at most `permutations` choices for the other `m` differences, all
+/// 2^m are evaluated and p is exact. Otherwise that many are drawn, of which `b` are as far from 0, and p is (b +
+/// 1) / (permutations + 1), which is never 0 (Phipson & Smyth 2010). Without any difference, p is 1.
 #[must_use]
 pub fn randomisation(differences: &[f64], permutations: usize, seed: u64) -> f64 {
     max_t(&[differences], permutations, seed).first().map_or(1.0, |found| found.p)
 }
 
-/// What a permutation test says of one of several comparisons.
+/// The result of a permutation test for one of several comparisons.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// Of this comparison alone: [`randomisation`].
+    /// The p-value of this comparison alone: [`randomisation`].
     pub p: f64,
-    /// That any of the comparisons would be as far out, if in none of them anything differed.
+    /// The probability that any of the comparisons would be as extreme if none of them had a real difference.
     pub p_max: f64,
 }
 
-/// The randomisation test of several comparisons over the same questions, with the single-step `MaxT` correction
-/// (Westfall & Young 1993, "Resampling-based multiple testing", §2; Dudoit, Shaffer & Boldrick 2003). All comparisons get the
-/// same signs, so what they have in common stays: settings that answer alike count as little more than one, where
-/// [`holm`] takes all as if they were strangers. A comparison's statistic is |Σd| / √Σd², which grows with Student's t and
-/// makes comparisons of different spread alike; `p_max` is the share of signs for which the largest of all statistics is as
-/// large as its own. Whoever believes those below 0.05 is wrong about any of them in at most 5 % of cases.
+/// Runs the randomisation test for several comparisons over the same questions, with the single-step `MaxT`
+/// correction (Westfall & Young 1993, "Resampling-based multiple testing", §2; Dudoit, Shaffer & Boldrick 2003).
+/// All comparisons get the same signs, which preserves what they have in common: settings that answer alike count
+/// as little more than one, whereas [`holm`] treats all as unrelated. A comparison's statistic is |Σd| / √Σd²,
+/// which grows with Student's t and makes comparisons of different spread comparable. `p_max` is the share of
+/// signs for which the largest of all statistics is at least as large as its own. If all findings below 0.05 are
+/// accepted, any of them is wrong in at most 5 % of cases.
 ///
-/// A row is a difference for each question, or the sum of each cluster's; rows may be of different length. Ways to choose
-/// signs are counted as in [`randomisation`], over the questions that differ in any row.
+/// A row contains a difference for each question, or a sum for each cluster; rows may differ in length. The
+/// choices of signs are counted as in [`randomisation`], over the questions that differ in any row.
 #[must_use]
 pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<Found> {
     let length = rows.iter().map(|row| row.len()).max().unwrap_or_default();
     let value = |row: &[f64], at: usize| row.get(at).copied().unwrap_or_default();
     let differing: Vec<usize> = (0..length).filter(|&at| rows.iter().any(|row| value(row, at) != 0.0)).collect();
     let signs = Signs::new(differing.len(), permutations, seed);
-    // A block of rows has one list of the highest statistics; the larger of two does not depend on their order.
+    // Each block of rows has one list of its highest statistics. The maximum does not depend on the order of the
+    // blocks.
     let block = rows.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let looked_at: Vec<(Vec<Statistic>, Vec<f64>)> = rows
         .par_chunks(block)
@@ -70,15 +73,15 @@ pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<Found> {
     looked_at.into_iter().flat_map(|(statistics, _)| statistics).map(found).collect()
 }
 
-/// The ways to choose signs that are looked at.
+/// The choices of signs that are evaluated.
 struct Signs {
-    /// So many ways.
+    /// Number of choices.
     ways: usize,
-    /// Bits of each way, one after the other.
+    /// Bits of each choice, one after the other.
     bits: Vec<u64>,
-    /// Words of bits for each.
+    /// Number of 64-bit words per choice.
     words: usize,
-    /// Whether these are all there are.
+    /// Whether these are all possible choices.
     all: bool,
 }
 
@@ -100,22 +103,23 @@ impl Signs {
         &self.bits[way * self.words..(way + 1) * self.words]
     }
 
-    /// A number of ways as a p-value.
+    /// Converts a number of choices to a p-value.
     fn share(&self, ways: usize) -> f64 {
         if self.all { float(ways) / float(self.ways) } else { float(ways + 1) / float(self.ways + 1) }
     }
 }
 
-/// A comparison that was looked at.
+/// The statistic of one comparison.
 struct Statistic {
-    /// Ways to choose signs of which the sum is as far from 0 as that found.
+    /// Number of choices of signs whose sum is at least as far from 0 as the observed sum.
     as_far: usize,
-    /// The statistic found; 0 if it says nothing.
+    /// The observed statistic; 0 if there are no differences.
     found: f64,
 }
 
 impl Statistic {
-    /// Raises the highest statistic of each way to its own.
+    /// Computes the statistic of some differences, and raises the highest statistic of each choice of signs to its
+    /// own.
     fn of(differences: &[f64], signs: &Signs, highest: &mut [f64]) -> Self {
         let sums = Sums::of(differences);
         let all: f64 = differences.iter().map(|difference| difference.abs()).sum();
@@ -132,8 +136,8 @@ impl Statistic {
     }
 }
 
-/// The sums of each eight differences for all 256 ways to choose their signs, so that a permutation costs one
-/// look for eight questions.
+/// The sums of each group of eight differences for all 256 choices of their signs. A permutation then needs one
+/// look-up for eight questions.
 struct Sums(Vec<[f64; 1 << GROUP]>);
 
 impl Sums {
@@ -146,17 +150,17 @@ impl Sums {
         Self(differences.chunks(GROUP).map(table).collect())
     }
 
-    /// The sum of all differences; a bit that is set turns a sign round.
+    /// Returns the sum of all differences. A set bit reverses a sign.
     fn with(&self, signs: &[u64]) -> f64 {
         let groups = signs.iter().flat_map(|word| word.to_le_bytes());
         self.0.iter().zip(groups).map(|(table, signs)| table[usize::from(signs)]).sum()
     }
 }
 
-/// p-values corrected for being many (Holm 1979, "A simple sequentially rejective multiple test procedure"): the
-/// smallest of n is multiplied by n, the next by n − 1 and so on; none may be smaller than one before it, nor
-/// over 1. Whoever believes all those below 0.05 is wrong about any of them in at most 5 % of cases, however the
-/// comparisons depend on each other.
+/// Corrects p-values for multiple comparisons (Holm 1979, "A simple sequentially rejective multiple test
+/// procedure"). The smallest of n is multiplied by n, the next by n − 1 and so on; none may be smaller than the
+/// one before it, nor exceed 1. If all findings below 0.05 are accepted, any of them is wrong in at most 5 % of
+/// cases, however the comparisons depend on each other.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();

@@ -1,7 +1,7 @@
-//! Random numbers that are the same everywhere and always.
+//! Random numbers that are always the same, on every platform.
 //!
-//! `SplitMix64` (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators"): it passes
-//! `BigCrush`, starts from any seed, and is so small that no library is needed.
+//! `SplitMix64` (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators") passes `BigCrush`,
+//! accepts any seed, and is so small that no library is needed.
 
 /// The step of the counter: 2^64 divided by the golden ratio, made odd.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -10,21 +10,22 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(super) struct SplitMix(u64);
 
 impl SplitMix {
-    /// The stream with this number. Streams of one seed begin at scattered places of one period of 2^64.
+    /// Returns the stream with this number. The streams of one seed start at scattered places of one period of
+    /// 2^64.
     pub(super) fn stream(seed: u64, number: usize) -> Self {
         let mut seeds = Self(seed);
         let start = seeds.next();
         Self(mix(start.wrapping_add((number as u64).wrapping_mul(STEP))))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         mix(self.0)
     }
 
-    /// A number below `end`, by the upper half of a product (Lemire 2019). It is uneven by less than `end` / 2^64,
-    /// far below what any number of samples here could show.
+    /// Returns a number below `end`, the upper half of a product (Lemire 2019). Its bias is less than `end` /
+    /// 2^64, far below what any number of samples here could show.
     pub(super) fn below(&mut self, end: usize) -> usize {
         let product = u128::from(self.next()) * (end as u128);
         usize::try_from(product >> 64).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Choosing the best of many: how likely it is the best, and how much of its figure is the luck of being chosen.
+//! Choosing the best of many: how likely it is the best, and how much of its figure is the luck of selection.
 
 use rayon::prelude::*;
 
@@ -7,18 +7,18 @@ use super::clustered::Clustered;
 use super::float;
 use super::rng::SplitMix;
 
-/// Samples that are looked at together.
+/// Number of samples that are processed together.
 const LANES: usize = 16;
 
-/// Means that differ by less than this are equal: only rounding parts them.
+/// Means that differ by less than this are equal except for rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// For each row the share of bootstrap samples of clusters in which its mean is the highest; rows that are highest together
-/// share a sample equally, so all shares sum to 1. All rows are drawn alike, as paired comparisons need. This is
-/// the probability of being the best, as far as the questions tell (Efron & Tibshirani 1998, "The problem of regions";
-/// Hall & Miller 2009, "Using the bootstrap to quantify the authority of an empirical ranking").
+/// Returns, for each row, the share of bootstrap samples of clusters in which its mean is the highest. Tied rows
+/// share a sample equally, so all shares sum to 1. All rows use the same draws, as paired comparisons require.
+/// This is the probability of being the best, as far as the questions tell (Efron & Tibshirani 1998, "The problem
+/// of regions"; Hall & Miller 2009, "Using the bootstrap to quantify the authority of an empirical ranking").
 ///
-/// A row counts in a sample that has none of its values as the worst.
+/// A row counts as the worst in a sample that contains none of its values.
 #[must_use]
 pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
     let clusters = rows.iter().map(|row| row.sums().len()).max().unwrap_or_default();
@@ -40,7 +40,7 @@ pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
         }
         shares
     };
-    // In the order of the samples, so that no thread decides how sums are rounded.
+    // Summed in the order of the samples, so rounding does not depend on threads.
     let counted: Vec<Vec<f64>> = blocks.par_iter().map(count).collect();
     let mut total = vec![0.0; rows.len()];
     for shares in counted {
@@ -49,7 +49,7 @@ pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
     total.into_iter().map(|wins| wins / float(samples)).collect()
 }
 
-/// A row's mean in each of some samples, given how often each cluster was drawn.
+/// Returns a row's mean in each of several samples, given how often each cluster was drawn.
 fn means(row: &Clustered, times: &[[f64; LANES]]) -> [f64; LANES] {
     let (mut sums, mut counts) = ([0.0; LANES], [0.0; LANES]);
     for ((sum, count), times) in row.sums().iter().zip(row.counts()).zip(times) {
@@ -61,21 +61,21 @@ fn means(row: &Clustered, times: &[[f64; LANES]]) -> [f64; LANES] {
     std::array::from_fn(|lane| if counts[lane] > 0.0 { sums[lane] / counts[lane] } else { f64::NEG_INFINITY })
 }
 
-/// What choosing by one half of the questions brings on the other.
+/// The result of choosing by one half of the questions and measuring by the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeldOut {
     /// Mean of the chosen row over the questions that chose it.
     pub chosen: f64,
-    /// Its mean over the others.
+    /// Its mean over the other questions.
     pub held_out: f64,
-    /// Share of the choices that fell on the row that is the best by all questions.
+    /// Share of the choices that selected the row that is the best by all questions.
     pub same: f64,
 }
 
-/// Chooses the row with the highest mean by a random half of the clusters and looks at its mean over the other half, `splits`
-/// times, each half in both parts (Stone 1974, "Cross-validatory choice and assessment of statistical
-/// predictions"). The mean of what is held out is what choosing by so many questions brings, free of the luck of being
-/// chosen. `None` with fewer than two clusters, or without a row.
+/// Chooses the row with the highest mean over a random half of the clusters and measures its mean over the other
+/// half. This is repeated `splits` times, and each half takes both roles (Stone 1974, "Cross-validatory choice and
+/// assessment of statistical predictions"). The mean of the held-out values is what a choice by this many
+/// questions brings, without the luck of selection. Returns `None` with fewer than two clusters or without rows.
 #[must_use]
 pub fn held_out(rows: &[&Clustered], splits: usize, seed: u64) -> Option<HeldOut> {
     let clusters = rows.iter().map(|row| row.sums().len()).max()?;
@@ -87,7 +87,7 @@ pub fn held_out(rows: &[&Clustered], splits: usize, seed: u64) -> Option<HeldOut
     let choose = |split: usize| {
         let mut order = all.clone();
         let mut draws = SplitMix::stream(!seed, split);
-        // Fisher & Yates: all orders are equally likely.
+        // Fisher–Yates shuffle: all orders are equally likely.
         (1..clusters).rev().for_each(|at| order.swap(at, draws.below(at + 1)));
         let halves = order.split_at(clusters / 2);
         [halves, (halves.1, halves.0)].map(|(by, other)| {
@@ -106,13 +106,13 @@ pub fn held_out(rows: &[&Clustered], splits: usize, seed: u64) -> Option<HeldOut
     })
 }
 
-/// The row with the highest mean over some clusters, the first of equals, and its mean.
+/// Returns the row with the highest mean over some clusters, and its mean. The first one wins a tie.
 fn highest(rows: &[&Clustered], clusters: &[usize]) -> Option<(usize, f64)> {
     let means = rows.iter().enumerate().filter_map(|(at, row)| Some((at, mean_of(row, clusters)?)));
     means.reduce(|best, next| if next.1 > best.1 + ROUNDING { next } else { best })
 }
 
-/// The mean over some clusters; `None` if there is no value in them.
+/// Returns a row's mean over some clusters; `None` if it has no value in them.
 fn mean_of(row: &Clustered, clusters: &[usize]) -> Option<f64> {
     let of = |values: &[f64]| clusters.iter().filter_map(|&at| values.get(at)).sum::<f64>();
     let count = of(row.counts());

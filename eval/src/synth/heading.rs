@@ -1,4 +1,4 @@
-//! A heading asks for what stands below it.
+//! Questions made from a heading, for the text below it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use super::texts::{Text, Texts};
 use super::words::{has_letter, trimmed, words_of};
 use super::{Candidate, Kind, SIZE};
 
-/// Sections whose heading, with as many of the headings above it as it takes, says enough. A heading
-/// that several sections have always takes some of them along. The evidence is the section's own
-/// text without the heading line.
+/// Returns a question for each section whose heading, with as many of the headings above it as needed, is specific
+/// enough. If several sections have the same heading, at least one of the headings above it is always included.
+/// The evidence is the section's own text without the heading line.
 pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     let mut known: HashMap<String, usize> = HashMap::new();
     for section in texts.documents.iter().flat_map(|text| &text.document.sections) {
@@ -29,8 +29,8 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     texts.documents.iter().enumerate().flat_map(of_document).collect()
 }
 
-/// The text of a section below its heading, if it is a passage to ask for: neither tiny nor huge,
-/// and not code alone.
+/// Returns the text of a section below its heading, if it is a suitable passage: neither tiny nor huge, and not
+/// code alone.
 fn body(document: &Document, section: usize) -> Option<Range<usize>> {
     let whole = &document.sections[section].range;
     let mut blocks = document.blocks_in(whole).iter();
@@ -51,7 +51,7 @@ fn question(texts: &Texts, document: &Document, section: usize, alone: bool) -> 
     }
     let own = path.last_mut()?;
     *own = own.trim_start_matches(numbering(own)).to_owned();
-    // A date or a version number is no question.
+    // A date or a version number is not a question.
     let (numbers, others): (Vec<String>, _) =
         words_of(own).into_iter().partition(|word| word.starts_with(|c: char| c.is_numeric()));
     if others.len() < numbers.len().max(1) {
@@ -63,7 +63,7 @@ fn question(texts: &Texts, document: &Document, section: usize, alone: bool) -> 
         .find(|question| texts.bits_of(words_of(question)) >= texts.enough())
 }
 
-/// `3. ` of a heading, or nothing.
+/// Returns the numbering of a heading, such as `3. `, or nothing.
 fn numbering(title: &str) -> &str {
     let number = title.trim_start_matches(|c: char| c.is_numeric() || c == '.');
     let before = &title[..title.len() - number.len()];
@@ -71,7 +71,7 @@ fn numbering(title: &str) -> &str {
     if before.ends_with('.') || number.starts_with([')', ':']) { &title[..title.len() - after.len()] } else { "" }
 }
 
-/// A heading without its number and signs.
+/// Returns a heading without its numbers and signs.
 fn normal(title: &str) -> String {
     words_of(title).into_iter().filter(|word| has_letter(word)).collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! A sentence asks for the paragraph around it, in which it then does not count.
+//! Questions made from a sentence, for the paragraph around it, where the sentence itself does not count.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,19 +8,19 @@ use super::texts::{Text, Texts};
 use super::words::{folded, has_letter, sentences, trimmed, words};
 use super::{Candidate, Kind, SIZE};
 
-/// Words of a sentence that is asked with. A shorter one is often none at all, a longer one a list.
+/// Number of words in a usable sentence. A shorter one is often not a sentence, a longer one a list.
 const SENTENCE: RangeInclusive<usize> = 6..=40;
 
-/// Most words of a question.
+/// Largest number of words in a question.
 const WORDS: usize = 10;
 
-/// How many times as much as would do a question must say: its words come from one sentence and so
-/// are less independent than the measure takes them for.
+/// Factor by which a question must exceed the information that would be enough. Its words come from one sentence,
+/// and so are less independent than the measure assumes.
 const MARGIN: f64 = 2.0;
 
-/// One question for each paragraph of at least three sentences, made from the sentence that says most,
-/// but never the first, which tends to announce the others. The evidence is all else of the paragraph,
-/// before and after the sentence: a chunk that only has the sentence itself is no hit.
+/// Returns one question for each paragraph of at least three sentences, made from its most informative sentence
+/// except the first, which tends to announce the others. The evidence is the rest of the paragraph, before and
+/// after the sentence: a chunk that contains only the sentence itself is not a hit.
 pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     let of_document = |(at, Text { document, units }): (usize, &Text)| {
         let asked = units.iter().filter(|unit| unit.is_prose()).filter_map(|unit| {
@@ -30,7 +30,7 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
             let evidence: Vec<Range<usize>> =
                 rest.into_iter().filter(|range| words(document, range).len() > 1).collect();
             let size = evidence.iter().map(|range| document.text[range.clone()].chars().count()).sum();
-            // Neither the paragraph nor what is left of it before or after the sentence may stand elsewhere.
+            // Neither the paragraph nor the rest of it before or after the sentence may appear elsewhere.
             let repeats = |range: &Range<usize>| words(document, range).len() >= 4 && texts.repeats(document, range);
             let usable = SIZE.contains(&size) && !repeats(&unit.range) && !evidence.iter().any(repeats);
             usable.then_some(Candidate { kind: Kind::Sentence, document: at, text, evidence })
@@ -40,7 +40,7 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     texts.documents.iter().enumerate().flat_map(of_document).collect()
 }
 
-/// The question of a paragraph, and the bytes of its sentence.
+/// Returns the question of a paragraph, and the byte range of its sentence.
 fn question(texts: &Texts, document: &Document, paragraph: &Range<usize>) -> Option<(String, Range<usize>)> {
     let sentences = sentences(&document.text, paragraph);
     if sentences.len() < 3 {
@@ -49,7 +49,7 @@ fn question(texts: &Texts, document: &Document, paragraph: &Range<usize>) -> Opt
     let mut best: Option<(f64, String, Range<usize>)> = None;
     for sentence in sentences.into_iter().skip(1) {
         let Some((bits, text)) = shortened(texts, document, &sentence) else { continue };
-        // What the paragraph says twice cannot be masked.
+        // A sentence that appears twice cannot be masked.
         if texts.repeats(document, &sentence) {
             continue;
         }
@@ -60,7 +60,7 @@ fn question(texts: &Texts, document: &Document, paragraph: &Range<usize>) -> Opt
     best.map(|(_, text, sentence)| (text, sentence))
 }
 
-/// The words in a row of a sentence that say most, and the bits that they say.
+/// Returns the most informative consecutive words of a sentence, with their information in bits.
 fn shortened(texts: &Texts, document: &Document, sentence: &Range<usize>) -> Option<(f64, String)> {
     let written: Vec<&str> = words(document, sentence).into_iter().map(|word| &document.text[word]).collect();
     let ended = document.text[sentence.clone()].trim_end_matches(|c: char| !c.is_alphanumeric() && !is_end(c));
@@ -72,7 +72,7 @@ fn shortened(texts: &Texts, document: &Document, sentence: &Range<usize>) -> Opt
         let bits = bits(row);
         if bits > most { (bits, row) } else { (most, best) }
     });
-    // Words like `and` at the ends of a row cut from a sentence are no part of a question.
+    // Words like `and` at the ends of an excerpt do not belong to a question.
     let says = |word: &&str| 4.0 * bits(&[*word]) >= texts.enough();
     let (first, last) = (row.iter().position(says)?, row.iter().rposition(says)?);
     (most >= MARGIN * texts.enough()).then(|| (most, row[first..=last].join(" ")))

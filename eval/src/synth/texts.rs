@@ -1,5 +1,5 @@
-//! The documents as questions are made from them: their units, how rare every word is, and what
-//! stands in more than one place.
+//! The documents, prepared for making questions: their units, how rare every word is, and which text appears in
+//! more than one place.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -8,19 +8,19 @@ use chunkmill::document::{Block, BlockKind, Document};
 
 use super::words::{folded, sentences, words};
 
-/// Most characters of a unit of prose.
+/// Largest number of characters in a unit of prose.
 const LONGEST: usize = 800;
 
-/// Words of a run by which two passages are compared.
+/// Number of words in the runs by which passages are compared.
 const RUN: usize = 4;
 
-/// A run of words, as their numbers; shorter ones end in [`NONE`].
+/// A run of words, as their numbers; shorter runs end in [`NONE`].
 type Words = [u32; RUN];
 
 const NONE: u32 = u32::MAX;
 
-/// A block's own text: all of it, or what is before the first block inside it. Prose that is long, as
-/// where nothing but line ends part paragraphs, is several units of whole sentences.
+/// A block's own text: all of it, or the part before the first block inside it. Long prose, for example if only
+/// line ends separate paragraphs, is split into several units of whole sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) kind: BlockKind,
@@ -28,22 +28,22 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether it is written in sentences rather than code, a table or a heading.
+    /// Returns whether it is written in sentences, rather than being code, a table or a heading.
     pub(super) fn is_prose(&self) -> bool {
         matches!(self.kind, BlockKind::Paragraph | BlockKind::ListItem | BlockKind::Comment)
     }
 }
 
-/// How often a word is there.
+/// How often a word appears.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
-    /// Units that hold it.
+    /// Number of units that contain it.
     units: usize,
-    /// Documents that hold it.
+    /// Number of documents that contain it.
     documents: usize,
 }
 
-/// A document and its units in their order.
+/// A document and its units, in their order.
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) document: Document,
@@ -57,12 +57,12 @@ pub(super) struct Texts {
     numbers: HashMap<String, u32>,
     counts: Vec<Count>,
     units: usize,
-    /// Runs of words that are there more than once, sorted.
+    /// Runs of words that appear more than once, sorted.
     repeated: Vec<Words>,
 }
 
 impl Texts {
-    /// Counts a corpus. The order of its documents changes nothing that can be asked of it.
+    /// Counts the words of a corpus. The order of its documents does not affect the possible questions.
     pub(super) fn new(documents: Vec<Document>) -> Self {
         let mut texts = Self::default();
         let mut all: Vec<Words> = Vec::new();
@@ -104,37 +104,38 @@ impl Texts {
         self.numbers.get(folded).map_or_else(Count::default, |&number| self.counts[number as usize])
     }
 
-    /// How many units hold a word.
+    /// Returns the number of units that contain a word.
     pub(super) fn units_with(&self, folded: &str) -> usize {
         self.count(folded).units
     }
 
-    /// How many documents hold a word.
+    /// Returns the number of documents that contain a word.
     pub(super) fn documents_with(&self, folded: &str) -> usize {
         self.count(folded).documents
     }
 
-    /// How much a word says about where it stands, in bits: the binary logarithm of the inverse of
-    /// the share of units that hold it (inverse document frequency, Spärck Jones 1972). A word that
-    /// stands nowhere in the text says nothing about a place in it.
+    /// Returns how much a word says about its place, in bits: the binary logarithm of the inverse of the share of
+    /// units that contain it (inverse document frequency, Spärck Jones 1972). A word that is not in the text says
+    /// nothing about a place in it.
     pub(super) fn bits(&self, folded: &str) -> f64 {
         let holding = self.count(folded).units;
         if holding == 0 { 0.0 } else { float(self.units).log2() - float(holding).log2() }
     }
 
-    /// How many bits tell one unit from all others. Were words independent, fewer than one unit
-    /// would be expected to hold by chance all words of a question that has as many.
+    /// Returns the number of bits that tell one unit from all others. If words were independent, fewer than one
+    /// unit would be expected to contain by chance all words of a question with this many bits.
     pub(super) fn enough(&self) -> f64 {
         float(self.units).log2()
     }
 
-    /// Bits of the words of a text, each counted once.
+    /// Returns the bits of the words of a text, counting each word once.
     pub(super) fn bits_of(&self, folded: impl IntoIterator<Item = String>) -> f64 {
         let distinct: BTreeSet<String> = folded.into_iter().collect();
         distinct.iter().map(|word| self.bits(word)).sum()
     }
 
-    /// Whether a passage stands elsewhere too, word by word or nearly: half of its runs of four words do.
+    /// Returns whether a passage also appears elsewhere, word for word or nearly: half of its runs of four words
+    /// do.
     pub(super) fn repeats(&self, document: &Document, range: &Range<usize>) -> bool {
         let number = |word| self.numbers.get(&folded(&document.text[word])).copied().unwrap_or(NONE);
         let numbers: Vec<u32> = words(document, range).into_iter().map(number).collect();
@@ -159,7 +160,7 @@ fn units(document: &Document) -> Vec<Unit> {
     units
 }
 
-/// Sentences in runs of at most [`LONGEST`] characters, or of one that is longer.
+/// Groups sentences into runs of at most [`LONGEST`] characters; a longer sentence is a run of its own.
 fn runs_of_sentences(document: &Document, range: &Range<usize>) -> Vec<Range<usize>> {
     let mut runs: Vec<(usize, Range<usize>)> = Vec::new();
     for sentence in sentences(&document.text, range) {
@@ -175,7 +176,7 @@ fn runs_of_sentences(document: &Document, range: &Range<usize>) -> Vec<Range<usi
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// Every run of [`RUN`] words; all of them if there are not so many.
+/// Returns every run of [`RUN`] words, or one run of all words if there are fewer.
 fn runs(numbers: &[u32]) -> Vec<Words> {
     if numbers.is_empty() || numbers.len() >= RUN {
         return numbers.array_windows().copied().collect();

@@ -1,4 +1,5 @@
-//! A document's title and a term that only it has ask for the paragraph that introduces the term.
+//! Questions made from a document's title and a term that only it contains, for the paragraph that introduces the
+//! term.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,18 +10,18 @@ use super::texts::{Text, Texts};
 use super::words::{folded, has_letter, trimmed, words, words_of};
 use super::{Candidate, Kind, SIZE};
 
-/// Fewest characters of a word that can be a term.
+/// Smallest number of characters in a term.
 const SHORTEST: usize = 4;
 
-/// Most units that hold a term: what all of a document speaks of has no one place.
+/// Largest number of units that contain a term. A word used throughout a document does not point to one place.
 const MOST: usize = 5;
 
-/// In how many units a word that looks like any other must be to be a term.
+/// Number of units that must contain an ordinary-looking word for it to be a term.
 const COMMON: usize = 3;
 
-/// One question for each paragraph that introduces a term. A term is a word that no other document
-/// has, and that its author set apart as code or emphasis, or wrote as a name (`latest.json`, `MyISAM`),
-/// or used in several places.
+/// Returns one question for each paragraph that introduces a term. A term is a word that no other document
+/// contains and that its author set apart as code or emphasis, wrote as a name (`latest.json`, `MyISAM`), or used
+/// in several places.
 pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     let of_document = |(at, text): (usize, &Text)| {
         let title = text.document.title.as_ref().filter(|title| has_letter(title));
@@ -37,7 +38,7 @@ fn in_document(texts: &Texts, at: usize, text: &Text, title: &str) -> Vec<Candid
         let mut terms = Vec::new();
         for word in words(document, &unit.range) {
             let folded = folded(&document.text[word.clone()]);
-            // Where a word is read first is where it is introduced, be that a heading or a table.
+            // A word is introduced where it first appears, even in a heading or a table.
             if known.insert(folded.clone()) && is_term(texts, document, &word, &folded) {
                 terms.push((texts.units_with(&folded), word));
             }
@@ -67,13 +68,13 @@ fn is_term(texts: &Texts, document: &Document, word: &Range<usize>, folded: &str
         && (units >= COMMON || is_name(written) || is_set_apart(&document.text, word))
 }
 
-/// Whether a word has signs inside it, or capitals beside other letters.
+/// Returns whether a word has signs inside it, or mixes capitals with other letters.
 fn is_name(word: &str) -> bool {
     let inner = word.chars().skip(1).any(char::is_uppercase) && word.contains(char::is_lowercase);
     inner || word.contains(['_', '.'])
 }
 
-/// Whether a word begins or ends what is written as code or emphasised.
+/// Returns whether a word begins or ends a passage written as code or emphasised.
 fn is_set_apart(text: &str, word: &Range<usize>) -> bool {
     let mark = |c: char| "`*_".contains(c);
     text[..word.start].ends_with(mark) || text[word.end..].starts_with(mark)

@@ -1,14 +1,14 @@
-//! What is written in a stretch of a document, sentence by sentence and word by word, without what a page does not show:
-//! targets of links, images, HTML tags.
+//! The visible text of a stretch of a document, split into sentences and words. Link targets, images and HTML tags
+//! are left out.
 
 use std::ops::Range;
 
 use chunkmill::document::{Document, Link, LinkKind};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Bytes of the words in a range. A word is a run of letters and digits; `_`, `-`, `.` and an
-/// apostrophe between two of them belong to it, so that `storage.staging_max` is one. In a script
-/// without spaces that is all between two punctuation marks, which is what one would search for.
+/// Returns the byte ranges of the words in a range. A word is a run of letters and digits; `_`, `-`, `.` and an
+/// apostrophe between two of them belong to it, so `storage.staging_max` is one word. In a script without spaces,
+/// a word is everything between two punctuation marks, which is what a user would search for.
 pub(super) fn words(document: &Document, range: &Range<usize>) -> Vec<Range<usize>> {
     let hidden = hidden(document, range);
     let mut words = Vec::new();
@@ -23,10 +23,10 @@ pub(super) fn words(document: &Document, range: &Range<usize>) -> Vec<Range<usiz
     words
 }
 
-/// The sentences of a paragraph (Unicode, annex 29), but where no white space follows an ASCII mark,
-/// as after the one in `!=`, none ends. A line feed ends none either.
+/// Returns the sentences of a paragraph (Unicode, annex 29). An ASCII mark without white space after it, such as
+/// the one in `!=`, does not end a sentence, nor does a line feed.
 pub(crate) fn sentences(text: &str, paragraph: &Range<usize>) -> Vec<Range<usize>> {
-    // Characters of one byte for others of one byte: every offset stays as it is.
+    // One-byte characters are replaced by one-byte characters, so offsets stay the same.
     let line = text[paragraph.clone()].replace(['\r', '\n'], " ");
     let mut sentences = Vec::new();
     let mut start = paragraph.start;
@@ -41,24 +41,24 @@ pub(crate) fn sentences(text: &str, paragraph: &Range<usize>) -> Vec<Range<usize
     sentences
 }
 
-/// The words of a text that is no document, as they are counted, in order.
+/// Returns the folded words of a text outside a document, in order.
 pub(super) fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     split(text, 0..text.len(), &mut words);
     words.into_iter().map(|word| folded(&text[word])).collect()
 }
 
-/// A word as it is counted.
+/// Folds a word to the form in which it is counted.
 pub(super) fn folded(word: &str) -> String {
     word.replace('’', "'").to_lowercase()
 }
 
-/// Whether it is more than digits and signs.
+/// Returns whether it contains a letter, not only digits and signs.
 pub(super) fn has_letter(word: &str) -> bool {
     word.contains(char::is_alphabetic)
 }
 
-/// A range without white space at its ends.
+/// Trims white space from the ends of a range.
 pub(super) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let start = range.start + slice.len() - slice.trim_start().len();
@@ -82,7 +82,7 @@ fn split(text: &str, range: Range<usize>, words: &mut Vec<Range<usize>>) {
     words.extend(open.map(|start| start..range.end));
 }
 
-/// What is not shown, in order of where it starts.
+/// Returns the ranges that are not shown, in order of their start.
 fn hidden(document: &Document, range: &Range<usize>) -> Vec<Range<usize>> {
     let first = document.links.partition_point(|link| link.range.start < range.start);
     let links = document.links[first..].iter().take_while(|link| link.range.start < range.end);
@@ -96,7 +96,7 @@ fn hidden(document: &Document, range: &Range<usize>) -> Vec<Range<usize>> {
     hidden
 }
 
-/// The part of a link that is not its text.
+/// Returns the part of a link that is not its text.
 fn target(text: &str, link: &Link) -> Range<usize> {
     let Range { start, end } = link.range;
     let written = &text[start..end];
@@ -110,14 +110,14 @@ fn target(text: &str, link: &Link) -> Range<usize> {
     }
 }
 
-/// `<b>`, `</b>`, `<!-- … -->`; not `a < b`.
+/// Returns the HTML tags in a range: `<b>`, `</b>`, `<!-- … -->`, but not `a < b`.
 fn tags(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let mut tags = Vec::new();
     let mut at = range.start;
     while let Some(open) = text[at..range.end].find('<').map(|found| at + found) {
         at = open + 1;
         let tag = text[at..range.end].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
-        // Without an end nothing after it has one either.
+        // If this one has no end, later ones have none either.
         let Some(close) = text[at..range.end].find('>') else { break };
         if tag {
             at += close + 1;

@@ -1,7 +1,8 @@
-//! Where the destinations of links stand in the source.
+//! The places of link destinations in the source.
 //!
-//! A parser says which bytes a link is and what it leads to, not which of the bytes say so. They are
-//! taken only where they say exactly what the parser understood; otherwise a link is left alone.
+//! A parser reports which bytes are a link and where it leads, but not which of the bytes are the destination.
+//! Bytes are taken for the destination only if they decode to exactly what the parser understood; otherwise the
+//! link is not changed.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,13 +12,13 @@ use crate::document::{BlockKind, Document};
 
 /// The destination of a link, image or reference definition.
 pub(super) struct Destination {
-    /// The bytes that say it, without `<` and `>`.
+    /// Its bytes, without `<` and `>`.
     pub(super) range: Range<usize>,
-    /// What it says.
+    /// The destination without escapes.
     pub(super) target: String,
 }
 
-/// Destinations that are wholly in a range. Those of definitions inside other blocks are not found.
+/// Finds the destinations that are entirely in a range. Those of definitions inside other blocks are not found.
 pub(super) fn find<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Item = Destination> + use<'d> {
     inline(document, range).chain(definitions(document, range))
 }
@@ -29,7 +30,7 @@ fn inline<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Ite
     let links = links.filter(move |link| link.range.end <= end && !link.named);
     links.filter_map(|link| {
         let source = &document.text[link.range.clone()];
-        // Only `[text](destination)` ends so; a reference or an autolink does not.
+        // Only `[text](destination)` ends like this; a reference or an autolink does not.
         let open = source.strip_suffix(')')?.rfind("](")? + 2;
         let inner = parse(&source[open..source.len() - 1])?;
         let range = link.range.start + open + inner.start..link.range.start + open + inner.end;
@@ -44,7 +45,7 @@ fn definitions<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterato
     let blocks = blocks_in(document, range).iter().filter(|block| block.kind == BlockKind::References);
     let lines = blocks.flat_map(move |block| {
         let mut at = block.range.start.max(start);
-        // One line may be the last of the block or go on in the next.
+        // A definition may end the block or continue on the next line.
         text[at..block.range.end.min(end).max(at)].split_inclusive(['\n', '\r']).map(move |line| {
             at += line.len();
             (line, at, block.range.end)
@@ -56,19 +57,19 @@ fn definitions<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterato
         let mut at = next - label.len() + after;
         let mut rest = &text[at..next];
         if rest.trim().is_empty() {
-            // The destination is in the next line.
+            // The destination is on the next line.
             let below = text[next..last].trim_start();
             (at, rest) = (last - below.len(), below.lines().next()?);
         }
         let inner = parse(rest)?;
         let range = at + inner.start..at + inner.end;
-        // Not if it goes on after the chunk.
+        // Not if it continues after the chunk.
         let whole = range.end < end || range.end == last || text[range.end..].starts_with(char::is_whitespace);
         (range.end <= end && whole).then(|| Destination { target: unescape(&text[range.clone()]).into_owned(), range })
     })
 }
 
-/// The destination that a text starts with, after white space.
+/// Returns the destination at the start of a text, after white space.
 fn parse(text: &str) -> Option<Range<usize>> {
     let content = text.trim_start();
     let start = text.len() - content.len();
@@ -88,8 +89,8 @@ fn parse(text: &str) -> Option<Range<usize>> {
     (end > 0).then_some(start..start + end)
 }
 
-/// A destination without its escapes. Of character references only `&amp;` is read, the only one
-/// that URLs need.
+/// Returns a destination without its escapes. `&amp;` is the only character reference that is decoded, because it
+/// is the only one that URLs need.
 fn unescape(source: &str) -> Cow<'_, str> {
     if !source.contains(['\\', '&']) {
         return Cow::Borrowed(source);

@@ -1,12 +1,12 @@
-//! The cleaned text of a chunk, which the model sees instead of the raw one.
+//! The cleaned text of a chunk, which the model sees instead of the raw text.
 //!
-//! The raw text stays what it is: bytes of the file. But the model gains nothing from white space
-//! that is only layout, sees two texts where a user sees one if accents are written in two ways,
-//! and puts secrets of URLs into vectors and datasets. So there is a second text, made here, a pure
-//! function of the document, the chunk's place in it, and four switches.
+//! The raw text stays what it is: bytes of the file. But the model gains nothing from white space that is only
+//! layout, it sees two texts where a user sees one if accents are encoded in two ways, and it puts secrets in URLs
+//! into vectors and datasets. This module therefore makes a second text, as a pure function of the document, the
+//! chunk's place in it, and four switches.
 //!
-//! Nothing but white space is lost, except what redaction removes, and Markdown structure stays:
-//! see [`Normalizer`] for the rules.
+//! Nothing but white space is lost, except for what redaction removes, and Markdown structure stays: see
+//! [`Normalizer`] for the rules.
 
 mod destination;
 mod urls;
@@ -25,50 +25,47 @@ use self::destination::Destination;
 use self::whitespace::Cleaner;
 use crate::document::{Block, BlockKind, Document, Format};
 
-/// How far before a chunk an element may start that goes on in it. It bounds the work for each chunk.
+/// How far before a chunk an element that extends into it may start. This bounds the work for each chunk.
 const LOOK_BACK: usize = 64 << 10;
 
-/// HTML elements whose white space means something, as code's does. One without an end goes on to the
-/// end of its block. It compiles to `None` only if it is wrong, which a test would show.
+/// HTML elements in which white space is significant, as in code. An element without an end extends to the end of
+/// its block. The value is `None` only if the pattern is wrong, which a test would show.
 static PREFORMATTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let element = |name| format!(r"<{name}[\s/>].*?(?:</{name}[\s/>]|\z)");
     Regex::new(&format!("(?is){}", ["pre", "script", "style", "textarea"].map(element).join("|"))).ok()
 });
 
-/// What is cleaned. With every switch off, a text stays as it is.
+/// The kinds of cleaning to do. With every switch off, a text stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Normalizer<'a> {
-    /// Line ends become one line feed. Outside of code, white space inside a line becomes one
-    /// space, that at a line's end goes, and several blank lines become one. Blank lines at the
-    /// start and the end of the text go.
+    /// Line ends become one line feed. Outside code, white space inside a line becomes one space, white space at
+    /// the end of a line is removed, and several blank lines become one. Blank lines at the start and the end of
+    /// the text are removed.
     ///
-    /// In Markdown, spaces and tabs at the start of a line, quote marks and list markers stay as
-    /// they are, because they nest. In plain text, spaces and tabs there stay, because every file of
-    /// an unknown format is plain text. Code is a code block, a `<pre>`-like element of an HTML block,
-    /// and every line of a format that is neither Markdown nor plain text. Zero-width characters are not white
-    /// space.
+    /// In Markdown, spaces and tabs at the start of a line, quote marks and list markers stay as they are, because
+    /// they express nesting. In plain text, spaces and tabs there stay, because every file of an unknown format is
+    /// plain text. Code is a code block, a `<pre>`-like element of an HTML block, and every line of a format that
+    /// is neither Markdown nor plain text. Zero-width characters are not white space.
     pub whitespace: bool,
-    /// Unicode is put in its composed form, NFC, in code as well.
+    /// Unicode is converted to its composed form, NFC, in code as well.
     pub unicode: bool,
-    /// URLs lose their query, user name and password; a fragment stays. That holds for every
-    /// `scheme://` wherever it stands, in code as well, because a secret leaks from there as well,
-    /// and for the destinations of relative links.
+    /// URLs lose their query, user name and password; a fragment stays. This applies to every `scheme://`, in code
+    /// as well, because secrets leak from there too, and to the destinations of relative links.
     pub redact_urls: bool,
-    /// The URL of the corpus root. Relative destinations of links, images and reference definitions
-    /// become absolute, seen from the document's own path below it. Wikilinks and links inside the
-    /// document (`#part`) stay.
+    /// The URL of the corpus root. Relative destinations of links, images and reference definitions become
+    /// absolute, resolved from the document's own path below it. Wikilinks and links inside the document (`#part`)
+    /// stay.
     pub base_url: Option<&'a Url>,
 }
 
-/// What takes the place of a range of the document. A text is empty unless the whole range is in
-/// the chunk.
+/// The replacement for a range of the document. Its text is empty unless the whole range is in the chunk.
 struct Edit {
     range: Range<usize>,
     text: String,
 }
 
 impl Normalizer<'_> {
-    /// Cleans a chunk: `prefix` and then the bytes `range` of the document. Linear in both.
+    /// Cleans a chunk: `prefix`, then the bytes `range` of the document. Time is linear in both.
     #[must_use]
     pub fn normalize(&self, document: &Document, prefix: &str, range: Range<usize>) -> String {
         let (prefix, range) = locate(document, prefix, range);
@@ -88,12 +85,12 @@ impl Normalizer<'_> {
         }
     }
 
-    /// Where a link or image of the document leads, for a reader who does not have the document.
-    /// The target is one that [`Document::links`] gives, not of a wikilink. `None` if it is relative
-    /// and there is no base, or if it is no URL.
+    /// Returns the absolute URL of a link or image, for a reader who does not have the document. The target must
+    /// come from [`Document::links`], but not from a wikilink. `None` if it is relative and there is no base, or
+    /// if it is not a URL.
     #[must_use]
     pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
-        // What a password holds may make a URL of another host, or none.
+        // The characters of a password can turn this into the URL of another host, or into no URL at all.
         let target = if self.redact_urls { redacted(target) } else { Cow::Borrowed(target) };
         let url = match Url::parse(&target) {
             Ok(url) if self.redact_urls && url.has_authority() => url,
@@ -104,8 +101,8 @@ impl Normalizer<'_> {
         Some(self.finish(url))
     }
 
-    /// The document's own URL: its path below the base, which stands for a folder also if it does
-    /// not end in a slash.
+    /// Returns the document's own URL: its path below the base, which is a folder even if it does not end in a
+    /// slash.
     fn document_url(&self, document: &Document) -> Option<Url> {
         let mut url = self.base_url?.clone();
         url.set_query(None);
@@ -124,7 +121,7 @@ impl Normalizer<'_> {
         url.into()
     }
 
-    /// What redaction and base change in a range, in order and without overlap.
+    /// Returns the changes that redaction and the base make in a range, in order and without overlap.
     fn edits(&self, document: &Document, range: &Range<usize>) -> Vec<Edit> {
         let mut edits = Vec::new();
         if self.redact_urls || self.base_url.is_some() {
@@ -156,7 +153,7 @@ impl Normalizer<'_> {
         };
         if let Some(url) = absolute {
             let url = self.finish(url);
-            // What was escaped must be so again.
+            // Parentheses that were escaped must be escaped again.
             let text = if raw.contains('\\') { url.replace('(', "%28").replace(')', "%29") } else { url };
             return Some(Edit { range, text });
         }
@@ -165,7 +162,7 @@ impl Normalizer<'_> {
     }
 }
 
-/// A prefix that is simply the text before the source is part of it, with known structure.
+/// Adds a prefix that is exactly the text before the source to the range, where its structure is known.
 fn locate<'p>(document: &Document, prefix: &'p str, range: Range<usize>) -> (&'p str, Range<usize>) {
     if document.text[..range.start].ends_with(prefix) {
         ("", range.start - prefix.len()..range.end)
@@ -181,7 +178,7 @@ fn redacted(text: &str) -> Cow<'_, str> {
     edited(text, &all, &edits)
 }
 
-/// A range of a text with its edits made. Of an edit that began before it, the rest is left out.
+/// Returns a range of a text with its edits made. If an edit began before the range, its rest is left out.
 fn edited<'t>(text: &'t str, range: &Range<usize>, edits: &[Edit]) -> Cow<'t, str> {
     let first = edits.partition_point(|edit| edit.range.end <= range.start);
     let mut edits = edits[first..].iter().take_while(|edit| edit.range.start < range.end).peekable();
@@ -219,7 +216,7 @@ fn clean(document: &Document, prefix: &str, range: &Range<usize>, edits: &[Edit]
     cleaner.finish()
 }
 
-/// The parts of a range whose white space means something, in order.
+/// Returns the parts of a range in which white space is significant, in order.
 fn code_in<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'d> {
     let Range { start, end } = *range;
     let mut at = start;
@@ -236,7 +233,7 @@ fn code_in<'d>(document: &'d Document, range: &Range<usize>) -> impl Iterator<It
     code.map(clip).filter(|code| !code.is_empty())
 }
 
-/// The elements of an HTML block whose white space means something, as far as a chunk needs them.
+/// Returns the elements of an HTML block in which white space is significant, as far as a chunk needs them.
 fn preformatted(text: &str, block: &Block, start: usize, end: usize) -> Vec<Range<usize>> {
     let from = block.range.start.max(text.ceil_char_boundary(start.saturating_sub(LOOK_BACK)));
     let html = text.get(from..block.range.end.min(end)).unwrap_or_default();
@@ -244,14 +241,14 @@ fn preformatted(text: &str, block: &Block, start: usize, end: usize) -> Vec<Rang
     elements.map(|element| from + element.start()..from + element.end()).collect()
 }
 
-/// The blocks that start in a range, and the innermost one that holds its start.
+/// Returns the blocks that start in a range, and the innermost one that contains its start.
 fn blocks_in<'d>(document: &'d Document, range: &Range<usize>) -> &'d [Block] {
     let first = document.blocks.partition_point(|block| block.range.start <= range.start).saturating_sub(1);
     let last = document.blocks.partition_point(|block| block.range.start < range.end).max(first);
     &document.blocks[first..last]
 }
 
-/// The block that holds a byte, if that block has none inside before the byte.
+/// Returns the block that contains a byte, if no block inside it starts before the byte.
 fn block_at(document: &Document, at: usize) -> Option<&Block> {
     let before = document.blocks.partition_point(|block| block.range.start <= at);
     document.blocks[..before].last().filter(|block| block.range.contains(&at))

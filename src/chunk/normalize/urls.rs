@@ -1,7 +1,6 @@
 //! The private parts of URLs: queries, user names and passwords.
 //!
-//! A URL in a text has no certain end. Where this has to guess, it rather takes too much out than
-//! too little.
+//! A URL in a text has no certain end. Where this module has to guess, it removes too much rather than too little.
 
 use std::ops::Range;
 
@@ -9,11 +8,11 @@ use memchr::memmem;
 
 const SEPARATOR: &str = "://";
 
-/// How far before a chunk a URL may start that is cut by it. It bounds the work for each chunk.
+/// How far before a chunk a URL that extends into it may start. This bounds the work for each chunk.
 const LOOK_BACK: usize = 4096;
 
-/// Finds what is private in the URLs of a range of a text, in order. A part may start before the
-/// range if a URL does. `table` tells whether a byte is in a table, where `|` ends a URL.
+/// Finds the private parts of the URLs in a range of a text, in order. A part may start before the range if its
+/// URL does. `table` tells whether a byte is in a table, where `|` ends a URL.
 pub(super) fn private_parts(
     text: &str,
     range: &Range<usize>,
@@ -42,36 +41,36 @@ pub(super) fn private_parts(
     }
 }
 
-/// Whether what stands after the `:` is no port, as where a password holds a `/`, `?` or `#`.
+/// Returns whether the text after the `:` is not a port, as when a password contains `/`, `?` or `#`.
 fn ends_in_password(authority: &str) -> bool {
     let is_port = |tail: &str| (1..=5).contains(&tail.len()) && tail.bytes().all(|b| b.is_ascii_digit());
     !authority.starts_with('[') && authority.split_once(':').is_some_and(|(_, tail)| !is_port(tail))
 }
 
-/// The query of a URL or a relative reference, with its `?`.
+/// Returns the query of a URL or a relative reference, with its `?`.
 pub(super) fn query(url: &str) -> Option<Range<usize>> {
-    // In a character reference (`&#38;`), `#` starts no fragment.
+    // In a character reference (`&#38;`), `#` does not start a fragment.
     let is_fragment = |at: &usize| !url[..*at].ends_with('&');
     let end = memchr::memchr_iter(b'#', url.as_bytes()).find(is_fragment).unwrap_or(url.len());
     let start = url[..end].find('?')?;
     Some(start..end)
 }
 
-/// Where the word starts that goes on at `at`, if that is not too far.
+/// Returns where the word that extends to `at` starts, unless that is too far away.
 fn word_start(text: &str, at: usize) -> usize {
     let first = text.ceil_char_boundary(at.saturating_sub(LOOK_BACK));
     text[first..at].rfind(char::is_whitespace).map_or(first, |space| text.ceil_char_boundary(first + space + 1))
 }
 
-/// Where the scheme starts that a text ends with.
+/// Returns where the scheme at the end of a text starts.
 fn scheme_start(text: &str) -> Option<usize> {
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     let word = text.trim_end_matches(is_scheme).len();
     text[word..].find(|c: char| c.is_ascii_alphabetic()).map(|letter| word + letter)
 }
 
-/// Length of the URL that a text starts with, after its `://`. A bracket that was opened before it
-/// ends it, and punctuation at its end belongs to the sentence.
+/// Returns the length of the URL that a text starts with, after its `://`. The URL ends at a closing bracket that
+/// was opened before it, and trailing punctuation belongs to the sentence.
 fn length(text: &str, quoted: bool, table: bool) -> usize {
     const BRACKETS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
     let mut open = [0_usize; 3];
@@ -80,7 +79,7 @@ fn length(text: &str, quoted: bool, table: bool) -> usize {
     while let Some((at, c)) = chars.next() {
         let escapes = |next: char| next.is_ascii_punctuation() && !matches!(next, '"' | '\'' | '`' | '<' | '>' | '\\');
         let ends = if c == '\\' {
-            // An escape of Markdown goes on, one of a string in code does not.
+            // A Markdown escape continues the URL; an escape of a string in code ends it.
             chars.next_if(|(_, next)| escapes(*next)).is_none()
         } else if let Some(kind) = BRACKETS.iter().position(|pair| pair.0 == c) {
             open[kind] += 1;
@@ -100,7 +99,7 @@ fn length(text: &str, quoted: bool, table: bool) -> usize {
     text[..end].trim_end_matches(['.', ',', ':', ';', '!', '?', '*', '_', '~', '\'']).len()
 }
 
-/// What no URL contains, not even one that is written with the letters of another script.
+/// Returns whether no URL contains this character, not even one with letters of another script.
 fn is_delimiter(c: char) -> bool {
     let typographic = matches!(c,
         '\u{ab}' | '\u{bb}' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{3000}'..='\u{303f}'

@@ -1,22 +1,22 @@
-//! White space that is only layout, taken out of a text as it is written down piece by piece.
+//! White space that is only layout, removed from a text while it is written piece by piece.
 
 use crate::document::is_blank;
 
-/// Writes down a text whose pieces are prose or code.
+/// A writer of a text whose pieces are prose or code.
 pub(super) struct Cleaner {
     out: String,
     markdown: bool,
-    /// White space was read and is owed as one space before the next word of the line.
+    /// Whether white space was read that becomes one space before the next word of the line.
     gap: bool,
-    /// The last piece ended in a carriage return; a line feed after it is the same line end.
+    /// Whether the last piece ended in a carriage return; a line feed after it belongs to the same line end.
     returned: bool,
-    /// How much of `out` is not to be trimmed.
+    /// How much of `out` must not be trimmed.
     fixed: usize,
 }
 
 impl Cleaner {
-    /// Starts a text. What is at the start of a line is structure and stays, in Markdown more than
-    /// the white space.
+    /// Starts a text. Structure at the start of a line stays: white space, and in Markdown also quote marks and
+    /// list markers.
     pub(super) fn new(markdown: bool) -> Self {
         Self { out: String::new(), markdown, gap: false, returned: false, fixed: 0 }
     }
@@ -25,7 +25,7 @@ impl Cleaner {
     pub(super) fn prose(&mut self, text: &str) {
         for (line, ended) in self.lines(text) {
             self.line(line, ended);
-            // Blank lines at the start go, and of several further on one stays.
+            // Blank lines at the start are removed, and later ones become one.
             if ended && !self.out.is_empty() && !self.out.ends_with("\n\n") {
                 self.out.push('\n');
             }
@@ -37,7 +37,7 @@ impl Cleaner {
         if self.out.is_empty() || self.out.ends_with('\n') {
             let indent = || line.len() - line.trim_start_matches([' ', '\t']).len();
             let (structure, content) = line.split_at(if self.markdown { structure(line) } else { indent() });
-            // Other white space after it would be content, and is layout.
+            // Other white space after the structure would be content, but it is layout.
             rest = content.trim_start();
             self.out.push_str(if ended && rest.is_empty() { structure.trim_end() } else { structure });
         }
@@ -53,7 +53,7 @@ impl Cleaner {
         self.gap &= !ended;
     }
 
-    /// Adds a piece of which only the line ends change.
+    /// Adds a piece in which only the line ends change.
     pub(super) fn code(&mut self, text: &str) {
         for (line, ended) in self.lines(text) {
             self.close_gap();
@@ -71,7 +71,7 @@ impl Cleaner {
         }
     }
 
-    /// The text without blank lines at its start and its end.
+    /// Returns the text without blank lines at its start and its end.
     pub(super) fn finish(mut self) -> String {
         if is_blank(&self.out) {
             return String::new();
@@ -87,7 +87,7 @@ impl Cleaner {
         self.out.split_off(start)
     }
 
-    /// The lines of a piece, each without its end, and whether it has one.
+    /// Returns the lines of a piece, each without its line end and with whether it has one.
     fn lines<'t>(&mut self, text: &'t str) -> impl Iterator<Item = (&'t str, bool)> + use<'t> {
         let mut rest = text;
         if !text.is_empty() {
@@ -104,7 +104,7 @@ impl Cleaner {
     }
 }
 
-/// Length of what nests at the start of a Markdown line: spaces, tabs, quote marks, and list markers
+/// Returns the length of the nesting at the start of a Markdown line: spaces, tabs, quote marks, and list markers
 /// with the white space after them.
 fn structure(line: &str) -> usize {
     let bytes = line.as_bytes();

@@ -1,4 +1,4 @@
-//! Languages with braces: declarations by how they begin, scopes by their brackets.
+//! Languages with braces: declarations are recognized by how they begin, scopes by their brackets.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ mod nest;
 use declaration::{Declaration, Header, prefix};
 use nest::{Nest, at_margin};
 
-/// Tokens of a declaration that are looked at; what follows cannot change what it is.
+/// Number of tokens of a declaration that are examined; later ones cannot change what it is.
 const MAX_HEADER: usize = 128;
 
 pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Vec<Cut> {
@@ -45,10 +45,10 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mu
 
 struct Level {
     scope: Scope,
-    /// Whether commas separate what stands in it: fields, variants.
+    /// Whether commas separate the members, as with fields and variants.
     fields: bool,
-    /// In C a name and a semicolon may follow the closing brace: then the cut whose heading is the
-    /// type's, and whether the name that follows is its name.
+    /// In C, a name and a semicolon may follow the closing brace. If so, this is the cut with the type's heading,
+    /// and whether the name that follows is the type's name.
     tail: Option<(usize, bool)>,
 }
 
@@ -56,13 +56,13 @@ struct Level {
 enum State {
     /// No statement has begun.
     Between,
-    /// In the header of one, which is not yet known.
+    /// In the header of a statement whose kind is not yet known.
     Header,
-    /// In one that is known; whether it ends with its brace.
+    /// In a statement whose kind is known. `braced` says whether it ends with its brace.
     Known { braced: bool },
 }
 
-/// What was open at an `#if`: each of its branches starts from there.
+/// The open scopes and brackets at an `#if`. Each of its branches starts from there.
 struct Condition {
     scopes: usize,
     nest: usize,
@@ -74,22 +74,23 @@ struct Reader<'t> {
     language: Language,
     outline: Outline<'t>,
     scopes: Vec<Level>,
-    /// Tokens of the statement outside brackets, an opening bracket for each group.
+    /// Tokens of the statement outside brackets; an opening bracket represents each group.
     header: Vec<Token>,
-    /// Brackets open in the statement.
+    /// Open brackets of the statement.
     nest: Nest,
     /// Whether this line is not indented.
     margin: bool,
-    /// The conditions of the preprocessor that are open.
+    /// The open conditions of the preprocessor.
     conditions: Vec<Condition>,
     state: State,
-    /// The last token of the statement outside brackets, with closing ones.
+    /// The last token of the statement outside brackets, including closing brackets.
     last: Option<Token>,
-    /// The cut whose heading the next name is.
+    /// The cut whose heading is the next name.
     typedef: Option<usize>,
-    /// Whether nothing but comments has come since a scope was opened.
+    /// Whether only comments have come since a scope was opened.
     opened: bool,
-    /// Documentation behind other text on its line: of what follows if that is on this line too.
+    /// A documentation comment after other text on its line. It documents what follows if that is on the same
+    /// line.
     behind: Option<Token>,
 }
 
@@ -144,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A line of the preprocessor.
+    /// Reads a preprocessor line.
     fn directive(&mut self, token: Token) {
         let word = self.text[token.start + 1..token.end].trim_start();
         self.condition(word);
@@ -155,12 +156,12 @@ impl Reader<'_> {
             let scope = self.scope();
             self.outline.other(token.start, &scope, word.starts_with("define"));
         } else {
-            // A condition goes with what follows it.
+            // A condition belongs to what follows it.
             self.outline.attribute(token.start, token.end);
         }
     }
 
-    /// A comment belongs to what follows, unless it stands behind something on its line.
+    /// Reads a comment. It belongs to what follows, unless there is something before it on its line.
     fn comment(&mut self, token: Token) {
         if !self.nest.is_empty() {
             return;
@@ -179,7 +180,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A bracket opens in a statement, outside others.
+    /// Opens a bracket in a statement, outside other brackets.
     fn open(&mut self, bracket: u8, token: Token) {
         if bracket == b'{' && self.state == State::Header {
             let before = &self.header[..self.header.len().saturating_sub(1)];
@@ -222,7 +223,8 @@ impl Reader<'_> {
         self.nest.push(bracket, self.margin);
     }
 
-    /// At the start of a branch, what an earlier branch of the same condition opened is forgotten.
+    /// Tracks the conditions of the preprocessor. At the start of a branch, this forgets what an earlier branch of
+    /// the same condition opened.
     fn condition(&mut self, directive: &str) {
         if directive.starts_with("if") {
             let between = self.state == State::Between;
@@ -253,13 +255,13 @@ impl Reader<'_> {
         self.opened = true;
     }
 
-    /// A token inside the brackets of a statement.
+    /// Reads a token inside the brackets of a statement.
     fn nested(&mut self, token: Token) {
         match token.kind {
             Kind::Open(bracket) => self.nest.push(bracket, self.margin),
             Kind::Close(bracket) => {
                 let fits = self.nest.close(bracket);
-                // Brackets were lost if what was indented closes here: the item ends all the same.
+                // Brackets were lost if an indented brace closes here; the item ends anyway.
                 let c = matches!(self.language, Language::C | Language::Cpp);
                 if c && !fits && bracket == b'}' && at_margin(self.text, token) {
                     self.nest.truncate(0);
@@ -285,7 +287,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A closing bracket outside the brackets of a statement.
+    /// Reads a closing bracket outside the brackets of a statement.
     fn close(&mut self, bracket: u8) {
         self.end_statement();
         if bracket == b'}' && self.scopes.len() > 1 {
@@ -298,7 +300,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The statement ends; if it is not known yet, its header is all there is to know it by.
+    /// Ends the statement. If its kind is not yet known, only its header can determine it.
     fn end_statement(&mut self) {
         if self.state == State::Header
             && let Some(first) = self.header.first()
@@ -329,7 +331,7 @@ impl Reader<'_> {
         self.last = None;
     }
 
-    /// Whether the statement so far is a macro of C without a semicolon: `NAMESPACE_BEGIN`.
+    /// Returns whether the statement so far is a C macro without a semicolon: `NAMESPACE_BEGIN`.
     fn is_macro_line(&self) -> bool {
         let upper = |token: &Token| {
             let word = &self.text[token.start..token.end];
@@ -343,14 +345,14 @@ impl Reader<'_> {
             }
     }
 
-    /// Whether a macro without a semicolon has ended the statement: `X = { … } END(X)`.
+    /// Returns whether a macro without a semicolon has ended the statement: `X = { … } END(X)`.
     fn is_ended_by_macro(&self, next: Token) -> bool {
         self.last.is_some_and(|last| matches!(last.kind, Kind::Close(_)))
             && matches!(next.kind, Kind::Word | Kind::Comment)
             && Header::new(self.text, self.language, &self.header).assignment().is_some()
     }
 
-    /// Whether a statement ends before this token, because it starts a new line.
+    /// Returns whether a statement ends before this token because the token starts a new line.
     fn ends_before(&self, token: Token) -> bool {
         if matches!(self.language, Language::C | Language::Cpp) {
             return token.first
@@ -363,7 +365,7 @@ impl Reader<'_> {
         if self.language == Language::Go {
             return matches!(last.kind, Kind::Word | Kind::Text | Kind::Close(_));
         }
-        // A decorator alone is no statement.
+        // A decorator alone is not a statement.
         if self.state == State::Header && prefix(self.text, self.language, &self.header) == self.header.len() {
             return false;
         }

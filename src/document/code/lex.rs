@@ -1,17 +1,16 @@
-//! Source text to tokens: just enough of each language to tell strings, comments and brackets from
-//! the rest, so that a brace in a string is none. Linear, without a stack, and any bytes will do:
-//! a string that is never closed ends with its line, or where its language says so with the text;
-//! in JavaScript, where it may be an apostrophe in JSX, it is none.
+//! Turns source text into tokens. It reads just enough of each language to tell strings, comments and brackets
+//! apart from the rest, so a brace in a string does not count. It is linear, does not recurse, and accepts any
+//! bytes. A string that is never closed ends with its line or, if the language allows strings of several lines,
+//! with the text. In JavaScript it is not a string, because the quote may be an apostrophe in JSX.
 
 use std::ops::Range;
 
 use crate::document::Language;
 
-/// Longest regular expression that is looked for. Without a bound each `/` in a long line could
-/// search all of it.
+/// Maximum length of a regular expression. Without a limit, each `/` in a long line could search all of it.
 const MAX_REGEX: usize = 500;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name, a keyword or a number.
@@ -35,7 +34,7 @@ pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether only white space stands before it on its line.
+    /// Whether it is the first token on its line.
     pub(super) first: bool,
 }
 
@@ -53,7 +52,7 @@ pub(super) struct Lexer<'t> {
     first: bool,
     /// Whether a `/` here would start a regular expression.
     operand: bool,
-    /// For `'` and `"`, the end of the line up to which none of them closes a string.
+    /// For `'` and `"`, the end of the line up to which no quote of that kind closes a string.
     unclosed: [usize; 2],
 }
 
@@ -78,13 +77,13 @@ impl<'t> Lexer<'t> {
         self.bytes[self.at..].starts_with(text.as_bytes())
     }
 
-    /// End of the line that starts at or before `from`, without its line feed.
+    /// Returns the end of the line that contains `from`, without its line feed.
     fn line_end(&self, from: usize) -> usize {
         let rest = &self.bytes[from.min(self.end)..];
         memchr::memchr(b'\n', rest).map_or(self.end, |at| from + at)
     }
 
-    /// The place behind the next `needle`, else the end of the text.
+    /// Returns the offset after the next `needle`, or the end of the text.
     fn behind(&self, from: usize, needle: &str) -> usize {
         let rest = &self.bytes[from.min(self.end)..];
         memchr::memmem::find(rest, needle.as_bytes()).map_or(self.end, |at| from + at + needle.len())
@@ -120,7 +119,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A comment to the end of its line; in C a backslash there takes the next line in.
+    /// Returns the end of a line comment. In C, a backslash at the end of the line continues it on the next.
     fn comment_line(&self) -> usize {
         let mut end = self.line_end(self.at);
         while matches!(self.language, Language::C | Language::Cpp) && end < self.end && self.continued(end) {
@@ -139,7 +138,7 @@ impl<'t> Lexer<'t> {
         while end < self.end && self.continued(end) {
             end = self.line_end(end + 1);
         }
-        // A comment may go on behind the line.
+        // A block comment may continue past the line.
         let line = &self.bytes[self.at..end];
         let Some(open) = memchr::memmem::rfind(line, b"/*") else { return end };
         let closed = memchr::memmem::find(&line[open + 2..], b"*/").is_some();
@@ -152,7 +151,7 @@ impl<'t> Lexer<'t> {
         if self.language != Language::Rust {
             return self.behind(self.at + 2, "*/");
         }
-        // Rust's nest.
+        // Block comments nest in Rust.
         let (mut at, mut depth) = (self.at + 2, 1_usize);
         while let Some(found) = memchr::memchr2(b'/', b'*', &self.bytes[at.min(self.end)..]) {
             at += found;
@@ -190,7 +189,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A string between two `quote`s; without `lines` it ends with its line at the latest.
+    /// Returns the end of a string between two `quote`s. Unless `lines` is set, it ends with its line at the
+    /// latest.
     fn string(&self, quote: u8, lines: bool) -> usize {
         let mut at = self.at + 1;
         while at < self.end {
@@ -204,8 +204,8 @@ impl<'t> Lexer<'t> {
         self.end
     }
 
-    /// A string of JavaScript, unless it is an apostrophe or an inch in the text of JSX. Quotes that
-    /// nothing closes are looked at once: `unclosed` keeps how far they were searched.
+    /// Reads a JavaScript string, unless the quote is an apostrophe or an inch sign in JSX text. Quotes that are
+    /// never closed are examined once: `unclosed` records how far they were searched.
     fn script_string(&mut self, quote: u8) -> (Kind, usize) {
         let mark = (Kind::Mark(quote), self.at + 1);
         let unclosed = usize::from(quote == b'"');
@@ -224,15 +224,15 @@ impl<'t> Lexer<'t> {
         mark
     }
 
-    /// Whether the quote here stands in a word, as in `don't`.
+    /// Returns whether the quote here is inside a word, as in `don't`.
     fn apostrophe(&self) -> bool {
         let before = &self.bytes[..self.at];
-        // `from'a'` and `return'a'` are found in code without spaces.
+        // Code without spaces contains `from'a'` and `return'a'`.
         let keyword = self.operand || before.ends_with(b"from") || before.ends_with(b"import");
         !keyword && before.last().is_some_and(|byte| is_word(*byte)) && is_word(self.peek(1))
     }
 
-    /// A string between two `quotes` of three characters.
+    /// Returns the end of a string between two `quotes` of three characters.
     fn long(&self, quotes: &str) -> usize {
         let mut at = self.at + 3;
         while let Some(found) =
@@ -247,7 +247,7 @@ impl<'t> Lexer<'t> {
         self.end
     }
 
-    /// A character or a lifetime.
+    /// Reads a character or a lifetime.
     fn lifetime(&self) -> (Kind, usize) {
         if self.peek(1) == b'\\' {
             return (Kind::Text, self.string(b'\'', false));
@@ -265,9 +265,9 @@ impl<'t> Lexer<'t> {
         (Kind::Word, self.at + 1 + name)
     }
 
-    /// A template with expressions, which hold strings and templates in their turn.
+    /// Returns the end of a template, whose expressions can contain strings and templates.
     fn template(&self) -> usize {
-        // For each open expression, how many braces are open in it.
+        // For each open expression, the number of braces open in it.
         let mut open: Vec<usize> = Vec::new();
         let mut inside = true;
         let mut at = self.at + 1;
@@ -286,7 +286,7 @@ impl<'t> Lexer<'t> {
                     at += 1;
                 }
                 (false, b'`') => {
-                    // A template in an expression: its end comes back to this expression.
+                    // A template in an expression: after its end, this expression continues.
                     inside = true;
                 }
                 (false, quote @ (b'"' | b'\'')) => {
@@ -313,7 +313,7 @@ impl<'t> Lexer<'t> {
         self.end
     }
 
-    /// A regular expression, if one ends on this line and within [`MAX_REGEX`].
+    /// Returns the end of a regular expression, if it ends on this line and within [`MAX_REGEX`] bytes.
     fn regex(&self) -> Option<usize> {
         let mut class = false;
         let mut at = self.at + 1;
@@ -331,7 +331,7 @@ impl<'t> Lexer<'t> {
         None
     }
 
-    /// A word, or the string that it introduces: `r"…"`, `b'x'`, `R"(…)"`.
+    /// Reads a word, or the string that it introduces: `r"…"`, `b'x'`, `R"(…)"`.
     fn word(&self) -> (Kind, usize) {
         let mut end = self.at + self.bytes[self.at..self.end].iter().take_while(|byte| is_word(**byte)).count();
         let word = &self.bytes[self.at..end];
@@ -344,7 +344,7 @@ impl<'t> Lexer<'t> {
                     let close = format!("\"{}", "#".repeat(hashes));
                     return (Kind::Text, self.behind(end + hashes + 1, &close));
                 }
-                // A name that would be a keyword: r#type.
+                // A raw identifier: `r#type`.
                 if word == b"r" && hashes == 1 {
                     let name = self.bytes[end + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
                     end += if name > 0 { 1 + name } else { 0 };
@@ -370,7 +370,7 @@ impl<'t> Lexer<'t> {
                 }
             }
             Language::Cpp | Language::C if word[0].is_ascii_digit() => {
-                // Digits may be separated: 1'000.
+                // Quotes may separate digits: `1'000`.
                 while self.bytes.get(end) == Some(&b'\'') && self.bytes.get(end + 1).is_some_and(|byte| is_word(*byte))
                 {
                     end += 1 + self.bytes[end + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
@@ -382,7 +382,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Whether what follows this token is an operand.
+/// Returns whether an operand follows this token.
 fn operand_after(kind: Kind, word: &[u8]) -> bool {
     const BEFORE: [&[u8]; 14] = [
         b"return",

@@ -1,9 +1,9 @@
-//! Source code: where its items are, and which comments document them.
+//! Source code: finds its items and the comments that document them.
 //!
-//! This reads no grammar. A scanner tells strings, comments and brackets apart, and a declaration
-//! is known by how it begins. Whatever it does not know stays code: every byte is in a block. A
-//! real parser was tried: tree-sitter takes seconds on some inputs of a few kilobytes and has no
-//! way to bound that, so it cannot keep the promise that parsing is linear.
+//! This does not use a grammar. A scanner tells strings, comments and brackets apart, and a declaration is
+//! recognized by how it begins. Text that is not recognized stays code, so every byte is in a block. A real parser
+//! was tried: tree-sitter takes seconds on some inputs of a few kilobytes and has no way to bound that, so it
+//! cannot keep the promise that parsing is linear.
 
 mod braces;
 mod lex;
@@ -24,10 +24,10 @@ pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &m
     blocks(text, &body, cuts, room)
 }
 
-/// Blocks from one cut to the next, covering the body.
+/// Makes blocks from one cut to the next, covering the body.
 fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();
-    // The block being built: where it starts, what it is.
+    // The block being built: its start and its kind.
     let mut open = (body.start, Part::Code);
     let mut heading = None;
     let end = Cut { at: body.end, part: Part::Code, heading: None };
@@ -67,7 +67,7 @@ fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, headin
     }
 }
 
-/// Start of the line of `at` if only white space stands before it there, else `at`.
+/// Returns the start of the line that contains `at` if only white space precedes `at` on it, otherwise `at`.
 fn line_start(text: &str, from: usize, at: usize) -> usize {
     let Some(before) = text.get(from..at) else { return at };
     let bare = before.trim_end_matches([' ', '\t']).len();

@@ -1,17 +1,17 @@
-//! What the readers of all languages have in common: which comments belong to an item, where the
-//! text is cut, and under which heading it stands then.
+//! The part that the readers of all languages share: which comments belong to an item, where the text is cut, and
+//! which heading each piece gets.
 
 use crate::document::room::{self, Room};
 use crate::document::{Language, one_line};
 
-/// What stands between two cuts.
+/// The kind of text between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Code,
     Comment,
 }
 
-/// A place where a block begins, and a section if it has a heading.
+/// A place where a block begins, and also a section if it has a heading.
 #[derive(Debug)]
 pub(super) struct Cut {
     pub(super) at: usize,
@@ -19,16 +19,16 @@ pub(super) struct Cut {
     pub(super) heading: Option<Title>,
 }
 
-/// What a section is called.
+/// The heading of a section.
 #[derive(Debug)]
 pub(super) struct Title {
     pub(super) level: u8,
     pub(super) text: String,
-    /// Whether the section goes on with an item that one of its members interrupted.
+    /// Whether the section continues an item that one of its members interrupted.
     pub(super) continues: bool,
 }
 
-/// What stands before a declaration and may belong to it.
+/// A comment or attribute before a declaration, which may belong to it.
 #[derive(Debug, Clone, Copy)]
 struct Lead {
     start: usize,
@@ -40,15 +40,15 @@ struct Lead {
 pub(super) enum LeadKind {
     /// A documentation comment about what follows.
     Doc,
-    /// A documentation comment about what it stands in: `//!`.
+    /// A documentation comment about what contains it: `//!`.
     Inner,
-    /// Another comment.
+    /// Any other comment.
     Plain,
     /// An attribute or a decorator.
     Attribute,
 }
 
-/// A class, module or the whole file: what members stand in.
+/// A class, a module or the whole file: something that contains members.
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
     id: usize,
@@ -64,7 +64,7 @@ pub(super) struct Outline<'t> {
     /// The scope or item whose section is open.
     current: usize,
     ids: usize,
-    /// The cut with the heading of the last item.
+    /// The cut with the last item's heading.
     pub(super) headed: usize,
 }
 
@@ -73,7 +73,7 @@ impl<'t> Outline<'t> {
         Self { text, language, cuts: Vec::new(), leads: Vec::new(), current: 0, ids: 0, headed: 0 }
     }
 
-    /// Whether there is no room for what was found: what else there is makes no difference.
+    /// Returns whether what was found exceeds the memory limit. If so, the rest makes no difference.
     pub(super) fn is_over(&self, room: &Room) -> bool {
         self.bytes() as u64 > room.left()
     }
@@ -82,25 +82,25 @@ impl<'t> Outline<'t> {
         (self.cuts.len() + self.leads.len()) * room::CUT
     }
 
-    /// All cuts, at the end of the file.
+    /// Returns all cuts, at the end of the file.
     pub(super) fn finish(mut self, scope: &Scope, room: &mut Room) -> Vec<Cut> {
         room.take(self.bytes());
         self.flush(scope);
         self.cuts
     }
 
-    /// The scope of the whole file.
+    /// Returns the scope of the whole file.
     pub(super) fn root() -> Scope {
         Scope { id: 0, level: 0, title: String::new() }
     }
 
-    /// Notes a comment that stands outside any declaration, and not behind one.
+    /// Notes a comment that is outside any declaration and not after one on its line.
     pub(super) fn comment(&mut self, start: usize, end: usize) {
         let kind = comment_kind(&self.text[start..end], self.language);
         self.leads.push(Lead { start, end, kind });
     }
 
-    /// Whether a comment is documentation by how it is written.
+    /// Returns whether a comment is written as documentation.
     pub(super) fn documents(&self, start: usize, end: usize) -> bool {
         matches!(comment_kind(&self.text[start..end], self.language), LeadKind::Doc | LeadKind::Inner)
     }
@@ -110,12 +110,12 @@ impl<'t> Outline<'t> {
         self.leads.push(Lead { start, end, kind: LeadKind::Attribute });
     }
 
-    /// Forgets what stood before something that is no declaration.
+    /// Forgets the comments and attributes before something that is not a declaration.
     pub(super) fn drop_leads(&mut self) {
         self.leads.clear();
     }
 
-    /// An item called `title` begins at `start`; gives the scope that its members have.
+    /// Notes that an item called `title` begins at `start`. Returns the scope of its members.
     pub(super) fn item(&mut self, start: usize, scope: &Scope, title: &str) -> Scope {
         let title = one_line(title.to_owned());
         let own = self.leads_of(start, scope, true);
@@ -127,14 +127,15 @@ impl<'t> Outline<'t> {
         inner
     }
 
-    /// Gives the item at a cut another name.
+    /// Renames the item at a cut.
     pub(super) fn rename(&mut self, cut: usize, title: &str) {
         if let Some(name) = self.cuts.get_mut(cut).and_then(|cut| cut.heading.as_mut()) {
             name.text = one_line(title.to_owned());
         }
     }
 
-    /// Something else begins at `start`; a field, say, if it stands in a class.
+    /// Notes that something other than an item begins at `start`. `field` says whether it declares something, for
+    /// example a field of a class.
     pub(super) fn other(&mut self, start: usize, scope: &Scope, field: bool) {
         let own = self.leads_of(start, scope, field);
         let heading = self.reopen(scope);
@@ -143,14 +144,14 @@ impl<'t> Outline<'t> {
         }
     }
 
-    /// A documentation string.
+    /// Notes a documentation string.
     pub(super) fn string(&mut self, start: usize, end: usize) {
         self.leads.clear();
         self.cut(start, Part::Comment, None);
         self.cut(end, Part::Code, None);
     }
 
-    /// Comments that nothing follows.
+    /// Handles comments that nothing follows.
     pub(super) fn flush(&mut self, scope: &Scope) {
         let leads = std::mem::take(&mut self.leads);
         self.alone(&leads, scope);
@@ -160,7 +161,7 @@ impl<'t> Outline<'t> {
         self.cuts.push(Cut { at, part, heading });
     }
 
-    /// The heading of `scope` again, if the section of one of its members is open.
+    /// Returns the heading of `scope` again, if the section of one of its members is open.
     fn reopen(&mut self, scope: &Scope) -> Option<Title> {
         (self.current != scope.id).then(|| {
             self.current = scope.id;
@@ -168,7 +169,7 @@ impl<'t> Outline<'t> {
         })
     }
 
-    /// Splits off the leads that belong to what begins at `start`; cuts around the rest.
+    /// Splits off the leads that belong to what begins at `start`, and cuts around the rest.
     fn leads_of(&mut self, start: usize, scope: &Scope, declaration: bool) -> Vec<Lead> {
         let mut leads = std::mem::take(&mut self.leads);
         let mut first = leads.len();
@@ -183,7 +184,7 @@ impl<'t> Outline<'t> {
             next = lead.start;
         }
         let mut own = leads.split_off(first);
-        // Here any comment right above a declaration documents it.
+        // In these languages, any comment directly above a declaration documents it.
         if declaration && matches!(self.language, Language::Go | Language::C | Language::Cpp) {
             for lead in own.iter_mut().filter(|lead| lead.kind == LeadKind::Plain) {
                 lead.kind = LeadKind::Doc;
@@ -204,7 +205,7 @@ impl<'t> Outline<'t> {
         self.around(leads);
     }
 
-    /// Cuts around documentation. Lines of it that follow each other are one comment.
+    /// Cuts around documentation. Consecutive lines of it are one comment.
     fn around(&mut self, leads: &[Lead]) {
         let documents = |lead: &Lead| matches!(lead.kind, LeadKind::Doc | LeadKind::Inner);
         for (at, lead) in leads.iter().enumerate().filter(|(_, lead)| documents(lead)) {
@@ -237,7 +238,7 @@ fn comment_kind(comment: &str, language: Language) -> LeadKind {
         Language::Rust | Language::C | Language::Cpp if after => LeadKind::Plain,
         Language::Rust | Language::C | Language::Cpp => {
             if comment.starts_with("//!") || comment.starts_with("/*!") {
-                // To C's tools these are as good as `///`.
+                // C's documentation tools treat these like `///`.
                 if language == Language::Rust { LeadKind::Inner } else { LeadKind::Doc }
             } else if block || (comment.starts_with("///") && !comment.starts_with("////")) {
                 LeadKind::Doc

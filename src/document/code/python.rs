@@ -11,7 +11,7 @@ use crate::document::room::Room;
 struct Open {
     indent: usize,
     scope: Scope,
-    /// Inside a function nothing is an item.
+    /// Whether it is a function: nothing inside one is an item.
     opaque: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
     let mut open: Vec<Open> = Vec::new();
     let mut brackets = 0_usize;
     let mut continued = false;
-    // Whether the next statement is the first of a body that may start with its documentation.
+    // Whether the next statement is the first of a body, which may start with a documentation string.
     let mut documented = true;
     let mut feed = body.start;
     while let Some(token) = tokens.next() {
@@ -85,7 +85,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
     outline.finish(open.iter().find(|last| last.opaque).or(open.last()).map_or(&file, |last| &last.scope), room)
 }
 
-/// End of the logical line whose first token ends at `end`.
+/// Returns the end of the logical line whose first token ends at `end`.
 fn line_end(tokens: &mut std::iter::Peekable<Lexer<'_>>, mut end: usize) -> usize {
     let mut brackets = 0_usize;
     while let Some(next) = tokens.next_if(|next: &Token| !next.first || brackets > 0) {
@@ -99,7 +99,7 @@ fn line_end(tokens: &mut std::iter::Peekable<Lexer<'_>>, mut end: usize) -> usiz
     end
 }
 
-/// Column of the first token of a line. `feed` is where the last search ended.
+/// Returns the column of the first token of a line. `feed` is where the last search ended.
 fn indent(text: &str, feed: &mut usize, at: usize) -> usize {
     let before = &text.as_bytes()[*feed..at];
     let line = memchr::memrchr(b'\n', before).map_or(*feed, |found| *feed + found + 1);

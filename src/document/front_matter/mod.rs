@@ -1,8 +1,7 @@
-//! Front matter: YAML between `---` lines or TOML between `+++` lines, at the very start of a
-//! document and nowhere else.
+//! Front matter: YAML between `---` lines or TOML between `+++` lines, only at the very start of a document.
 //!
-//! It is found here rather than by the markdown parser, because that parser also takes metadata
-//! blocks in mid-document.
+//! It is found here rather than by the markdown parser, because that parser also accepts metadata blocks in the
+//! middle of a document.
 
 mod simple;
 
@@ -10,7 +9,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// Longest front matter that is read; a longer one is kept as text. Every chunk repeats it.
+/// Maximum size of front matter in bytes; longer front matter is kept as text. Every chunk repeats it.
 const MAX_BYTES: usize = 64 << 10;
 
 /// A delimited block at the start of a document.
@@ -23,7 +22,7 @@ pub(super) struct Delimited {
     toml: bool,
 }
 
-/// What front matter says of a document.
+/// The contents of front matter.
 #[derive(Debug, Default)]
 pub(super) struct FrontMatter {
     pub(super) title: Option<String>,
@@ -46,8 +45,8 @@ fn take(map: &mut Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, the opening
-/// line must not be followed by a blank one, and there must be a closing line.
+/// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, a blank line must not
+/// follow the opening line, and there must be a closing line.
 pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
     let mut at = start;
     let mut lines = text[start..].split_inclusive('\n').map(|line| {
@@ -72,8 +71,8 @@ pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
     None
 }
 
-/// Reads a block. `None` if it is not a mapping, breaks its syntax, or goes beyond the limits on
-/// size, depth and aliases.
+/// Reads a block. Returns `None` if it is not a mapping, breaks its syntax, or exceeds the limits on size, depth
+/// and aliases.
 pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
     let inner = &text[block.inner.clone()];
     if inner.len() > MAX_BYTES {
@@ -110,7 +109,7 @@ fn yaml_map(text: &str) -> Option<Map<String, Value>> {
     };
     match serde_saphyr::from_str_with_options(text, options) {
         Ok(Value::Object(map)) => Some(map),
-        // Nothing but comments.
+        // Only comments.
         Ok(Value::Null) => Some(Map::new()),
         _ => None,
     }
@@ -133,7 +132,7 @@ fn json(value: toml::Value) -> Value {
     }
 }
 
-/// A list of names: a sequence, or one string with commas between them.
+/// Returns a list of names: a sequence, or one comma-separated string.
 fn list(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(scalar).collect(),

@@ -1,18 +1,18 @@
-//! The front matter that most documents have: lines of `key: value` and lists of words. Reading these
-//! here takes a small part of the time that a YAML parser does, which for short documents was the most
-//! of it. What could mean anything but a string to YAML is left to that parser, with the whole block.
+//! Reads the front matter that most documents have: lines of `key: value` and lists of words. This takes a small
+//! fraction of the time that a YAML parser needs, which for short documents was most of the total. If a block
+//! contains anything that could be other than a string in YAML, that parser reads the whole block.
 
 use serde_json::{Map, Value};
 
-/// Most lines, and bytes of a key, that are read here; far within the limits of the parser.
+/// Maximum number of lines, and of bytes in a key, that are read here; far within the limits of the parser.
 const MAX_LINES: usize = 500;
 const MAX_KEY: usize = 100;
 
-/// Words that YAML, or its readers, take for something else than a string, in any case.
+/// Words, in upper or lower case, that YAML or its readers do not take for strings.
 const TYPED: [&str; 14] =
     ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "inf", "infinity", "nan"];
 
-/// The mapping that a text is, if it holds nothing else than strings and lists of strings.
+/// Returns the mapping of a text that contains only strings and lists of strings.
 pub(super) fn map(text: &str) -> Option<Map<String, Value>> {
     let mut map = Map::new();
     let mut lines = text.lines().take(MAX_LINES + 1).peekable();
@@ -39,7 +39,7 @@ pub(super) fn map(text: &str) -> Option<Map<String, Value>> {
     Some(map)
 }
 
-/// A key in the first column and what follows its colon.
+/// Splits a line into the key in its first column and the text after the colon.
 fn entry(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'.' | b'-');
@@ -48,14 +48,14 @@ fn entry(line: &str) -> Option<(&str, &str)> {
         .then(|| (key, value.trim_start_matches(' ')))
 }
 
-/// The indentation of an item of a list, and what follows its hyphen.
+/// Returns the indentation of a list item and the text after its hyphen.
 fn item(line: &str) -> Option<(usize, &str)> {
     let hyphen = line.trim_start_matches(' ');
     let value = hyphen.strip_prefix("- ")?.trim_start_matches(' ');
     Some((line.len() - hyphen.len(), value))
 }
 
-/// A scalar without quotes that is a string to YAML, whatever its rules for numbers are.
+/// Returns an unquoted scalar if it is a string in YAML under any rules for numbers.
 fn string(value: &str) -> Option<Value> {
     let bytes = value.as_bytes();
     let plain = |(at, byte): (usize, &u8)| match byte {

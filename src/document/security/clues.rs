@@ -1,8 +1,8 @@
-//! Words without which a text holds none of the phrases. Finding that there are none of them takes a
-//! fraction of the time that looking for the phrases does, and most documents have none.
+//! Words without which a text contains none of the phrases. Most documents contain none of these words, and
+//! checking for them takes a fraction of the time of a search for the phrases.
 //!
-//! What this passes over must never be a phrase, so it only ever errs the other way: it takes part of a
-//! word for all of it, any character that is not ASCII for a gap, and what may be markup for a clue.
+//! A text that is ruled out here must not contain a phrase, so this only errs the other way: it accepts part of a
+//! word as the whole word, any character that is not ASCII as a gap, and anything that may be markup as a clue.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,9 +12,9 @@ use memchr::{memchr, memchr2, memchr3, memmem, memrchr, memrchr2, memrchr3};
 
 use super::words::Finder;
 
-/// Each phrase holds one of these. Words are separated by spaces, alternatives by `|`. Those behind `*`,
-/// of at least three letters, are looked for; then their neighbours are read, those on the left by their
-/// ends and those on the right by their beginnings.
+/// Every phrase contains one of these. Spaces separate words, and `|` separates alternatives. The alternatives
+/// after `*` have at least three letters and are searched for. Then their neighbours are checked: those on the
+/// left by their ends, those on the right by their beginnings.
 const CLUES: &[&str] = &[
     "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned *instruct|prompt|guideline|guardrail|direction",
     "previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned system|user|given|safety|and|or|chat|set|of *instruct|prompt|guideline|guardrail|direction",
@@ -48,34 +48,34 @@ const CLUES: &[&str] = &[
     "*inst]|sys>>|of_turn>",
 ];
 
-/// What most markers of chat models begin with. Too short to be looked for like words.
+/// The start of most chat model markers. It is too short to search for like the words.
 const MARKER: &[u8] = b"<|";
 
-/// More than the longest markup that counts as not seen, and than the longest character reference.
+/// Upper bounds: longer than any markup that counts as unseen, and than any character reference.
 const MAX_UNSEEN: usize = 1024;
 const MAX_REFERENCE: usize = 32;
 const MAX_NAME: usize = 64;
 
-/// How often markup around a word is read both as unseen and as text.
+/// Number of times that markup around a word is read both as unseen and as text.
 const MAX_MARKUPS: usize = 12;
 
-/// The words of which one must stand at a place.
+/// Alternatives: one of these words must be at a place.
 type Words = Vec<&'static [u8]>;
 
-/// What must stand beside a word.
+/// The words that must be next to a word.
 struct Neighbours {
-    /// The nearest first.
+    /// The nearest one first.
     before: Vec<Words>,
     after: Vec<Words>,
 }
 
-/// The words that are looked for, and what makes each a clue, by its place among them.
+/// The words to search for and, by a word's index, the neighbours that make it a clue.
 struct Clues {
     words: Finder,
     neighbours: Vec<Vec<Neighbours>>,
 }
 
-/// Compiles to `None` only if a clue above is wrong, which a test would show.
+/// Compiled clues. `None` only if a clue above is wrong, which a test would show.
 static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
     let mut words: BTreeMap<&[u8], Vec<Neighbours>> = BTreeMap::new();
     for clue in CLUES {
@@ -91,7 +91,7 @@ static COMPILED: LazyLock<Option<Clues>> = LazyLock::new(|| {
     Some(Clues { words: Finder::new(words)?, neighbours })
 });
 
-/// Whether a text without ignored characters may hold a phrase; `false` is certain.
+/// Returns whether a text without ignored characters may contain a phrase; `false` is certain.
 pub(super) fn any(text: &str) -> bool {
     let text = text.as_bytes();
     COMPILED.as_ref().is_none_or(|clues| {
@@ -104,27 +104,27 @@ pub(super) fn any(text: &str) -> bool {
 }
 
 impl Neighbours {
-    /// Whether they stand around a word, or may.
+    /// Returns whether they are around a word, or may be.
     fn stand(&self, before: &[u8], after: &[u8]) -> bool {
         let mut markups = MAX_MARKUPS;
         stands_before(before, &self.before, &mut markups) && stands_after(after, &self.after, &mut markups)
     }
 }
 
-/// A text without the word at its end, in any case.
+/// Returns a text without the word at its end, in upper or lower case.
 fn strip_end<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
     let (rest, end) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
     end.eq_ignore_ascii_case(word).then_some(rest)
 }
 
-/// A text without the word at its start, in any case.
+/// Returns a text without the word at its start, in upper or lower case.
 fn strip_start<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
     let (start, rest) = text.split_at_checked(word.len())?;
     start.eq_ignore_ascii_case(word).then_some(rest)
 }
 
-/// Whether words of each set stand at the end of a text, the first set's last, each behind a gap. Markup
-/// in a gap may be unseen or not; when `markups` is spent, it is taken that they do.
+/// Returns whether a text ends with a word of each set, that of the first set last, each followed by a gap. Markup
+/// in a gap may be unseen or not; once `markups` is used up, the answer is yes.
 fn stands_before(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
     let Some((words, sets_before)) = sets.split_first() else { return true };
     let mut rest = text;
@@ -143,13 +143,13 @@ fn stands_before(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
     rest.len() < text.len() && words.iter().any(&mut ends)
 }
 
-/// Whether words of each set follow the word whose beginning stands before a text.
+/// Returns whether a word of each set follows the word whose beginning precedes the text.
 fn stands_after(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
     let text = &text[text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()..];
     sets.is_empty() || text.first().is_some_and(|byte| is_gap(*byte)) && stands_in_gap(text, sets, markups)
 }
 
-/// Whether words of each set follow, the first behind the rest of a gap.
+/// Returns whether a word of each set follows, the first after the rest of a gap.
 fn stands_in_gap(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
     let Some((words, sets_after)) = sets.split_first() else { return true };
     let mut rest = text;
@@ -165,21 +165,22 @@ fn stands_in_gap(text: &[u8], sets: &[Words], markups: &mut usize) -> bool {
     words.iter().any(&mut starts)
 }
 
-/// Whether no more markup is read.
+/// Returns whether no more markup may be read, and counts down.
 fn spent(markups: &mut usize) -> bool {
     let left = markups.checked_sub(1);
     *markups = left.unwrap_or_default();
     left.is_none()
 }
 
-/// What may stand between words, with the colon after who speaks and all that is not ASCII.
+/// Returns whether a byte may be between words. This includes the colon after a speaker and anything that is not
+/// ASCII.
 fn is_gap(byte: u8) -> bool {
     !byte.is_ascii()
         || matches!(byte, b':' | b' ' | b'\t' | b'\r' | b'\n' | b'*' | b'_' | b'`' | b'"' | b'\'' | b'>' | b'|')
         || matches!(byte, b'#' | b'~' | b'&' | b'<' | b'[' | b']' | b'-')
 }
 
-/// Length of what follows the first byte of markup that may be unseen.
+/// Returns the length of markup that may be unseen, without its first byte.
 fn markup_after(text: &[u8], first: u8) -> Option<usize> {
     let text = &text[..text.len().min(MAX_UNSEEN)];
     let len = match (first, text.first()?) {
@@ -192,7 +193,7 @@ fn markup_after(text: &[u8], first: u8) -> Option<usize> {
     len.map(|at| at + 1)
 }
 
-/// Where markup begins that may be unseen and ends with the byte after a text.
+/// Returns the start of markup that may be unseen and that ends with `last`, the byte after the text.
 fn markup_before(text: &[u8], last: u8) -> Option<usize> {
     let from = text.len().saturating_sub(if last == b';' { MAX_REFERENCE } else { MAX_UNSEEN });
     let near = &text[from..];
@@ -207,7 +208,7 @@ fn markup_before(text: &[u8], last: u8) -> Option<usize> {
     start.map(|at| from + at)
 }
 
-/// Whether a tag or comment may begin with what follows a `<`.
+/// Returns whether the text after a `<` may begin a tag or comment.
 fn begins_tag(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"/").unwrap_or(text);
     let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'!');

@@ -1,7 +1,7 @@
-//! HTML inside markdown: tags that run something, attributes, and what is in the source but not on
-//! the page.
+//! HTML inside markdown: tags that run something, attributes, and content that is in the source but not on the
+//! page.
 //!
-//! This reads tags the way a browser does, which is more forgiving than the standard for documents.
+//! This reads tags as a browser does, which is more forgiving than the standard for documents.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use memchr::memmem;
 use super::{Found, SignalKind, target};
 use crate::document::Markup;
 
-/// How far the end of an element is looked for, so that many open ones stay linear.
+/// How far the end of an element is searched for. The limit keeps the scan linear if many are open.
 const MAX_ELEMENT: usize = 64 << 10;
 
-/// Most text that is searched for ends of elements, as a multiple of the document's.
+/// Maximum amount of text searched for ends of elements, as a multiple of the document's length.
 const MAX_SEARCH: usize = 8;
 
-/// Fewest words of a sentence, and fewest letters of one in a script without spaces.
+/// Minimum number of words in a sentence, and minimum number of letters in a script without spaces.
 const MIN_WORDS: usize = 5;
 const MIN_LETTERS: usize = 12;
 
-/// First words of comments that speak to tools, and of licences.
+/// First words of licences and of comments addressed to tools.
 const DIRECTIVES: [&str; 21] = [
     "#region",
     "#endregion",
@@ -46,7 +46,7 @@ const DIRECTIVES: [&str; 21] = [
     "vale ",
 ];
 
-/// Attributes that hold an address.
+/// Attributes that contain an address.
 const ADDRESSES: [&str; 12] = [
     "href",
     "src",
@@ -62,7 +62,7 @@ const ADDRESSES: [&str; 12] = [
     "to",
 ];
 
-/// Adds the signals of all the HTML of a document.
+/// Adds the signals of all HTML in a document.
 pub(super) fn scan(text: &str, path: &str, markup: &Markup, found: &mut Found) {
     for comment in &markup.comments {
         if is_prose(&text[comment.clone()]) {
@@ -73,7 +73,7 @@ pub(super) fn scan(text: &str, path: &str, markup: &Markup, found: &mut Found) {
     let mut gaps = markup.gaps.iter().peekable();
     for range in &markup.html {
         let mut bytes = Cow::Borrowed(&text.as_bytes()[range.clone()]);
-        // What stands between the lines of a block in a quote is the quote's.
+        // The bytes between the lines of an HTML block in a quote belong to the quote.
         while let Some(gap) = gaps.next_if(|gap| gap.end <= range.end) {
             bytes.to_mut()[gap.start - range.start..gap.end - range.start].fill(b' ');
         }
@@ -88,13 +88,13 @@ struct Html<'t> {
     path: &'t str,
     /// The HTML.
     bytes: &'t [u8],
-    /// Where it starts in the text.
+    /// Its start in the text.
     base: usize,
-    /// How much text may still be searched for ends of elements.
+    /// How much more text may be searched for ends of elements.
     budget: usize,
 }
 
-/// A start tag, in offsets of the HTML.
+/// A start tag, with offsets into the HTML.
 struct Tag<'t> {
     name: &'t [u8],
     end: usize,
@@ -139,7 +139,7 @@ impl<'t> Html<'t> {
         }
     }
 
-    /// Adds the signals of a tag; returns where its content ends if it is not HTML.
+    /// Adds the signals of a tag. Returns the offset after the tag, or after its content if that is not HTML.
     fn element(&mut self, open: usize, tag: &Tag<'_>, found: &mut Found) -> usize {
         let mut end = tag.end;
         if tag.is(&["script"]) {
@@ -182,7 +182,7 @@ impl<'t> Html<'t> {
         }
     }
 
-    /// Where a page sends its reader on to: `content="0; url=…"`.
+    /// Checks where a page redirects its reader: `content="0; url=…"`.
     fn refresh(&self, content: &Attribute<'_>, found: &mut Found) {
         let lower = content.value.to_ascii_lowercase();
         let Some(url) = memmem::find(&lower, b"url=") else { return };
@@ -194,7 +194,7 @@ impl<'t> Html<'t> {
         }
     }
 
-    /// The start tag that begins at `open`. Without an end it reaches to the end of the HTML.
+    /// Reads the start tag that begins at `open`. A tag without an end extends to the end of the HTML.
     fn tag(&self, open: usize) -> Tag<'t> {
         let bytes = self.bytes;
         let until = |from: usize, stop: fn(u8) -> bool| {
@@ -225,7 +225,7 @@ impl<'t> Html<'t> {
         }
     }
 
-    /// The value that begins at `at`, and the offset after it.
+    /// Returns the value that begins at `at`, and the offset after it.
     fn value(&self, at: usize) -> (Range<usize>, usize) {
         let bytes = self.bytes;
         match bytes.get(at) {
@@ -251,8 +251,8 @@ impl<'t> Html<'t> {
         }
     }
 
-    /// Start and end of the closing tag, as offsets like those of the HTML. It may stand beyond, as
-    /// where an inline element holds text.
+    /// Returns the start and end of the closing tag, as offsets from the start of the HTML. It may be beyond the
+    /// HTML, for example if an inline element contains text.
     fn closing(&mut self, tag: &Tag<'_>) -> Option<(usize, usize)> {
         let rest = &self.text.as_bytes()[self.base + tag.end..];
         let rest = &rest[..rest.len().min(MAX_ELEMENT).min(self.budget)];
@@ -268,7 +268,7 @@ impl<'t> Html<'t> {
     }
 }
 
-/// Whether a browser runs a script of this type; data and templates it does not.
+/// Returns whether a browser runs a script of this type. Data and templates are not run.
 fn runs(kind: Option<&[u8]>) -> bool {
     let kind = kind.unwrap_or_default().trim_ascii().to_ascii_lowercase();
     let has = |word: &[u8]| memmem::find(&kind, word).is_some();
@@ -280,7 +280,8 @@ fn runs(kind: Option<&[u8]>) -> bool {
         || has(b"babel")
 }
 
-/// Whether an attribute's name is that of an event: `on` and letters. `once`, `only` and `online` are words.
+/// Returns whether an attribute's name is that of an event: `on` and letters. `once`, `only` and `online` are
+/// words.
 fn is_handler(name: &[u8]) -> bool {
     let Some((on, event)) = name.split_at_checked(2) else { return false };
     let words: [&[u8]; 6] = [b"ce", b"ly", b"line", b"e", b"to", b"set"];
@@ -290,7 +291,7 @@ fn is_handler(name: &[u8]) -> bool {
         && !words.iter().any(|word| event.eq_ignore_ascii_case(word))
 }
 
-/// Whether an element is on the page but not shown.
+/// Returns whether an element is on the page but not shown.
 fn is_hidden(tag: &Tag<'_>) -> bool {
     if tag.is(&["input", "img", "br", "hr", "meta", "link", "script", "style", "template"]) {
         return false;
@@ -311,7 +312,7 @@ fn is_hidden(tag: &Tag<'_>) -> bool {
     hidden || styled
 }
 
-/// Whether a comment or an element's content is sentences rather than a directive or code.
+/// Returns whether a comment or an element's content is sentences rather than a directive or code.
 fn is_prose(content: &str) -> bool {
     let inner = content.trim_start_matches("<!--").trim_end_matches("-->").trim_matches(['-', '*', '=']).trim();
     // The name of a command, as in `@formatter:off`.

@@ -1,7 +1,7 @@
-//! Characters that are not seen: direction controls, characters without width, Unicode tags.
+//! Invisible characters: direction controls, characters without width, Unicode tags.
 //!
-//! Scripts and emoji need some of them. A joiner between Arabic, Indic and similar letters, a break
-//! in Thai or Khmer, a joiner between emoji and the tags of a flag are therefore no signals.
+//! Scripts and emoji need some of them. These are therefore not signals: a joiner between Arabic, Indic and
+//! similar letters, a break in Thai or Khmer, a joiner between emoji, and the tags of a flag.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::{Found, SignalKind};
 
 const BOM: char = '\u{feff}';
 
-/// Tags of the longest flag there is, with the one that ends it.
+/// Number of tags in the longest flag, including the one that ends it.
 const MAX_FLAG_TAGS: usize = 7;
 
 fn is_zero_width(c: char) -> bool {
@@ -35,7 +35,7 @@ fn is_direction(c: char) -> bool {
 /// Adds the signals of a text.
 pub(super) fn scan(text: &str, found: &mut Found) {
     let mut done = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
-    // The bytes that can begin one of these characters.
+    // These bytes can start one of the characters.
     for at in memchr::memchr3_iter(0xe2, 0xef, 0xf3, text.as_bytes()) {
         if at < done {
             continue;
@@ -63,7 +63,7 @@ pub(super) fn scan(text: &str, found: &mut Found) {
     }
 }
 
-/// What a run of characters of one class is, `None` if it is in its place.
+/// Returns the signal for a run of characters of one class, or `None` if they belong there.
 fn judge(text: &str, run: &Range<usize>, first: char) -> Option<SignalKind> {
     let before = text[..run.start].chars().next_back();
     let after = text[run.end..].chars().next();
@@ -77,8 +77,8 @@ fn judge(text: &str, run: &Range<usize>, first: char) -> Option<SignalKind> {
     if is_selector(first) {
         let selectors = text[run.clone()].chars();
         let count = selectors.clone().count();
-        // One of the supplement chooses the form of a Chinese character. Two of the others are an
-        // editor's mistake after an emoji.
+        // One from the supplement selects the form of a Chinese character. Two of the others after an emoji are an
+        // editor's mistake.
         let supplement = selectors.into_iter().any(|c| c >= '\u{e0100}');
         let needed = if supplement { alone && before.is_some_and(is_han) } else { count < 3 };
         return (!needed).then_some(SignalKind::InvisibleText);
@@ -97,21 +97,22 @@ fn judge(text: &str, run: &Range<usize>, first: char) -> Option<SignalKind> {
     (!needed).then_some(SignalKind::ZeroWidth)
 }
 
-/// Whether tags spell a region, as those of the flags of England and Texas do.
+/// Returns whether tags spell a region, as those of the flags of England and Texas do.
 fn is_flag(tags: &str) -> bool {
     let count = tags.chars().count();
     let letter = |c| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
     (4..=MAX_FLAG_TAGS).contains(&count) && tags.ends_with('\u{e007f}') && tags.chars().take(count - 1).all(letter)
 }
 
-/// Scripts that write with joiners: Arabic and its kin, those of India and its neighbours, Mongolian.
+/// Returns whether a character's script uses joiners: Arabic and related scripts, those of India and its
+/// neighbours, Mongolian.
 fn has_joiners(c: char) -> bool {
     matches!(c, '\u{0600}'..='\u{08ff}' | '\u{0900}'..='\u{0dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
         | '\u{1a20}'..='\u{1cff}' | '\u{a800}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
         | '\u{10a00}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}')
 }
 
-/// Scripts that mark by such characters where a line may and may not break.
+/// Returns whether a character's script uses these characters to mark where a line may and may not break.
 fn has_no_spaces(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0fff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{1aaf}'
         | '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')

@@ -1,10 +1,9 @@
-//! What makes a document risky to show on a web page or to hand to a language model.
+//! Finds what makes a document risky to show on a web page or to pass to a language model.
 //!
-//! A signal is a fact about some bytes, found once when the document is parsed, so that every
-//! chunk that holds some of these bytes can carry it. A [`SecurityProfile`] says which facts keep a
-//! document out. Markup is judged as the parser reads it: a tag in code is text, because no page
-//! runs it. Hidden characters and instructions to a model count everywhere, because a model reads
-//! code as well.
+//! A signal is a fact about some bytes. It is found once, when the document is parsed, and every chunk that
+//! contains some of these bytes can carry it. A [`SecurityProfile`] decides which facts keep a document out.
+//! Markup is judged as the parser reads it: a tag in code is text, because no page runs it. Hidden characters and
+//! instructions to a model count everywhere, because a model reads code as well.
 
 mod clues;
 mod html;
@@ -26,8 +25,8 @@ use crate::value::named;
 /// Flag of a document with more than [`MAX_SIGNALS`] signals of one kind.
 pub const MANY_SIGNALS: &str = "many_signals";
 
-/// Most signals of one kind that are recorded of a document. From then on the last one is extended
-/// over what else is found, so that no chunk misses a signal.
+/// Maximum number of signals of one kind recorded per document. After that, the last one is extended to cover any
+/// others found, so no chunk misses a signal.
 pub const MAX_SIGNALS: usize = 100;
 
 /// A risk in a document.
@@ -39,7 +38,7 @@ pub enum SignalKind {
     EventHandler,
     /// A target that runs code: `javascript:` or `vbscript:`.
     JavascriptUrl,
-    /// A `data:` target that is not a harmless image: a page or an SVG can hold scripts.
+    /// A `data:` target that is not a harmless image: a page or an SVG can contain scripts.
     DataUrl,
     /// A `data:` target that is a PNG, JPEG, GIF, WebP, AVIF, BMP or icon.
     DataImage,
@@ -47,25 +46,25 @@ pub enum SignalKind {
     EmbeddedFrame,
     /// Sentences in a comment or in an element that is not shown.
     HiddenComment,
-    /// U+202D or U+202E, which make text read otherwise than it is written.
+    /// U+202D or U+202E, which make text read differently from how it is written.
     BidiOverride,
     /// Another control of writing direction: U+202A to U+202C, U+2066 to U+2069.
     BidiControl,
     /// Characters without width where no script or emoji needs them.
     ZeroWidth,
-    /// Unicode tags outside of flags, and runs of variation selectors: text that only machines read.
+    /// Unicode tags outside flags, and runs of variation selectors: text that only machines read.
     InvisibleText,
-    /// A link that climbs to a system's folders or far above its collection, hides `..` in an encoding,
-    /// or names a system's own path.
+    /// A link that climbs to system folders or far above its collection, hides an encoded `..`, or names a system
+    /// path.
     PathTraversal,
-    /// The markers with which chat models tell who speaks.
+    /// The markers that chat models use to tell who is speaking.
     ChatMarkup,
     /// A phrase known from attempts to give a model new instructions.
     PromptInjection,
 }
 
 impl SignalKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 14] = [
         Self::ScriptTag,
         Self::EventHandler,
@@ -83,7 +82,7 @@ impl SignalKind {
         Self::PromptInjection,
     ];
 
-    /// The name written to datasets as a flag.
+    /// Returns the name written to datasets as a flag.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -107,23 +106,23 @@ impl SignalKind {
 
 named!(SignalKind, "a signal");
 
-/// Which signals keep a document out of the index.
+/// The set of signals that keep a document out of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SecurityProfile {
-    /// Whatever can run or deceive.
+    /// Everything that can run or deceive.
     Strict,
-    /// Only what documentation practically never holds for a good reason.
+    /// Only content that documentation practically never contains for a good reason.
     #[default]
     Moderate,
-    /// Nothing; the signals are recorded all the same.
+    /// Nothing; the signals are recorded anyway.
     Permissive,
 }
 
 impl SecurityProfile {
-    /// Every profile.
+    /// All profiles.
     pub const ALL: [Self; 3] = [Self::Strict, Self::Moderate, Self::Permissive];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -133,7 +132,7 @@ impl SecurityProfile {
         }
     }
 
-    /// Whether a document with such a signal is kept out.
+    /// Returns whether a signal of this kind keeps a document out.
     #[must_use]
     pub fn blocks(self, kind: SignalKind) -> bool {
         match self {
@@ -153,52 +152,53 @@ impl SecurityProfile {
 
 named!(SecurityProfile, "a security profile");
 
-/// Where a document holds a risk.
+/// A place in a document where there is a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// Which.
+    /// The kind of risk.
     pub kind: SignalKind,
     /// Its bytes in the document.
     pub range: Range<usize>,
 }
 
 impl Document {
-    /// The first signal for which a profile keeps the document out.
+    /// Returns the first signal for which a profile keeps the document out.
     #[must_use]
     pub fn blocking(&self, profile: SecurityProfile) -> Option<&Signal> {
         self.signals.iter().find(|signal| profile.blocks(signal.kind))
     }
 }
 
-/// Which documents are let in.
+/// The rules for admitting documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Admission {
-    /// What blocks a document.
+    /// The profile that decides which documents are blocked.
     pub profile: SecurityProfile,
-    /// Whether a blocked document is let in all the same, and flagged.
+    /// Whether a blocked document is admitted anyway, with a flag.
     pub allow_blocked: bool,
-    /// Most bytes of memory that a document may take; `None` is 16 for each of its own, and 50 MB.
+    /// Maximum memory of a document in bytes. `None` means 16 bytes per byte of the document plus 50 MB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_memory: Option<u64>,
-    /// Most bytes of memory that the job may take. Half of them are for documents. It belongs to a run, not to a dataset.
+    /// Maximum memory of the job in bytes; half of it is for documents. This belongs to a run, not to a dataset.
     #[serde(skip)]
     pub memory: Option<u64>,
 }
 
 impl Admission {
-    /// Most bytes of memory that a document of this size may take.
+    /// Returns the maximum memory in bytes for a document of this size.
     #[must_use]
     pub(crate) fn memory_of(self, bytes: u64) -> u64 {
         self.limit_of_job(bytes).unwrap_or_else(|| self.own_limit(bytes))
     }
 
-    /// The same if it is the job's memory that sets it. Another run, which has more, may let the document in.
+    /// Returns the limit of `memory_of` if the job's memory determines it. A run with more memory may then admit
+    /// the document.
     #[must_use]
     pub(crate) fn limit_of_job(self, bytes: u64) -> Option<u64> {
         self.memory_of_documents().filter(|&limit| limit < self.own_limit(bytes))
     }
 
-    /// Most bytes of memory that all documents on their way may take together, if the job has a limit.
+    /// Returns the maximum memory in bytes for all documents in progress together, if the job has a limit.
     #[must_use]
     pub(crate) fn memory_of_documents(self) -> Option<u64> {
         self.memory.map(|memory| memory / 2)
@@ -208,17 +208,17 @@ impl Admission {
         self.document_memory.unwrap_or_else(|| bytes.saturating_mul(16).saturating_add(50_000_000))
     }
 
-    /// What of it belongs to a dataset.
+    /// Returns the part of the rules that belongs to a dataset.
     #[must_use]
     pub(crate) fn of_dataset(self) -> Self {
         Self { memory: None, ..self }
     }
 
-    /// Lets a document in. One that the profile blocks gets the flag [`DOCUMENT_BLOCKED`], which its
-    /// chunks inherit, if blocked documents are allowed.
+    /// Admits a document. If the profile blocks it and blocked documents are allowed, it gets the flag
+    /// [`DOCUMENT_BLOCKED`], which its chunks inherit.
     ///
     /// # Errors
-    /// [`Skip::Blocked`] if they are not.
+    /// Returns [`Skip::Blocked`] if the profile blocks the document and blocked documents are not allowed.
     pub(crate) fn admit(self, document: &mut Document) -> Result<(), Skip> {
         let Some(signal) = document.blocking(self.profile) else { return Ok(()) };
         if !self.allow_blocked {
@@ -230,11 +230,11 @@ impl Admission {
     }
 }
 
-/// Collects signals within their bounds.
+/// Collects signals within their limits.
 #[derive(Default)]
 struct Found {
     signals: Vec<Signal>,
-    /// How many there are of each kind, and the index of the last.
+    /// For each kind, the number of signals and the index of the last one.
     counts: [(usize, usize); SignalKind::ALL.len()],
     many: bool,
 }
@@ -253,7 +253,7 @@ impl Found {
     }
 }
 
-/// The signals of a text in order of their starts, and whether there were more than are recorded.
+/// Returns the signals of a text in order of their starts, and whether there were more than are recorded.
 pub(super) fn scan(text: &str, path: &str, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
     let mut found = Found::default();
     if !ascii {

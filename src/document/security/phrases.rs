@@ -1,8 +1,8 @@
 //! Phrases known from attempts to give a language model new instructions.
 //!
-//! They are phrases of several words, in any case, with any white space, line breaks, quote marks
-//! or other markup between the words, and with hidden characters inside them. Words that
-//! documentation also uses ("system prompt", "ignore") are no signal by themselves.
+//! Each phrase consists of several words, in upper or lower case. There may be white space, line breaks, quote
+//! marks or other markup between the words, and hidden characters inside them. Words that documentation also uses
+//! ("system prompt", "ignore") are not signals by themselves.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,12 +12,12 @@ use regex::Regex;
 
 use super::{Found, SignalKind, clues};
 
-/// Bytes that are looked at together for any that are not ASCII.
+/// Number of bytes checked together for any that are not ASCII.
 const CHUNK: usize = 64;
 
-/// The phrases. `~` stands for what may separate two words.
+/// The phrases. `~` stands for anything that may separate two words.
 const PHRASES: &[&str] = &[
-    // Set aside what the model was told before.
+    // Discard what the model was told before.
     r"(?:ignore|disregard|forget|neglect)~(?:(?:all|any|every|of|the|these|those|your|my|our|its|to)~){0,4}(?:previous|prior|above|preceding|earlier|foregoing|former|past|aforementioned)~(?:(?:system|user|given|safety|and|or|chat|set|of)~){0,2}(?:instructions?|prompts?|guidelines|guardrails|directions)",
     r"(?:override|bypass)~(?:(?:all|any|every|of|your)~){1,3}(?:previous|prior|earlier|foregoing|former)~(?:(?:system|user|given|safety)~)?(?:instructions?|prompts?|guidelines|guardrails)",
     r"(?:ignore|disregard|forget)~(?:all|everything|anything)~(?:of~)?(?:(?:the|your|my|these)~)?(?:previous|prior|above|preceding|earlier)~(?:rules|orders|directives|commands|context|training|messages|conversations?)",
@@ -36,13 +36,13 @@ const PHRASES: &[&str] = &[
     r"from~now~on,?~you~(?:will|must|shall|are~to)~(?:act|respond|reply|answer|behave|obey|pretend)",
     r"(?:bypass|ignore|disable|override)~(?:all|any|your)~(?:(?:of|your|the)~){0,2}(?:safety|content|ethical|moral)~(?:filters?|guidelines|policies|policy|guardrails|restrictions|protocols|rules)",
     r"your~new~(?:instructions|directives|objective)~(?:is|are)~",
-    // Make it tell what it was told, or send it away.
+    // Make it reveal its instructions, or send the conversation somewhere.
     r"(?:reveal|disclose|leak|expose|repeat|print|output|show|display|recite|dump|share)~(?:me~|us~)?(?:all~)?(?:of~)?your~(?:(?:full|entire|complete|initial|original|exact|hidden|secret|internal|own|system|own)~){0,3}(?:instructions|system~prompt|system~message|prompt|guidelines)",
     r"(?:reveal|disclose|leak|exfiltrate)~(?:me~)?the~(?:(?:full|entire|complete|initial|original|exact|hidden|secret|internal)~){0,2}(?:system~prompt|system~message|hidden~instructions|secret~instructions)",
     r"(?:repeat|print|output)~(?:everything|all~the~text|the~text|the~words|all)~above(?:~this)?~(?:verbatim|starting~with|word~for~word)",
     r"what~(?:is|are|was|were)~your~(?:(?:exact|full|initial|original|hidden|secret)~){0,2}(?:system~prompt|system~instructions|initial~instructions|original~instructions)",
     r"(?:send|post|forward|upload|exfiltrate|leak|transmit|append|encode)~(?:(?:the|all|this|entire|full|whole|our|any|of|user'?s)~){0,4}(?:conversation|chat~history|chat~log|message~history|system~prompt)~(?:(?:history|log|transcript|so|far|as|a|base64)~){0,3}(?:to|at|in~the~url)~(?:this~|the~|following~|url~|address~|endpoint~)*(?:https?://|[\w.+-]+@)",
-    // Keep it from the user. That a program does not show its user an error is no such thing.
+    // Hide something from the user. A program that does not show its users an error does not count.
     r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:show|tell|reveal|mention|disclose)~(?:(?:any|all)~)?(?:of~)?(?:this|these|your|the~above)~(?:instructions?|prompts?|directives?)~to~(?:the|your|any|this)~(?:user|human)s?",
     r"(?:do~not|don'?t|never)~(?:(?:ever|also)~)?(?:tell|inform|let)~(?:the|your|this)~(?:user|human)s?~(?:know~)?(?:(?:about|of)~(?:(?:any|all)~)?(?:of~)?(?:this|these|your|the~above)~(?:instructions?|prompts?|directives?)|that~you~(?:are|were|have|had|did|received|read|saw|got|follow))",
     // The same in some other languages.
@@ -54,7 +54,7 @@ const PHRASES: &[&str] = &[
     r"(?:以前|前|これまで|上記)の(?:すべての|全ての)?(?:指示|命令)を(?:無視|忘れ)",
 ];
 
-/// Markers with which chat models tell who speaks.
+/// Markers that chat models use to tell who is speaking.
 const MARKERS: &[&str] = &[
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|endofprompt|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|eom_id|python_tag|end|start|channel|message|end_of_turn)\|>",
     r"\[/?INST\]",
@@ -62,10 +62,10 @@ const MARKERS: &[&str] = &[
     r"<(?:start|end)_of_turn>",
 ];
 
-/// White space and what markup puts between words, also the first byte of each of [`UNSEEN`].
+/// White space, characters that markup puts between words, and the first byte of each kind of [`UNSEEN`] markup.
 const GAP: &str = r#"(?u:[ \t\r\n*_`"'>|#~&<\[\]\u{a0}\u{2000}-\u{200a}\u{202f}\u{205f}\u{3000}\u{2018}-\u{201d}-]+)"#;
 
-/// Characters that Unicode says to ignore where they cannot be shown, in order.
+/// Characters that Unicode says to ignore if they cannot be shown, in order.
 const IGNORED: [(char, char); 14] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
@@ -83,8 +83,8 @@ const IGNORED: [(char, char); 14] = [
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
-/// What a reader does not see inside and between words: ignored characters, here `~`, spaces as
-/// character references, short tags and comments, and where a link in brackets leads.
+/// Text that a reader does not see inside and between words: ignored characters (`~` here), spaces as character
+/// references, short tags and comments, and the targets of links in brackets.
 const UNSEEN: &str = concat!(
     r"[~]+",
     r"|&(?:nbsp|ensp|emsp|thinsp|tab|newline|#0{0,9}(?:9|10|13|32|160)|#x0{0,9}(?:9|a|d|20|a0));",
@@ -92,7 +92,7 @@ const UNSEEN: &str = concat!(
     r"|\]\([^()\s~]{0,200}\)|\]\[[^\[\]\n~]{0,80}\]",
 );
 
-/// Compiles to `None` only if a pattern above is wrong, which a test would show.
+/// Compiled patterns. `None` only if a pattern above is wrong, which a test would show.
 static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let phrases = PHRASES.join("|").replace('~', GAP);
     let phrases = Regex::new(&format!("(?i-u)(?-i:{})|{phrases}", MARKERS.join("|"))).ok()?;
@@ -115,7 +115,7 @@ pub(super) fn scan(text: &str, ascii: bool, found: &mut Found) {
     }
 }
 
-/// Whether a text holds a character that may stand unseen inside a word.
+/// Returns whether a text contains a character that may be hidden inside a word.
 fn has_ignored(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_ignored = |c: char| {
@@ -129,10 +129,10 @@ fn has_ignored(text: &str) -> bool {
     })
 }
 
-/// A text without what is not seen of it.
+/// A text without its unseen parts.
 struct Visible<'t> {
     text: Cow<'t, str>,
-    /// For each run that was left out: where it was, and how many bytes are left out up to there.
+    /// For each removed run: its place, and the number of bytes removed up to there.
     removed: Vec<(usize, usize)>,
 }
 
@@ -142,8 +142,8 @@ impl<'t> Visible<'t> {
         let mut removed: Vec<(usize, usize)> = Vec::new();
         let (mut done, mut bytes) = (0, 0);
         for unseen in unseen.find_iter(text) {
-            // A character goes as a whole. Of markup the first byte stays, to part words, and all of
-            // it if a phrase is in it. `<<SYS>>` is no tag.
+            // A hidden character is removed completely. The first byte of markup stays, to separate words, and all
+            // of it stays if it contains a phrase. `<<SYS>>` is not a tag.
             let markup = unseen.as_str().is_char_boundary(1);
             if markup && (text[..unseen.start()].ends_with('<') || phrases.is_match(unseen.as_str())) {
                 continue;
@@ -161,7 +161,7 @@ impl<'t> Visible<'t> {
         Self { text: Cow::Owned(kept), removed }
     }
 
-    /// The bytes of the original that a range comes from.
+    /// Returns the bytes of the original that a range comes from.
     fn original(&self, range: Range<usize>) -> Range<usize> {
         let before = |count: usize| if count == 0 { 0 } else { self.removed[count - 1].1 };
         let start = self.removed.partition_point(|(at, _)| *at <= range.start);

@@ -5,19 +5,19 @@ use std::ops::Range;
 use super::{Found, SignalKind};
 use crate::document::{Link, LinkKind};
 
-/// How far a scheme is looked for: beyond, a target is only its own content.
+/// Number of bytes of a target searched for a scheme; anything after them is only content.
 const MAX_SCHEME: usize = 96;
 
-/// How much of a link's end is searched for its target, so that nested links stay linear.
+/// How much of a link's end is searched for its target. The limit keeps the scan of nested links linear.
 const MAX_TAIL: usize = 4096;
 
-/// Images that hold no code.
+/// Image types that cannot contain code.
 const IMAGES: [&str; 9] = ["png", "jpeg", "jpg", "gif", "webp", "avif", "bmp", "x-icon", "vnd.microsoft.icon"];
 
-/// Paths at which a system keeps its own files. `/var`, `/home` and the like are also those of sites.
+/// Paths of a system's own files. `/var`, `/home` and similar paths are also used by web sites.
 const SYSTEM: [&str; 4] = ["/etc/", "/proc/", "/root/.", "/var/log/"];
 
-/// Names of what an image's address must not carry to another host.
+/// Names of things that the address of an image must not carry to another host.
 const SECRETS: [&str; 9] = [
     "conversation",
     "history",
@@ -40,7 +40,7 @@ pub(super) fn link(text: &str, path: &str, link: &Link, found: &mut Found) {
     }
 }
 
-/// The bytes of a link's target, or all of the link where they are written in another way.
+/// Returns the bytes of a link's target, or of the whole link if the target is written differently.
 fn locate(text: &str, link: &Link) -> Range<usize> {
     let source = &text[link.range.clone()];
     let mut from = source.len().saturating_sub(link.target.len() + MAX_TAIL);
@@ -58,7 +58,7 @@ fn locate(text: &str, link: &Link) -> Range<usize> {
     })
 }
 
-/// What is wrong with a target in the document at `path`. `html` says whether it is still written
+/// Returns what is wrong with a target in the document at `path`. `html` says whether the target is still written
 /// as in an attribute, with character references.
 pub(super) fn judge(target: &str, path: &str, html: bool) -> Option<SignalKind> {
     let start = scheme(target, html);
@@ -75,18 +75,18 @@ pub(super) fn judge(target: &str, path: &str, html: bool) -> Option<SignalKind> 
             (true, _) => Some(SignalKind::DataImage),
             (_, true) => None,
             _ if data.contains(',') => Some(SignalKind::DataUrl),
-            // A link to a page about the prefix, such as a definition in a glossary.
+            // A link to a page about the prefix, for example a definition in a glossary.
             _ => None,
         };
     }
     (rest("file").is_some() || climbs(target, path)).then_some(SignalKind::PathTraversal)
 }
 
-/// The start of a target as a browser reads it: without white space and controls, in lower case.
+/// Returns the start of a target as a browser reads it: without white space and controls, in lower case.
 fn scheme(target: &str, html: bool) -> String {
     let mut start = String::new();
     let mut rest = target.trim_start_matches(|c: char| c.is_ascii_control() || c == ' ');
-    // Most targets are paths and web addresses; they are told by their first letter.
+    // Most targets are paths and web addresses, recognized by their first letter.
     if !rest.starts_with(['j', 'J', 'v', 'V', 'd', 'D', 'f', 'F', '&']) {
         return start;
     }
@@ -101,7 +101,7 @@ fn scheme(target: &str, html: bool) -> String {
     start
 }
 
-/// The character that a character reference stands for, and its length.
+/// Returns the character that a character reference stands for, and its length.
 fn reference(text: &str) -> (char, usize) {
     let named =
         [("&colon;", ':'), ("&tab;", '\t'), ("&newline;", '\n'), ("&sol;", '/'), ("&lpar;", '('), ("&comma;", ',')];
@@ -120,15 +120,15 @@ fn reference(text: &str) -> (char, usize) {
     (c, end + usize::from(text[end..].starts_with(';')))
 }
 
-/// Folders of a system that a link out of the collection is after, if it names one.
+/// System folders. A link that leaves the collection and names one of them targets the system.
 const SYSTEM_FOLDERS: [&str; 8] = ["etc", "proc", "root", ".ssh", ".aws", "windows", "winnt", "system32"];
 
-/// A link that climbs so far above the collection's root looks for the root of the system. One or two
-/// levels are what a part of a larger collection has in its ordinary links.
+/// Maximum number of levels that a link may climb above the collection's root; one that climbs further is looking
+/// for the root of the system. One or two levels are normal for links in a part of a larger collection.
 const MAX_ABOVE: usize = 3;
 
-/// Whether a target climbs out of the collection to the system's own folders, hides that it goes up,
-/// or is a system path.
+/// Returns whether a target climbs out of the collection to system folders, hides that it goes up, or is a system
+/// path.
 fn climbs(target: &str, path: &str) -> bool {
     let target = &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())];
     let bytes = target.as_bytes();
@@ -160,7 +160,7 @@ fn climbs(target: &str, path: &str) -> bool {
     above > MAX_ABOVE
 }
 
-/// What follows the scheme and colon of a target that has them (RFC 3986, section 3.1).
+/// Returns the part of a target after the scheme and colon, if it has them (RFC 3986, section 3.1).
 pub(crate) fn after_scheme(target: &str) -> Option<&str> {
     let (scheme, rest) = target.split_once(':')?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -168,7 +168,7 @@ pub(crate) fn after_scheme(target: &str) -> Option<&str> {
     is_scheme.then_some(rest)
 }
 
-/// Whether a path segment is `..` in percent-encoding, alone or before an encoded slash.
+/// Returns whether a path segment is a percent-encoded `..`, alone or before an encoded slash.
 fn hides_dots(segment: &str) -> bool {
     if !segment.contains('%') {
         return false;
@@ -178,8 +178,8 @@ fn hides_dots(segment: &str) -> bool {
     plain.split('/').any(|part| part == "..")
 }
 
-/// Whether the address of an image on another host has a placeholder in its query for what a model
-/// knows of its user: fetching the image would send it there.
+/// Returns whether the query of an image's address on another host contains a placeholder for something a model
+/// knows about its user. Fetching the image would send it there.
 fn carries_secrets(target: &str) -> bool {
     let Some((host, query)) = target.split_once('?') else { return false };
     let far = host.starts_with("http://") || host.starts_with("https://") || host.starts_with("//");

@@ -1,49 +1,52 @@
-//! Finds a few dozen words in one pass that is faster than a search for each or for all, in any case.
+//! Finds a few dozen words, in upper or lower case, in one pass. That is faster than a search for each word or for
+//! all.
 //!
-//! A text is read in pairs of bytes. A table says of each pair which sets of words may begin with it, and
-//! which may go on with it; where both hold of two pairs, the words of these sets are compared.
+//! A text is read in pairs of bytes. For each pair, a table says which sets contain a word that may begin with it,
+//! and which contain one that may continue with it. If both are true of two consecutive pairs, the words of these
+//! sets are compared.
 
 use std::ops::Range;
 
-/// How many pairs of bytes there are.
+/// Number of possible pairs of bytes.
 const PAIRS: usize = 1 << 16;
 
-/// As many sets as a table's entry has bits for their beginnings.
+/// Number of sets: half of a table entry has one bit for each.
 const SETS: usize = 32;
 
-/// Bytes that are looked at together.
+/// Number of bytes processed together.
 const BLOCK: usize = 8;
 
 /// The letters of a pair; `None` stands for any byte.
 type Letters = [Option<u8>; 2];
 
-/// Words of at least three letters, and how they are found.
+/// Words of at least three letters, and the tables to find them.
 pub(super) struct Finder {
     words: Vec<&'static [u8]>,
-    /// For every pair, in its lower half one bit for each set that it may begin, in its upper half one for
-    /// each that it may go on with.
+    /// For each pair, one bit in the lower half for each set that it may begin, and one in the upper half for each
+    /// set that it may continue.
     pairs: Box<[u64; PAIRS]>,
     sets: [Vec<Beginning>; SETS],
 }
 
 /// A word begins in one of two ways: with the first byte of a pair, or with the second.
 struct Beginning {
-    /// The word, by its place in the list.
+    /// The word's index in the list.
     word: usize,
-    /// The two pairs that show it.
+    /// The two pairs that indicate it.
     pairs: [Letters; 2],
-    /// How many bytes before the second of them the word begins.
+    /// How many bytes the word begins before the second pair.
     back: usize,
 }
 
 impl Finder {
-    /// `None` if a word has less than three letters, or too many have less than five.
+    /// Builds a finder. Returns `None` if a word has fewer than three letters, or if too many have fewer than
+    /// five.
     pub(super) fn new(words: Vec<&'static [u8]>) -> Option<Self> {
         let beginnings: Option<Vec<_>> = words.iter().enumerate().map(|(at, word)| beginnings(at, word)).collect();
         let is_vague = |beginning: &Beginning| beginning.pairs.as_flattened().contains(&None);
         let (vague, exact): (Vec<_>, Vec<_>) = beginnings?.into_iter().flatten().partition(is_vague);
         let mut sets: [Vec<_>; SETS] = Default::default();
-        // Those that many pairs may be have sets of their own.
+        // Beginnings that match many pairs get sets of their own.
         let (own, shared) = sets.split_at_mut_checked(vague.len()).filter(|(_, shared)| !shared.is_empty())?;
         own.iter_mut().zip(vague).for_each(|(set, beginning)| set.push(beginning));
         let count = shared.len();
@@ -58,8 +61,8 @@ impl Finder {
         Some(Self { words, pairs, sets })
     }
 
-    /// Whether a word stands in a text for which `found` holds, given the word's place in the list and its
-    /// bytes. Each is looked at, also those that overlap.
+    /// Returns whether a text contains a word for which `found` returns true, given the word's index in the list
+    /// and its byte range. Every occurrence is checked, even if they overlap.
     pub(super) fn any(&self, text: &[u8], found: impl Fn(usize, Range<usize>) -> bool) -> bool {
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         let mut begun = 0;
@@ -80,8 +83,8 @@ impl Finder {
         self.any_in(text, blocks.len() * BLOCK, last.as_chunks::<2>().0, begun, &found)
     }
 
-    /// The same for words whose second pair is one of these, the first at `at`; `begun` are the marks of the
-    /// pair before them.
+    /// Does the same for words whose second pair is one of these, the first of which is at `at`. `begun` contains
+    /// the marks of the pair before them.
     #[cold]
     fn any_in(
         &self,
@@ -108,18 +111,18 @@ impl Finder {
         })
     }
 
-    /// Where the word of a beginning stands whose second pair is at `at`, if it does.
+    /// Returns the range of the word of a beginning, if the word is there; its second pair is at `at`.
     fn stands(&self, text: &[u8], at: usize, beginning: &Beginning) -> Option<Range<usize>> {
         let (start, word) = (at.checked_sub(beginning.back)?, self.words[beginning.word]);
         let place = start..start + word.len();
         let there = text.get(place.clone())?;
-        // The letters of the pairs are there, or some like them, so that the last one says most.
+        // The letters of the pairs match, or nearly match, so the last letter is the best one to compare first.
         let ends = there.last().zip(word.last()).is_some_and(|(last, of_word)| last.eq_ignore_ascii_case(of_word));
         (ends && there.eq_ignore_ascii_case(word)).then_some(place)
     }
 }
 
-/// The two ways in which a word begins.
+/// Returns the two ways in which a word can begin.
 fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
     let &[first, second, third, ..] = word else { return None };
     let even = [[Some(first), Some(second)], [Some(third), word.get(3).copied()]];
@@ -130,7 +133,7 @@ fn beginnings(at: usize, word: &[u8]) -> Option<[Beginning; 2]> {
     Some([Beginning { word: at, pairs: even, back: 2 }, Beginning { word: at, pairs: odd, back }])
 }
 
-/// Marks the pairs of these letters, in any case.
+/// Marks the pairs of these letters, in upper and lower case.
 fn mark(pairs: &mut [u64; PAIRS], letters: Letters, mark: u64) {
     let [first, second] = letters.map(|letter| {
         let is = move |byte: &u8| letter.is_none_or(|letter| letter.eq_ignore_ascii_case(byte));

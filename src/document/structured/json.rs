@@ -1,12 +1,12 @@
-//! JSON, by a scanner of our own: no parser at hand gives byte ranges, takes comments and trailing
-//! commas, and has no limit on nesting. One byte is kept for each open bracket.
+//! JSON, read by our own scanner: no available parser returns byte ranges, accepts comments and trailing commas,
+//! and has no limit on nesting. The scanner keeps one byte for each open bracket.
 
 use std::ops::Range;
 
 use super::Tree;
 use crate::document::BlockKind;
 
-/// What may come next inside the innermost bracket.
+/// The token that may come next inside the innermost bracket.
 #[derive(Clone, Copy, PartialEq)]
 enum Expect {
     /// A key or `}`.
@@ -21,7 +21,7 @@ enum Expect {
     Comma,
 }
 
-/// The entries of `text[body]`; `None` if the syntax is broken.
+/// Returns the entries of `text[body]`, or `None` if the syntax is broken.
 pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>> {
     let mut scanner = Scanner::new(text, &body, false, room);
     while scanner.space()? {
@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
             return Some(scanner.tree);
         }
         if scanner.whole && !scanner.lines {
-            // A second value: as in JSON lines, each is an entry.
+            // A second value: each value is an entry, as in JSON lines.
             scanner = Scanner::new(text, &body, true, room);
             continue;
         }
@@ -47,7 +47,7 @@ struct Scanner<'t> {
     expect: Expect,
     /// Whether every value at the top level is an entry.
     lines: bool,
-    /// Whether no object or array was seen.
+    /// Whether no object or array has been seen.
     prose: bool,
     /// Whether a value at the top level is complete.
     whole: bool,
@@ -68,7 +68,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Moves over white space and comments; whether anything is left. `None` if a comment is open.
+    /// Skips white space and comments. Returns whether anything is left, or `None` if a comment is not closed.
     fn space(&mut self) -> Option<bool> {
         let bytes = self.text.as_bytes();
         while self.at < self.end {
@@ -88,7 +88,7 @@ impl<'t> Scanner<'t> {
         Some(false)
     }
 
-    /// Moves over a string; gives its range without the quotes.
+    /// Skips a string. Returns its range without the quotes.
     fn string(&mut self) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
@@ -125,7 +125,7 @@ impl<'t> Scanner<'t> {
             b',' => {
                 (self.expect == Expect::Comma).then_some(())?;
                 self.at += 1;
-                // A comma at the start of a line goes with what follows.
+                // A comma at the start of a line belongs to what follows.
                 if !self.text[self.tree.cursor..start].contains(['\n', '\r']) {
                     self.tree.token(self.at);
                 }
@@ -166,7 +166,7 @@ impl<'t> Scanner<'t> {
                 self.prose = false;
                 self.open.push(if byte == b'{' { b'}' } else { b']' });
                 self.at += 1;
-                // The bracket of the file belongs to its first entry.
+                // The outermost bracket belongs to the first entry.
                 if !self.tree.open.is_empty() {
                     self.tree.token(self.at);
                 }
@@ -188,7 +188,7 @@ impl<'t> Scanner<'t> {
         Some(())
     }
 
-    /// A value is complete: the entry ends that is open for it.
+    /// Ends a value that is complete, and the entry that is open for it.
     fn value_ends(&mut self) {
         if self.open.is_empty() {
             if self.lines {

@@ -1,9 +1,9 @@
 //! YAML and JSON: each top-level key with its value, or each element, is one block, and each
 //! top-level key opens a section.
 //!
-//! The parsers say where entries begin and end; [`Tree`] alone decides which bytes belong to which:
-//! comments before a key go with it, comments behind a value with that value, brackets and document
-//! markers with the entry beside them. So the top-level blocks cover the whole text.
+//! The parsers report where entries begin and end. Only [`Tree`] decides which bytes belong to which entry:
+//! comments before a key belong to the key, comments after a value to that value, and brackets and document
+//! markers to the entry next to them. The top-level blocks therefore cover the whole text.
 
 mod json;
 mod yaml;
@@ -22,8 +22,8 @@ pub const MALFORMED_JSON: &str = "malformed_json";
 /// Entries nested deeper than this are part of the entry around them.
 const MAX_DEPTH: usize = 8;
 
-/// A nested entry shorter than this has no blocks inside: nobody would cut it, and without this a
-/// long list of small lists would cost many times its size in blocks.
+/// A nested entry shorter than this contains no blocks. Nobody would cut it, and without this limit a long list of
+/// small lists would take many times its size in blocks.
 const MIN_CUT: usize = 64;
 
 pub(super) fn yaml(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
@@ -50,16 +50,16 @@ struct Tree<'t> {
     text: &'t str,
     blocks: Vec<Block>,
     headings: Vec<Heading>,
-    /// The open entries, outermost first; those that are not recorded are `None`.
+    /// The open entries, outermost first; `None` for entries that are not recorded.
     open: Vec<Option<usize>>,
-    /// How many entries are open inside these that are too deep.
+    /// Number of open entries inside these that are too deep, or inside an entry that is not recorded.
     skipped: usize,
-    /// The entry last closed at each depth of `open`, while its parent is open.
+    /// The last entry closed at each depth of `open`, while its parent is open.
     closed: Vec<Option<usize>>,
     /// End of the last token, which never moves back.
     cursor: usize,
     end: usize,
-    /// Most bytes that it may take.
+    /// Maximum memory in bytes.
     room: u64,
 }
 
@@ -78,12 +78,12 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// What the entries take.
+    /// Returns the number of bytes that the entries take.
     fn bytes(&self) -> usize {
         self.blocks.len() * room::BLOCK + self.headings.len() * room::HEADING
     }
 
-    /// Whether they take more than they may: what else there is makes no difference.
+    /// Returns whether the entries take more memory than they may. If so, the rest makes no difference.
     fn is_over(&self) -> bool {
         self.bytes() as u64 > self.room
     }
@@ -107,7 +107,7 @@ impl<'t> Tree<'t> {
         let before = self.closed[depth];
         if before.is_none_or(|before| self.blocks[before].range.start < start) {
             if let Some(before) = before {
-                // The comma and the comments behind an entry are its own.
+                // The comma and the comments after an entry belong to it.
                 let end = self.blocks[before].range.end;
                 let gap = self.text[end..start].trim_end();
                 self.blocks[before].range.end = end + gap.len();
@@ -134,7 +134,7 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Closes the entry opened last.
+    /// Closes the last entry opened.
     fn leave(&mut self) {
         if self.skipped > 0 {
             self.skipped -= 1;
@@ -168,8 +168,8 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Where the entry begins whose first token is at `at`: on the token's line or, if comments
-    /// stand above it, on the first line of these.
+    /// Returns the start of the entry whose first token is at `at`: the start of the token's line or, if there are
+    /// comments above it, the start of their first line.
     fn start(&self, at: usize) -> usize {
         let gap = &self.text[self.cursor..at];
         let fresh = self.text[..self.cursor].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\r' | '\u{feff}'));
@@ -181,8 +181,8 @@ impl<'t> Tree<'t> {
             let length = line_len(&self.text[line..last]);
             let content = &self.text[line..line + length];
             let comment = content.trim_start();
-            // A comment that stands further in than the entry still speaks of what is above it, and
-            // `...` ends the document above.
+            // A comment that is indented further than the entry is still about what is above it, and `...` ends
+            // the document above.
             let above = (comment.starts_with('#') && indent_of(content) > indent) || content.trim_end() == "...";
             if !comment.is_empty() && !above {
                 break;
@@ -192,7 +192,7 @@ impl<'t> Tree<'t> {
         line
     }
 
-    /// Extends the entries over the whole text.
+    /// Extends the entries to cover the whole text.
     fn finish(mut self, body: &Range<usize>, room: &mut Room) -> Parsed {
         while !self.open.is_empty() {
             self.leave();
@@ -207,7 +207,7 @@ impl<'t> Tree<'t> {
             block.kind = BlockKind::Comment;
         }
         let shift = blocks.len();
-        // What else stands before the first entry is part of it: markers, brackets, its own comments.
+        // Everything else before the first entry is part of it: markers, brackets, its own comments.
         let start = super::trim(self.text, about..self.end).start;
         let first = std::mem::replace(&mut self.blocks[0].range.start, start);
         for block in self.blocks.iter_mut().take_while(|block| block.range.start < start) {
@@ -222,7 +222,8 @@ impl<'t> Tree<'t> {
         Parsed { blocks, headings: self.headings, ..Parsed::default() }
     }
 
-    /// End of the comments about the whole file: those that a blank line parts from the first entry.
+    /// Returns the end of the comments about the whole file: those that a blank line separates from the first
+    /// entry.
     fn preamble(&self, start: usize) -> usize {
         let (mut end, mut line, mut commented) = (start, start, false);
         while line < self.end {
@@ -241,7 +242,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// Length of the first line of a text, with its line break: `\n`, `\r\n` or `\r`.
+/// Returns the length of the first line of a text, including its line break: `\n`, `\r\n` or `\r`.
 fn line_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     match memchr::memchr2(b'\n', b'\r', bytes) {
@@ -251,7 +252,7 @@ fn line_len(text: &str) -> usize {
     }
 }
 
-/// Start of the last line of a text, if that is not in the midst of a line.
+/// Returns the start of the last line of a text, unless that is in the middle of a line.
 fn last_line(text: &str, fresh: bool) -> Option<usize> {
     memchr::memrchr2(b'\n', b'\r', text.as_bytes()).map_or_else(|| fresh.then_some(0), |feed| Some(feed + 1))
 }

@@ -1,4 +1,4 @@
-//! YAML, by the events of granit-parser. It keeps its own limits on nesting and expands no alias,
+//! YAML, from the events of granit-parser. That parser has its own limits on nesting and does not expand aliases,
 //! so a hostile file is refused in bounded time and stack.
 
 use std::ops::Range;
@@ -8,24 +8,23 @@ use granit_parser::{Event, Options, Parser, Span};
 use super::Tree;
 use crate::document::BlockKind;
 
-/// What the node that comes next is.
+/// The role of the next node.
 enum Place {
     /// The root of a document.
     Root,
     /// A key of a mapping.
     Key,
-    /// The value of the key before.
+    /// The value of the previous key.
     Value,
     /// An element of a sequence.
     Element,
 }
 
-/// The entries of every document of `text[body]`; `None` if the syntax is broken.
+/// Returns the entries of every document of `text[body]`, or `None` if the syntax is broken.
 pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>> {
     let source = &text[body.clone()];
     let mut options = Options::default();
-    // Comments are found in the gaps between tokens, and a name that stands for nothing is not ours
-    // to refuse.
+    // Comments are found in the gaps between tokens. Refusing an alias without an anchor is not our job.
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
     let mut tree = Tree::new(text, &body, room);
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
         match event {
             Event::Scalar(value, ..) => {
                 let at_root = matches!(places.last(), Some(Place::Root));
-                // What is blank to Unicode is no more a node than nothing at all.
+                // Unicode white space alone is not a node, just as an empty text is not.
                 if !(at_root && text[start..end].trim().is_empty()) {
                     node(&mut tree, places.last(), start, at_root);
                     tree.token(start + text[start..end].trim_end().len());
@@ -76,18 +75,18 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
             _ => {}
         }
     }
-    // Nothing but words is prose, not data.
+    // A text without collections is prose, not data.
     if lone { Some(Tree::new(text, &body, room)) } else { Some(tree) }
 }
 
-/// Byte range of an event.
+/// Returns the byte range of an event.
 fn bytes(source: &str, span: &Span, offset: usize) -> Option<Range<usize>> {
     let range = span.byte_range()?;
     source.get(range.clone())?;
     Some(range.start + offset..range.end + offset)
 }
 
-/// A node begins.
+/// Begins a node.
 fn node(tree: &mut Tree<'_>, place: Option<&Place>, start: usize, prose: bool) {
     match place {
         Some(Place::Root) if prose => tree.enter(start, BlockKind::Paragraph),
@@ -96,7 +95,7 @@ fn node(tree: &mut Tree<'_>, place: Option<&Place>, start: usize, prose: bool) {
     }
 }
 
-/// A node is complete; `text` is what it says, should it be a key.
+/// Completes a node. `text` is its text, in case it is a key.
 fn leave(tree: &mut Tree<'_>, places: &mut [Place], text: Option<&str>) {
     let Some(place) = places.last_mut() else { return };
     match place {

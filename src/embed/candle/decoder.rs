@@ -1,7 +1,8 @@
-//! Decoders that make embeddings: Qwen3's, and Gemma 3's in which a token may see those behind it too.
+//! Decoders used for embeddings: Qwen3, and Gemma 3, in which a token may also attend to later ones.
 //!
-//! Candle's own modules of these families generate texts: they keep what they computed of earlier tokens, need all scores of
-//! a text at once, and know no Gemma that looks ahead. This is one network of which both are settings.
+//! Candle's own modules for these families are made to generate text: they keep results for earlier tokens, need all
+//! scores of a text at once, and do not support a Gemma that looks ahead. The network here covers both families by
+//! its settings.
 
 use std::ops::Range;
 
@@ -14,14 +15,16 @@ use serde_json::{Value, json};
 
 use crate::embed::fields::Fields;
 
-/// Queries whose scores are computed together: scores need memory for so many times a text's tokens, not for its square.
+/// Number of queries whose scores are computed together. The scores take memory for this many times a text's tokens,
+/// instead of the square of its length.
 const QUERIES: usize = 512;
 
-/// Most layers, and the greatest width of a head: far beyond what there is, for the sake of memory.
+/// Maximum number of layers, and maximum width of a head: far beyond existing models, to bound memory.
 const MOST_LAYERS: usize = 1024;
 const WIDEST_HEAD: usize = 512;
 
-/// What is added to scores that do not count: finite, for a row of only those has no maximum else.
+/// Added to the scores of hidden keys. It is finite, because otherwise a row with only hidden keys would have no
+/// maximum.
 const HIDDEN: f32 = -1e30;
 
 /// A checked configuration.
@@ -30,29 +33,29 @@ pub(super) struct Config {
     pub(super) hidden: usize,
     inner: usize,
     heads: usize,
-    /// Heads of keys and values, each of which serves as many heads of queries as the others.
+    /// Number of key and value heads, each shared by the same number of query heads.
     shared: usize,
     head: usize,
     epsilon: f64,
     activation: Activation,
-    /// What norms add to their weights.
+    /// Added to the weights of norms.
     norm_offset: f64,
-    /// What vectors of tokens are multiplied by.
+    /// Factor for token embeddings.
     embedding_scale: f64,
-    /// What scores are multiplied by.
+    /// Factor for attention scores.
     score_scale: f64,
-    /// Whether there are norms behind attention and behind the feed-forward part too.
+    /// Whether there are also norms after attention and after the feed-forward part.
     norms_behind: bool,
-    /// Whether a token sees only those before it.
+    /// Whether a token sees only itself and those before it.
     causal: bool,
     layers: Vec<Reach>,
     max_tokens: usize,
 }
 
-/// How far a layer's tokens see, and how they are turned.
+/// How far a layer's tokens see, and the base of their rotation.
 #[derive(Clone, Copy)]
 struct Reach {
-    /// Tokens at this distance or beyond are not seen.
+    /// Tokens at this distance or farther are not seen.
     window: Option<usize>,
     theta: f64,
 }
@@ -62,20 +65,20 @@ impl Fields {
         self.get(key).ok_or_else(|| format!("`{key}` is missing"))
     }
 
-    /// A number that has to be there.
+    /// Returns a required positive number.
     fn positive(&self, key: &str) -> Result<f64, String> {
         let value = self.required(key)?;
         value.as_f64().filter(|x| x.is_finite() && *x > 0.0).ok_or_else(|| format!("`{key}` is {value}"))
     }
 
-    /// A count that has to be there.
+    /// Returns a required positive count.
     fn whole(&self, key: &str) -> Result<usize, String> {
         let value = self.required(key)?;
         let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
         count.filter(|&count| count > 0 && count < 1 << 32).ok_or_else(|| format!("`{key}` is {value}"))
     }
 
-    /// How many layers there are.
+    /// Returns the number of layers.
     fn depth(&self) -> Result<usize, String> {
         let layers = self.whole("num_hidden_layers")?;
         if layers > MOST_LAYERS {
@@ -84,7 +87,7 @@ impl Fields {
         Ok(layers)
     }
 
-    /// What layers turn by, those of a kind if there are several: as newer files say it, or as older ones do.
+    /// Returns the base of the rotation, for layers of `kind` if it is given, as newer or older files specify it.
     fn theta(&self, kind: Option<&str>, old: &str) -> Result<f64, String> {
         match self.rotations(kind)? {
             Some(rotations) => rotations.positive("rope_theta"),
@@ -94,7 +97,7 @@ impl Fields {
 }
 
 impl Config {
-    /// The settings of a Qwen3.
+    /// Returns the configuration of a Qwen3.
     pub(super) fn qwen3(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         fields.only("hidden_act", &[json!("silu")])?;
         fields.only("use_sliding_window", &[json!(false)])?;
@@ -105,7 +108,7 @@ impl Config {
         Self::of(fields, max_tokens, vec![Reach { window: None, theta }; layers])
     }
 
-    /// The settings of a Gemma 3.
+    /// Returns the configuration of a Gemma 3.
     pub(super) fn gemma3(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         fields.only("hidden_activation", &[json!("gelu_pytorch_tanh")])?;
         fields.only("attn_logit_softcapping", &[])?;
@@ -113,14 +116,14 @@ impl Config {
         let causal = fields.get("use_bidirectional_attention") != Some(&json!(true));
         let wide = Reach { window: None, theta: fields.theta(Some("full_attention"), "rope_theta")? };
         let window = fields.whole("sliding_window")?;
-        // Half of it lies on either side.
+        // Half of the window lies on either side.
         let window = if causal { window } else { window / 2 + 1 };
         let near =
             Reach { window: Some(window), theta: fields.theta(Some("sliding_attention"), "rope_local_base_freq")? };
         let count = fields.depth()?;
         let layers = if let Some(kinds) = fields.get("layer_types") {
             let kinds = kinds.as_array().filter(|kinds| kinds.len() == count);
-            let kinds = kinds.ok_or_else(|| format!("`layer_types` do not name {count} layers"))?;
+            let kinds = kinds.ok_or_else(|| format!("`layer_types` does not list {count} layers"))?;
             let reach = |kind: &Value| match kind.as_str() {
                 Some("full_attention") => Ok(wide),
                 Some("sliding_attention") => Ok(near),
@@ -148,17 +151,17 @@ impl Config {
         })
     }
 
-    /// What both have in common, and what only Qwen3 has.
+    /// Returns the settings that both families share, with Qwen3's values for the others.
     fn of(fields: &Fields, max_tokens: usize, layers: Vec<Reach>) -> Result<Self, String> {
         fields.only("attention_bias", &[json!(false)])?;
         fields.only("rope_scaling", &[])?;
         let (heads, shared) = (fields.whole("num_attention_heads")?, fields.whole("num_key_value_heads")?);
         if heads % shared != 0 {
-            return Err(format!("{heads} heads of queries cannot share {shared} of keys"));
+            return Err(format!("{heads} query heads cannot share {shared} key heads"));
         }
         let head = fields.whole("head_dim")?;
         if head % 2 != 0 || head > WIDEST_HEAD {
-            return Err(format!("heads of {head} cannot be rotated"));
+            return Err(format!("rotary embeddings do not support heads of width {head}"));
         }
         #[expect(clippy::cast_precision_loss, reason = "widths are far below 2^52")]
         Ok(Self {
@@ -185,13 +188,13 @@ impl Config {
     }
 }
 
-/// Cosines and sines of all places, `[tokens, head / 2]` each.
+/// Cosines and sines of all positions, `[tokens, head / 2]` each.
 #[derive(Clone)]
 struct Rotations([Tensor; 2]);
 
 impl Rotations {
-    #[expect(clippy::cast_precision_loss, reason = "as transformers, which computes them in f32")]
-    #[expect(clippy::cast_possible_truncation, reason = "as transformers, which computes them in f32")]
+    #[expect(clippy::cast_precision_loss, reason = "like transformers, which computes them in f32")]
+    #[expect(clippy::cast_possible_truncation, reason = "like transformers, which computes them in f32")]
     fn new(theta: f64, head: usize, tokens: usize, device: &Device) -> Answer<Self> {
         let speeds = (0..head).step_by(2).map(|at| theta.powf(at as f64 / head as f64).recip() as f32);
         let speeds: Vec<f32> = speeds.collect();
@@ -201,7 +204,7 @@ impl Rotations {
         Ok(Self([table(f32::cos)?, table(f32::sin)?]))
     }
 
-    /// Turns `[1, heads, tokens, head]`.
+    /// Rotates `[texts, heads, tokens, head]`.
     fn turn(&self, x: &Tensor) -> Answer<Tensor> {
         let tokens = x.dim(2)?;
         let [cos, sin] = &self.0;
@@ -210,7 +213,7 @@ impl Rotations {
 }
 
 struct Layer {
-    /// As in [`Reach`].
+    /// Same as in [`Reach`].
     window: Option<usize>,
     rotations: Rotations,
     before_attention: RmsNorm,
@@ -238,7 +241,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn new(config: Config, variables: &VarBuilder<'_>) -> Answer<Self> {
-        // Layers that turn alike share a table.
+        // Layers with the same base share a table.
         let mut made: Vec<(f64, Rotations)> = Vec::new();
         let mut layers = Vec::new();
         for (index, &reach) in config.layers.iter().enumerate() {
@@ -257,7 +260,7 @@ impl Decoder {
         Ok(Self { config, embedding, layers, norm })
     }
 
-    /// The last hidden states of texts of one length: `[texts, tokens, hidden]` of `[texts, tokens]`.
+    /// Returns the last hidden states of texts of one length: `[texts, tokens]` to `[texts, tokens, hidden]`.
     pub(super) fn forward(&self, ids: &Tensor) -> Answer<Tensor> {
         let mut states = (self.embedding.forward(ids)? * self.config.embedding_scale)?;
         for layer in &self.layers {
@@ -274,7 +277,7 @@ impl Layer {
         let norm = |width, name: &str| config.norm(width, &variables.pp(name));
         let linear = |from, to, name: &str| linear_no_bias(from, to, variables.pp(name));
         let behind = |name| config.norms_behind.then(|| norm(hidden, name)).transpose();
-        // What Qwen3 calls the norm behind attention stands before the feed-forward part.
+        // Qwen3's name suggests a norm after attention, but it is the norm before the feed-forward part.
         let feed_forward = if config.norms_behind { "pre_feedforward_layernorm" } else { "post_attention_layernorm" };
         Ok(Self {
             window,
@@ -336,7 +339,7 @@ impl Layer {
         self.out.forward(&joined)
     }
 
-    /// What is added to the scores of these queries for these keys, if anything.
+    /// Returns the values to add to the scores of these queries and keys, if any.
     fn hidden(
         &self,
         causal: bool,

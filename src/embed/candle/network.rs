@@ -1,9 +1,9 @@
-//! The families of networks that candle computes, behind one function.
+//! The families of networks that candle computes, behind one interface.
 //!
-//! Candle's modules are strict about names and lenient about meaning: some settings of a
-//! `config.json` they do not know, and tensors that they do not know they never look at. So the
-//! configuration is completed and checked here, tensors get the names that candle reads, and a tensor of
-//! the network that nothing has read is an error: the network would be another one than the model's.
+//! Candle's modules are strict about names and lenient about meaning: they ignore some settings of a `config.json`
+//! and all tensors that they do not expect. This module therefore completes and checks the configuration and renames
+//! tensors to the names that candle reads. If a tensor of the network is never read, that is an error: the network
+//! would not be the model's.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,21 +20,21 @@ use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
 use crate::embed::tensors::{in_network, prefix};
 
-/// What candle answers.
+/// Candle's result type.
 type Answer<T> = candle_core::Result<T>;
 
-/// What is supported, for messages.
+/// The supported types of networks, for messages.
 pub(super) const SUPPORTED: &str =
     "bert (Jina's too), camembert, distilbert, gemma3_text, modernbert, nomic_bert, qwen3, roberta, xlm-roberta";
 
-/// Most tokens for which tables of rotations are made.
+/// Maximum number of tokens for which rotation tables are built.
 const MOST_TOKENS: usize = 1 << 20;
 
 /// A checked configuration.
 pub(super) enum Family {
     Bert(bert::Config),
-    /// The same network as [`Family::Bert`] under other names and without token types. Not candle's own
-    /// module: that takes the activation GELU to be its approximation.
+    /// The same network as [`Family::Bert`], under other names and without token types. Candle's own module is not
+    /// used, because it computes GELU by its approximation.
     Distil(bert::Config),
     Roberta(xlm_roberta::Config),
     Modern(modernbert::Config),
@@ -54,7 +54,7 @@ pub(super) enum Network {
 }
 
 impl Family {
-    /// Reads a configuration for texts of up to `max_tokens`; `None` if the family is not supported.
+    /// Reads a configuration for texts of up to `max_tokens`. Returns `None` if the family is not supported.
     pub(super) fn read(model_type: &str, config: &[u8], max_tokens: usize) -> Result<Option<Self>, String> {
         let fields = Fields(serde_json::from_slice(config).map_err(|error| error.to_string())?);
         for key in ["is_decoder", "add_cross_attention"] {
@@ -78,19 +78,22 @@ impl Family {
             Self::Modern(config) => (config.hidden_size, config.num_attention_heads, true),
             Self::Nomic(config) => (config.n_embd, config.n_head, true),
             Self::Jina(config) => (config.hidden_size, config.num_attention_heads, false),
-            // Its heads have a width of their own.
+            // The width of its heads is independent of `hidden`.
             Self::Decoder(config) => (config.hidden, 1, true),
         };
         if hidden == 0 || heads == 0 || hidden % heads != 0 {
             return Err(format!("a width of {hidden} cannot be divided into {heads} heads"));
         }
         if rotated && (hidden / heads % 2 != 0 || max_tokens > MOST_TOKENS) {
-            return Err(format!("heads of {} and {max_tokens} tokens cannot be rotated", hidden / heads));
+            return Err(format!(
+                "rotary embeddings do not support heads of width {} with {max_tokens} tokens",
+                hidden / heads
+            ));
         }
         Ok(Some(family))
     }
 
-    /// Width of the hidden states.
+    /// Returns the width of the hidden states.
     pub(super) fn dim(&self) -> usize {
         match self {
             Self::Bert(config) | Self::Distil(config) => config.hidden_size,
@@ -102,7 +105,7 @@ impl Family {
         }
     }
 
-    /// Makes the network of its tensors, by the names they have in the files.
+    /// Builds the network from its tensors, under the names they have in the files.
     pub(super) fn build(self, tensors: HashMap<String, Tensor>, device: &Device) -> Answer<Network> {
         let mut tensors = bare(tensors);
         match &self {
@@ -112,7 +115,7 @@ impl Family {
                 tensors.insert("embeddings.token_type_embeddings.weight".to_owned(), types);
             }
             Self::Modern(config) => {
-                // Candle takes a norm that it cannot read to be one that is not wanted: right in the first layer.
+                // Candle skips a norm that it cannot read, which is correct only in the first layer.
                 for layer in 1..config.num_hidden_layers {
                     let name = format!("layers.{layer}.attn_norm.weight");
                     fits(&tensors, &name, &Shape::from(config.hidden_size))?;
@@ -138,18 +141,18 @@ impl Family {
         let read = read.lock().unwrap_or_else(PoisonError::into_inner);
         match expected.difference(&read).next() {
             None => Ok(network),
-            Some(name) => bail!("the tensor `{name}` belongs to a network of another kind than config.json says"),
+            Some(name) => bail!("the tensor `{name}` belongs to a network of another kind than config.json describes"),
         }
     }
 }
 
 impl Network {
-    /// Whether texts of different lengths can be computed together.
+    /// Returns whether texts of different lengths can be computed together.
     pub(super) fn masks(&self) -> bool {
         !matches!(self, Self::Jina(_) | Self::Decoder(_))
     }
 
-    /// The last hidden states of texts of one length, or, with a mask of ones and zeros, of those padded to it.
+    /// Returns the last hidden states of texts of one length, or of texts padded to it, with a mask of ones and zeros.
     pub(super) fn forward(&self, ids: &Tensor, mask: Option<&Tensor>) -> Answer<Tensor> {
         let all = || mask.map_or_else(|| ids.ones_like(), |mask| Ok(mask.clone()));
         match self {
@@ -163,8 +166,8 @@ impl Network {
     }
 }
 
-/// Jina's network. It holds a table of all distances in a text for every head, gigabytes for the 8192 tokens
-/// that these models read, so it is made for the lengths that are met.
+/// Jina's network. It contains a table of all distances in a text for every head, which takes gigabytes for the 8192
+/// tokens that these models read. It is therefore built for the text lengths that occur.
 pub(super) struct Jina {
     variables: VarBuilder<'static>,
     config: jina_bert::Config,
@@ -227,7 +230,7 @@ impl Fields {
         if ["gelu_new", "gelu_pytorch_tanh"].map(|name| Some(json!(name))).contains(&self.get("hidden_act").cloned()) {
             self.set("hidden_act", json!("geluapproximate"));
         }
-        // Candle would try it as a prefix of names; they have none.
+        // Candle would try it as a prefix of tensor names, but they have none.
         self.0.remove("model_type");
         self.parse()
     }
@@ -267,7 +270,7 @@ impl Fields {
     fn modern(mut self, max_tokens: usize) -> Result<modernbert::Config, String> {
         self.only("hidden_activation", &[json!("gelu")])?;
         self.only("rope_scaling", &[])?;
-        // Newer files say the same in other words.
+        // Newer files use other names for the same settings.
         if let Some(epsilon) = self.get("norm_eps").cloned() {
             self.set("layer_norm_eps", epsilon);
         }
@@ -282,7 +285,7 @@ impl Fields {
             let full: Vec<bool> = kinds.iter().map(|kind| kind == "full_attention").collect();
             let count = full.iter().skip(1).position(|&full| full).map_or(full.len().max(1), |at| at + 1);
             if full.iter().enumerate().any(|(layer, &full)| full != (layer % count == 0)) {
-                return Err("`layer_types` do not repeat".to_owned());
+                return Err("`layer_types` does not follow a repeating pattern".to_owned());
             }
             every = Some(count);
         }
@@ -306,7 +309,7 @@ impl Fields {
     }
 
     fn nomic(mut self, max_tokens: usize) -> Result<nomic_bert::Config, String> {
-        // Candle has defaults for these, which are one model's.
+        // Candle's defaults for these are those of one particular model.
         let needed = ["n_embd", "n_head", "n_inner", "n_layer", "vocab_size", "layer_norm_epsilon"];
         let rotation = ["rotary_emb_base", "rotary_emb_fraction", "activation_function"];
         if let Some(key) = needed.iter().chain(&rotation).find(|key| self.get(key).is_none()) {
@@ -339,8 +342,8 @@ impl Fields {
     }
 }
 
-/// Tensors without the prefix that names have in files of larger models, `bert.` for example, and with today's
-/// names of a norm's parameters.
+/// Removes the prefix that names have in files of larger models, for example `bert.`, and uses the current names of a
+/// norm's parameters.
 fn bare(tensors: HashMap<String, Tensor>) -> HashMap<String, Tensor> {
     let first = ["embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight", "embed_tokens.weight"];
     let prefix = prefix(tensors.keys().map(String::as_str), &first).to_owned();
@@ -356,7 +359,7 @@ fn bare(tensors: HashMap<String, Tensor>) -> HashMap<String, Tensor> {
     named.collect()
 }
 
-/// What a tensor of `DistilBERT` is called in BERT.
+/// Returns BERT's name for a tensor of `DistilBERT`.
 fn name_in_bert(name: &str) -> String {
     const PARTS: [(&str, &str); 8] = [
         ("attention.q_lin", "attention.self.query"),
@@ -377,7 +380,7 @@ fn name_in_bert(name: &str) -> String {
     in_bert().unwrap_or_else(|| name.to_owned())
 }
 
-/// Tensors by name, and which of them have been read.
+/// Tensors by name, and the names of those that have been read.
 struct Recorder {
     tensors: HashMap<String, Tensor>,
     read: Arc<Mutex<BTreeSet<String>>>,
@@ -400,7 +403,7 @@ impl SimpleBackend for Recorder {
     }
 }
 
-/// Checks that there is a tensor of this shape.
+/// Checks that there is a tensor of this name and shape.
 fn fits(tensors: &HashMap<String, Tensor>, name: &str, shape: &Shape) -> Answer<()> {
     match tensors.get(name) {
         Some(tensor) if tensor.shape() == shape => Ok(()),

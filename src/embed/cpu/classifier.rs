@@ -1,4 +1,4 @@
-//! What stands behind a network that judges pairs of texts: the layers that make one number of the states of their tokens.
+//! The layers after a network that scores pairs of texts: they turn the states of the tokens into one number.
 
 use serde_json::{Value, json};
 
@@ -6,17 +6,17 @@ use crate::embed::fields::Fields;
 use crate::embed::head::{Activation, Dense, Pooling, layer_norm};
 use crate::embed::tensors::{Tensors, prefix};
 
-/// The layers.
+/// The layers after the network.
 #[derive(Debug)]
 pub(super) struct Classifier {
     pooling: Pooling,
     dense: Dense,
-    /// Weights and biases, and what is added to variances.
+    /// Weights and biases, and the epsilon that is added to variances.
     norm: Option<([Vec<f32>; 2], f64)>,
     out: Dense,
 }
 
-/// What a family calls the layers, and what it does between them.
+/// A family's names for the layers, and the operations between them.
 struct Layout {
     dense: &'static str,
     activation: Activation,
@@ -24,7 +24,7 @@ struct Layout {
     out: &'static str,
 }
 
-/// The first layer is a part of the network here.
+/// In BERT, the first layer is part of the network.
 const BERT: Layout = Layout { dense: "pooler.dense", activation: Activation::Tanh, norm: None, out: "classifier" };
 const ROBERTA: Layout = Layout { dense: "classifier.dense", out: "classifier.out_proj", ..BERT };
 const DISTIL: Layout = Layout { dense: "pre_classifier", activation: Activation::Relu, ..BERT };
@@ -32,12 +32,12 @@ const MODERN: Layout =
     Layout { dense: "head.dense", activation: Activation::Gelu, norm: Some("head.norm"), out: "classifier" };
 
 impl Classifier {
-    /// The layers behind a network of this width, or why there are none.
+    /// Reads the layers after a network of this width, or returns why there are none.
     pub(super) fn read(config: &[u8], tensors: &Tensors, hidden: usize) -> Result<Self, String> {
         let fields = serde_json::from_slice(config).map(Fields).map_err(|error| format!("config.json: {error}"))?;
         let labels = fields.get("id2label").and_then(Value::as_object).map_or(2, serde_json::Map::len);
         if labels != 1 {
-            return Err(format!("it has {labels} labels, and one that judges pairs has one"));
+            return Err(format!("it has {labels} labels, but a cross-encoder has one"));
         }
         let kind = fields.get("model_type").and_then(Value::as_str).unwrap_or_default();
         let layout = match kind {
@@ -45,7 +45,7 @@ impl Classifier {
             "roberta" | "xlm-roberta" | "camembert" | "mpnet" => ROBERTA,
             "distilbert" => DISTIL,
             "modernbert" => MODERN,
-            _ => return Err(format!("chunkmill knows no way in which networks of type `{kind}` judge pairs")),
+            _ => return Err(format!("chunkmill does not support cross-encoders of type `{kind}`")),
         };
         fields.only("classifier_activation", &[json!("gelu")])?;
         let pooling = match fields.get("classifier_pooling").and_then(Value::as_str).filter(|_| kind == "modernbert") {
@@ -59,7 +59,7 @@ impl Classifier {
                 Some(Ok((found, values))) if found == shape => Ok(values),
                 Some(Ok((found, _))) => Err(format!("the tensor `{all}` is {found:?}, not {shape:?}")),
                 Some(Err(problem)) => Err(problem),
-                None => Err(format!("there is no tensor `{name}`; is it a model that judges pairs?")),
+                None => Err(format!("there is no tensor `{name}`; is the model a cross-encoder?")),
             }
         };
         // Some families have no biases here.
@@ -84,7 +84,8 @@ impl Classifier {
         })
     }
 
-    /// The number that a pair gets, from the states of its tokens, which are `stride` floats apart and `hidden` wide.
+    /// Returns the score of a pair from the states of its tokens, which are `stride` floats apart and `hidden`
+    /// wide.
     pub(super) fn judge(&self, states: &[f32], stride: usize, hidden: usize) -> f32 {
         let mut pooled = vec![0.0; hidden];
         self.pooling.pool(states, stride, &mut pooled);

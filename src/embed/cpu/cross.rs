@@ -1,4 +1,4 @@
-//! A cross-encoder on our encoder.
+//! A cross-encoder that runs on chunkmill's own encoder.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::embed::rerank::{Reranker, Settings};
 use crate::embed::tokenizer::{ModelTokenizer, Pair};
 use crate::error::Result;
 
-/// A network that judges pairs.
+/// A network that scores pairs of texts.
 pub(crate) struct CrossEncoder {
     id: String,
     tokenizer: ModelTokenizer,
@@ -32,7 +32,7 @@ impl CrossEncoder {
         Ok(Self { id, tokenizer, running, classifier, activation })
     }
 
-    /// The scores of some pairs.
+    /// Returns the scores of some pairs.
     fn judge(&self, pairs: &[(usize, Pair)]) -> Result<Vec<f32>> {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
@@ -50,7 +50,7 @@ impl Reranker for CrossEncoder {
     fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
         let pairs = passages.par_iter().map(|passage| self.tokenizer.pair(question, passage));
         let mut pairs: Vec<(usize, Pair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
-        // The longest first, so that no thread begins one when the others are done.
+        // Longest first: otherwise a thread might start a long pair when the others are done.
         pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.ids.len()));
         let batches = cut(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
         let judged = batches.par_iter().with_max_len(1).map(|batch| self.judge(batch)).collect::<Result<Vec<_>>>()?;

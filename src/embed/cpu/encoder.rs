@@ -1,10 +1,10 @@
-//! Encoders of the BERT family (Devlin et al. 2018) and what came of it, for batch work: texts are packed one after
-//! another without padding, and every buffer is used again for the next group. [`Shape`] says what a network's
-//! blocks do; there is no code for one network alone.
+//! Encoders of the BERT family (Devlin et al. 2018) and its successors, for batch processing: texts are packed one
+//! after another without padding, and all buffers are reused for the next batch. [`Shape`] describes what a
+//! network's blocks do; no code is specific to a single network.
 //!
-//! Of a layer, attention goes head by head and the rest a block of rows at a time, so that what is
-//! being worked on stays in a core's own cache. A row's result depends on its text alone: sums are taken in the same
-//! order wherever the row lies.
+//! In each layer, attention is computed head by head and the rest one block of rows at a time, so the working set
+//! stays in a core's own cache. A row's result depends only on its text: sums are computed in the same order
+//! wherever the row is.
 
 use super::kernel::{
     Attention, Distances, Floats, Input, Kernel, Matrix, Operand, PAD, Precision, Rotation, Scratch, Then,
@@ -15,98 +15,99 @@ use super::kernel::{
 pub(super) struct Shape {
     /// Width of hidden states.
     pub hidden: usize,
-    /// Heads of attention; they divide `hidden`.
+    /// Number of attention heads; divides `hidden`.
     pub heads: usize,
     /// Width between the two linear layers of the feed-forward part.
     pub intermediate: usize,
-    /// Layers, and how far each looks.
+    /// Reach and rotation of each layer.
     pub layers: Vec<Sight>,
-    /// Added to variances.
+    /// Epsilon that is added to variances.
     pub epsilon: f32,
-    /// Position of a text's first token, where positions are learned. Where it is not 0 it follows the id of padding: a
-    /// token of that id in a text, say of one about padding, lies at the position of its id and is not counted.
+    /// Position of a text's first token, if positions are learned. If it is not 0, it follows the id of the padding
+    /// token. A padding token in a text, for example in a text about padding, gets its id as position and is not
+    /// counted.
     pub first_position: usize,
-    /// Bases of the angles by which queries and keys are turned, if they are.
+    /// Bases of the angles by which queries and keys are rotated, if they are.
     pub rotations: Vec<f64>,
-    /// What the feed-forward part's first half is followed by.
+    /// Activation after the first half of the feed-forward part.
     pub activation: Then,
-    /// Where a part of a layer is normalised.
+    /// Where the parts of a layer are normalised.
     pub norms: Norms,
-    /// Most tokens of a text.
+    /// Maximum number of tokens of a text.
     pub longest: usize,
 }
 
-/// What of a text a layer's attention knows.
+/// The part of a text that a layer attends to, and how positions enter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// How many tokens away a token looks, to each side, if it does not see all.
+    /// Number of tokens to each side that a token attends to, if not all.
     pub reach: Option<usize>,
-    /// Which of [`Shape::rotations`] turns its queries and keys, if one does.
+    /// Index in [`Shape::rotations`] of the rotation of its queries and keys, if there is one.
     pub rotation: Option<usize>,
 }
 
 /// Where the two parts of a layer are normalised (Xiong et al. 2020).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Norms {
-    /// What is read before, and what the part gives is added as it is.
+    /// The input of the part; its output is added without a norm.
     Before,
-    /// The sum.
+    /// The sum of the part's input and output.
     After,
 }
 
 /// A linear layer's parameters: a row of weights for each output.
 #[derive(Debug)]
 pub(super) struct Linear {
-    /// Row by row.
+    /// Weights, row by row.
     pub weight: Vec<f32>,
-    /// One for each output.
+    /// Biases, one for each output.
     pub bias: Vec<f32>,
 }
 
 /// A layer normalisation's parameters.
 #[derive(Debug)]
 pub(super) struct Norm {
-    /// What is multiplied by.
+    /// Factor of each number.
     pub weight: Vec<f32>,
-    /// What is added.
+    /// Bias of each number.
     pub bias: Vec<f32>,
 }
 
 /// A layer's parameters.
 #[derive(Debug)]
 pub(super) struct LayerWeights {
-    /// Of queries, keys and values.
+    /// Queries, keys and values.
     pub attention: [Linear; 3],
-    /// After attention.
+    /// The layer after attention.
     pub output: Linear,
-    /// Of attention; there may be none before a network's first.
+    /// Norm of attention; the first layer of a network may have none.
     pub attention_norm: Option<Norm>,
-    /// The feed-forward part's first half, which is activated.
+    /// First half of the feed-forward part, followed by the activation.
     pub up: Linear,
-    /// What that is multiplied by (Shazeer 2020).
+    /// Gate that multiplies the first half (Shazeer 2020).
     pub gate: Option<Linear>,
-    /// Its second half.
+    /// Second half of the feed-forward part.
     pub down: Linear,
-    /// Of the feed-forward part.
+    /// Norm of the feed-forward part.
     pub feed_forward_norm: Norm,
 }
 
-/// The parameters of the embedding layer, and of what follows the last.
+/// The parameters of the embedding layer and of the norm after the last layer.
 #[derive(Debug)]
 pub(super) struct Embeddings {
-    /// A row of `hidden` for each token id.
+    /// A row of `hidden` numbers for each token id.
     pub words: Vec<f32>,
-    /// A row for each position, if they are learned.
+    /// A row for each position, if positions are learned.
     pub positions: Option<Vec<f32>>,
-    /// What every token gets besides.
+    /// Vector that is added to every token.
     pub every: Option<Vec<f32>>,
-    /// What a token of a second text gets instead, if the network tells it from the first.
+    /// Vector that is added to tokens of a second text instead, if the network distinguishes it from the first.
     pub second: Option<Vec<f32>>,
-    /// After their sum.
+    /// Norm of their sum.
     pub norm: Norm,
-    /// For each head what the distance of a key adds to its score, if it counts.
+    /// For each head, the biases of scores by distance, if there are any.
     pub distances: Vec<Distances>,
-    /// After the last layer.
+    /// Norm after the last layer.
     pub last_norm: Option<Norm>,
 }
 
@@ -118,7 +119,7 @@ pub(super) struct Encoder {
     words: Vec<f32>,
     positions: Option<Vec<f32>>,
     every: Option<Vec<f32>>,
-    /// What tokens of a second text get more than others.
+    /// Difference between the vectors added to tokens of a second text and to those of a first.
     second: Option<Vec<f32>>,
     norm: Scales,
     context: Context,
@@ -126,7 +127,7 @@ pub(super) struct Encoder {
     last_norm: Option<Scales>,
 }
 
-/// What layers share: how places in a text enter attention.
+/// Data shared by all layers: how positions in a text enter attention.
 #[derive(Debug)]
 struct Context {
     rotations: Vec<Rotation>,
@@ -140,7 +141,7 @@ type Scales = [Floats; 2];
 struct Layer {
     inputs: [Input; 4],
     sight: Sight,
-    /// For each few heads, their queries, keys and values side by side.
+    /// Groups of a few heads: their number, and the weights of their queries, keys and values side by side.
     groups: Vec<(usize, Matrix)>,
     output: Matrix,
     attention_norm: Option<Scales>,
@@ -150,7 +151,7 @@ struct Layer {
     feed_forward_norm: Scales,
 }
 
-/// What reads a layer's intermediate states: the places where numbers may be held in fewer bits.
+/// Places in a layer where linear layers read intermediate states, which may be stored in fewer bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Site {
     Attention,
@@ -173,10 +174,10 @@ pub(super) struct Workspace {
 }
 
 impl Encoder {
-    /// Prepares a network; weights come a layer at a time, so that few are held twice.
+    /// Prepares a network. Weights are read one layer at a time, so few of them are in memory twice.
     ///
-    /// In [`Precision::Int8`] each layer is first run as floats over `samples`, to see which of its
-    /// numbers are too large for bytes.
+    /// In [`Precision::Int8`], each layer first runs on `samples` in floats, to find which of its numbers are too
+    /// large for bytes.
     ///
     /// # Errors
     /// Those of `layer`.
@@ -236,30 +237,30 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// What of a text the network has no parameters for, if anything.
+    /// Returns why the network cannot process a text, or `None` if it can.
     #[must_use]
     pub(super) fn refuses(&self, ids: &[u32]) -> Option<String> {
         let vocabulary = self.words.len() / self.shape.hidden;
         let longest = self.shape.longest;
         match ids.iter().find(|&&id| id as usize >= vocabulary) {
-            Some(id) => Some(format!("token {id} is not among the {vocabulary} of the weights")),
-            None if ids.len() > longest => Some(format!("{} tokens are more than the {longest} it reads", ids.len())),
+            Some(id) => Some(format!("token {id} is not among the {vocabulary} tokens of the weights")),
+            None if ids.len() > longest => Some(format!("{} tokens are more than the model's {longest}", ids.len())),
             None if ids.is_empty() => Some("a text has no tokens".to_owned()),
             None => None,
         }
     }
 
-    /// Floats from one token's hidden state to the next.
+    /// Returns the number of floats from one token's hidden state to the next.
     #[must_use]
     pub(super) fn stride(&self) -> usize {
         self.shape.width()
     }
 
-    /// The hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each. `seconds` says
-    /// where in each a second text begins; where it says nothing, there is none.
+    /// Computes the hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each.
+    /// `seconds` says at which token of each text a second text begins; texts without an entry have none.
     ///
     /// # Panics
-    /// If a text is one that [`Self::refuses`].
+    /// If [`Self::refuses`] returns a reason for one of the texts.
     pub(super) fn forward<'w>(&self, texts: &[&[u32]], seconds: &[usize], workspace: &'w mut Workspace) -> &'w [f32] {
         let len = self.floats(texts);
         let mut hidden = std::mem::take(&mut workspace.hidden);
@@ -277,12 +278,12 @@ impl Encoder {
         &workspace.hidden[..len]
     }
 
-    /// Floats of the hidden states of some texts.
+    /// Returns the number of floats in the hidden states of some texts.
     fn floats(&self, texts: &[&[u32]]) -> usize {
         texts.iter().map(|ids| ids.len()).sum::<usize>() * self.shape.width()
     }
 
-    /// What the first layer reads.
+    /// Writes the input of the first layer.
     fn embed(&self, texts: &[&[u32]], seconds: &[usize], hidden: &mut [f32]) {
         let size = self.shape.hidden;
         let mut rows = hidden.chunks_exact_mut(self.shape.width());
@@ -309,22 +310,22 @@ impl Encoder {
 }
 
 impl Shape {
-    /// Width of a hidden state, padded.
+    /// Returns the width of a hidden state, padded.
     fn width(&self) -> usize {
         self.hidden.next_multiple_of(PAD)
     }
 
-    /// Width of a head.
+    /// Returns the width of a head.
     fn head(&self) -> usize {
         self.hidden / self.heads
     }
 
-    /// Width of a head, padded.
+    /// Returns the width of a head, padded.
     fn head_width(&self) -> usize {
         self.head().next_multiple_of(16)
     }
 
-    /// Widths of what a layer's four sites read.
+    /// Returns the widths of the inputs of a layer's four sites.
     fn inputs(&self) -> [usize; 4] {
         [self.hidden, self.heads * self.head_width(), self.hidden, self.intermediate]
     }
@@ -338,7 +339,7 @@ fn padded(norm: &Norm) -> Scales {
     })
 }
 
-/// What a layer is run for.
+/// The data that all layers of a run share.
 struct Job<'a> {
     kernel: &'a Kernel,
     shape: &'a Shape,
@@ -355,7 +356,7 @@ impl Job<'_> {
 impl Layer {
     fn new(kernel: &Kernel, shape: &Shape, sight: Sight, inputs: [Input; 4], weights: &LayerWeights) -> Self {
         let (real, head) = (shape.head(), shape.head_width());
-        // As few heads as fill whole panels with their queries, keys and values.
+        // The smallest number of heads whose queries, keys and values fill whole panels.
         let together = (1..shape.heads).find(|count| (3 * count * head).is_multiple_of(PAD)).unwrap_or(shape.heads);
         let heads: Vec<usize> = (0..shape.heads).collect();
         let groups = heads.chunks(together).map(|group| {
@@ -384,7 +385,7 @@ impl Layer {
         }
     }
 
-    /// Runs the layer on the hidden states of some texts, in place. `watch` sees what each site reads.
+    /// Runs the layer on the hidden states of some texts, in place. `watch` is called with the input of each site.
     fn run(&self, job: &Job<'_>, hidden: &mut [f32], workspace: &mut Workspace, watch: &mut impl FnMut(Site, &[f32])) {
         let Job { kernel, shape, .. } = job;
         let Workspace { normed, context, wide, operand, block, .. } = workspace;
@@ -445,8 +446,8 @@ impl Layer {
         }
     }
 
-    /// Attention of each text over itself, for all heads; of each few heads at a time, queries, keys and values lie in
-    /// `heads`.
+    /// Computes the attention of each text over itself, for all heads. `heads` is the buffer for the queries, keys
+    /// and values of one group of heads at a time.
     fn attend(&self, job: &Job<'_>, operand: &Operand, heads: &mut Floats, context: &mut [f32], scratch: &mut Scratch) {
         let Job { kernel, shape, texts, .. } = job;
         let head = shape.head_width();
@@ -484,7 +485,7 @@ impl Layer {
         }
     }
 
-    /// Runs the layer and returns what is to be known of its inputs.
+    /// Runs the layer and returns what it observed about its inputs.
     fn observe(&self, job: &Job<'_>, states: &mut [f32], workspace: &mut Workspace) -> [Input; 4] {
         let mut sizes = job.shape.inputs().map(|width| vec![0.0_f32; width]);
         self.run(job, states, workspace, &mut |site, rows| {
@@ -504,7 +505,7 @@ impl Layer {
     }
 }
 
-/// The weights that read the heads' results, with zeros where heads are padded.
+/// Returns the weights that multiply the heads' results, with zeros where heads are padded.
 fn spread(shape: &Shape, weight: &[f32]) -> Vec<f32> {
     let (real, head) = (shape.head(), shape.head_width());
     let parts = weight.chunks_exact(real);

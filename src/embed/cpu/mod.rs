@@ -1,15 +1,16 @@
-//! Models of the BERT family on the CPU: what chunkmill's speed rests on.
+//! Models of the BERT family on the CPU. chunkmill's speed depends on this module.
 //!
-//! [`kernel`] is the arithmetic, compiled for each instruction set; `encoder` is the network over
-//! it; `weights` reads the many ways in which such networks are stored. `cross` and `classifier` judge pairs of texts by it. Texts of any lengths share
-//! a batch without padding, and each core works through batches of its own without waiting for others.
+//! [`kernel`] is the arithmetic, compiled for each instruction set. `encoder` is the network that uses it.
+//! `weights` reads the various formats in which networks are stored. `cross` and `classifier` use the encoder to
+//! score pairs of texts. Texts of any lengths share a batch without padding, and each core processes its own
+//! batches without waiting for others.
 //!
 //! # Precision
 //!
-//! `auto` is bf16 where the processor multiplies bf16 by itself, else f32. bf16 keeps every golden vector of
-//! all-MiniLM-L6-v2 within a cosine of .9999 of f32. int8 is faster still and keeps them within .999. It moved nDCG@10 on
-//! `SciFact` by .0003 as it is, but by up to .003 with blocks of other sizes: a figure that swings so is no promise
-//! for other corpora, so it has to be asked for.
+//! `auto` is bf16 if the processor has instructions that multiply bf16, otherwise f32. bf16 keeps every golden
+//! vector of all-MiniLM-L6-v2 within a cosine of .9999 of f32. int8 is even faster and keeps them within .999. It
+//! changed nDCG@10 on `SciFact` by .0003, but by up to .003 with blocks of other sizes. A figure that varies this
+//! much says little about other corpora, so int8 must be selected explicitly.
 
 mod classifier;
 pub(super) mod cross;
@@ -44,24 +45,25 @@ use encoder::{Encoder, Workspace};
 use kernel::{Isa, Kernel, Precision};
 use weights::Network;
 
-/// Tokens in a batch when nothing else is said: what of them is worked on together stays in a core's cache.
+/// Default number of tokens in a batch. With this size, the data that is processed together stays in a core's
+/// cache.
 const BATCH_TOKENS: usize = 384;
 
-/// How a model will be run, decided before any weight is read.
+/// A plan for running a model, made before any weights are read.
 pub(super) struct Plan {
     network: Network,
     kernel: Kernel,
 }
 
 impl Plan {
-    /// The plan, or why this encoder cannot run the model.
+    /// Makes the plan, or returns why this encoder cannot run the model.
     pub(super) fn new(config: &[u8], max_tokens: usize, backend: Backend) -> std::result::Result<Self, String> {
         if backend.device != Device::Cpu {
             return Err(format!("it does not run on {}", backend.device));
         }
         let isa = backend.isa.unwrap_or_else(Isa::best);
         let precision = backend.precision.on(isa);
-        let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor has no {isa}"))?;
+        let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor does not support {isa}"))?;
         let network = Network::read(config, max_tokens)?;
         Ok(Self { network, kernel })
     }
@@ -74,12 +76,12 @@ struct Running {
     hidden: usize,
     precision: Precision,
     isa: Isa,
-    /// One for each thread that has worked so far, except those at work.
+    /// Workspaces not in use; there is one for each thread that has run the network so far.
     idle: Mutex<Vec<Workspace>>,
 }
 
 impl Running {
-    /// Reads a network's weights and makes them ready; with them, all tensors of its files.
+    /// Reads and prepares a network's weights. Also returns all tensors of its files.
     fn load(folder: &mut Folder, module: &Module, plan: Plan, tokenizer: &ModelTokenizer) -> Result<(Self, Tensors)> {
         let Plan { network, kernel } = plan;
         let tensors = Tensors::read(folder, module)?;
@@ -96,8 +98,8 @@ impl Running {
         Ok((Self { encoder, hidden, precision, isa, idle: Mutex::default() }, tensors))
     }
 
-    /// What is made of the hidden states of a batch: those of each text in turn. `seconds` says where in each a second text
-    /// begins; where it says nothing, there is none.
+    /// Runs the network on a batch and returns what `make` returns for the hidden states of each text in turn.
+    /// `seconds` says at which token of each text a second text begins; texts without an entry have none.
     fn states<T>(
         &self,
         batch: &[&[u32]],

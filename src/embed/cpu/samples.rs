@@ -1,10 +1,10 @@
-//! A few texts of many kinds, to see which of a network's numbers are too large for bytes.
+//! A few texts of many kinds, used to find which of a network's numbers are too large for bytes.
 
 use crate::embed::Role;
 use crate::embed::tokenizer::ModelTokenizer;
 use crate::error::Result;
 
-/// Written for this purpose; none is from a corpus that anything is measured on.
+/// The sample texts, written for this purpose. None is from a corpus that is used for measurements.
 const TEXTS: &[&str] = &[
     "",
     "?",
@@ -84,7 +84,7 @@ const TEXTS: &[&str] = &[
      itself says little about sovereignty.",
 ];
 
-/// The texts as a model reads them.
+/// Returns the token ids of the sample texts.
 ///
 /// # Errors
 /// Those of the tokenizer.

@@ -1,9 +1,10 @@
-//! Reads a network of the BERT family into what the encoder computes with: which networks it can run,
-//! and where in their files the parameters are.
+//! Reads networks of the BERT family for the encoder: which networks it can run, and where their files contain the
+//! parameters.
 //!
-//! A family is a [`Layout`], a table of names, and a function that reads `config.json` into a [`Shape`]. Tensors are
-//! checked against both: the encoder indexes without asking again, and a tensor of the network that nothing has read
-//! is an error, since the network would be another one than the model's.
+//! A family consists of a [`Layout`], which is a table of names, and a function that reads `config.json` into a
+//! [`Shape`]. Tensors are checked against both, because the encoder indexes them without further checks. A tensor
+//! of the network that was not read is an error, because the encoder would then compute a different network than
+//! the model's.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
 use crate::embed::tensors::{Tensors, in_network, prefix};
 
-/// Most tokens for which tables of angles or distances are made.
+/// Maximum number of tokens for which tables of angles or distances are built.
 const MOST_TOKENS: usize = 1 << 20;
 
 /// A network that the encoder can run.
@@ -26,26 +27,26 @@ pub(super) struct Network {
     layout: &'static Layout,
     biases: Biases,
     vocabulary: usize,
-    /// Rows of the table of positions, if they are learned.
+    /// Number of rows in the table of positions, if positions are learned.
     positions: Option<usize>,
-    /// Positions that texts reach.
+    /// Number of positions that texts can reach.
     reached: usize,
-    /// Kinds of tokens, if the network tells them apart; a text alone is of the first kind.
+    /// Number of token types, if the network distinguishes them; a single text is of the first type.
     types: Option<usize>,
-    /// What distances add to scores.
+    /// Biases that are added to scores by distance.
     distances: Option<Bias>,
 }
 
-/// What the distance of a key from a query adds to their score.
+/// Biases that are added to the score of a query and a key by their distance.
 #[derive(Debug)]
 enum Bias {
-    /// A learned number for each bucket of distances and head (Raffel et al. 2020): how many buckets there are.
+    /// A learned number for each bucket of distances and head (Raffel et al. 2020); contains the number of buckets.
     Buckets(usize),
-    /// The distance times a slope, less for each head (Press et al. 2022).
+    /// The distance times a slope that decreases from head to head (Press et al. 2022).
     Slopes,
 }
 
-/// Which parts have biases, as `config.json` says.
+/// Flags from `config.json` for the parts that have biases.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the files have them so")]
 struct Biases {
@@ -57,7 +58,7 @@ struct Biases {
 
 const ALL: Biases = Biases { attention: true, up: true, down: true, norms: true };
 
-/// A network with its files.
+/// A network and the tensors of its files.
 pub(super) struct Weights<'a> {
     network: &'a Network,
     tensors: &'a Tensors,
@@ -65,7 +66,7 @@ pub(super) struct Weights<'a> {
     read: RefCell<BTreeSet<String>>,
 }
 
-/// What a family calls its tensors, and which of them there are.
+/// A family's names for its tensors, and which of them exist.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     words: &'static str,
@@ -75,21 +76,21 @@ struct Layout {
     attention: Parts,
     output: &'static str,
     attention_norm: &'static str,
-    /// The feed-forward part's first half, and, if it is gated, what it is multiplied by.
+    /// The first half of the feed-forward part and, if it is gated, the gate.
     up: Parts,
     down: &'static str,
     feed_forward_norm: &'static str,
-    /// Whether the first layer has a norm of its attention.
+    /// Whether the first layer has a norm for its attention.
     normalizes_first: bool,
     last_norm: Option<&'static str>,
 }
 
-/// Linear layers of the same inputs.
+/// Linear layers with the same inputs.
 #[derive(Debug, Clone, Copy)]
 enum Parts {
-    /// Each has a name.
+    /// Separate tensors, each with its own name.
     Apart(&'static [&'static str]),
-    /// So many, one under another.
+    /// One tensor with this many layers stacked in it.
     Together(&'static str, usize),
 }
 
@@ -154,11 +155,11 @@ const MODERN: Layout = Layout {
     last_norm: Some("final_norm"),
 };
 
-/// What a bucket table is called.
+/// The name of the bucket table.
 const BUCKETS: &str = "encoder.relative_attention_bias";
 
 impl Network {
-    /// Reads `config.json` for texts of up to `max_tokens`, or says why the encoder cannot run the network.
+    /// Reads `config.json` for texts of up to `max_tokens`, or returns why the encoder cannot run the network.
     pub(super) fn read(config: &[u8], max_tokens: usize) -> Result<Self, String> {
         let fields = &serde_json::from_slice(config).map(Fields).map_err(|error| format!("config.json: {error}"))?;
         for key in ["is_decoder", "add_cross_attention"] {
@@ -172,7 +173,7 @@ impl Network {
             "mpnet" => Self::mpnet(fields, max_tokens),
             "modernbert" => Self::modern(fields, max_tokens),
             "nomic_bert" => Self::nomic(fields, max_tokens),
-            _ => return Err(format!("it computes no networks of type `{model_type}`")),
+            _ => return Err(format!("it does not support networks of type `{model_type}`")),
         }?;
         let Shape { hidden, heads, intermediate, ref rotations, longest, .. } = network.shape;
         if [hidden, heads, intermediate].contains(&0) || network.types == Some(0) {
@@ -186,7 +187,7 @@ impl Network {
             return Err(format!("its heads are {head} wide, more than {MAX_HEAD}"));
         }
         if !rotations.is_empty() && !head.is_multiple_of(2) {
-            return Err(format!("heads of {head} numbers cannot be turned in pairs"));
+            return Err(format!("heads of {head} numbers cannot be rotated in pairs"));
         }
         if network.positions.is_none() && longest > MOST_TOKENS {
             return Err(format!("it reads {longest} tokens, more than {MOST_TOKENS}"));
@@ -194,21 +195,21 @@ impl Network {
         Ok(network)
     }
 
-    /// Its shape.
+    /// Returns the shape of the network.
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Whether there is a word vector for each of these tokens.
+    /// Returns whether there is a word vector for each of these tokens.
     pub(super) fn has_all(&self, ids: &[u32]) -> bool {
         ids.iter().all(|&id| (id as usize) < self.vocabulary)
     }
 
-    /// Finds its tensors: names may have a prefix, `bert.` for example.
+    /// Finds the tensors of the network. Their names may have a prefix, for example `bert.`.
     pub(super) fn open<'a>(&'a self, tensors: &'a Tensors) -> Result<Weights<'a>, String> {
         let prefix = prefix(tensors.names(), &[&format!("{}.weight", self.layout.words)]);
         let weights = Weights { network: self, tensors, prefix, read: RefCell::default() };
-        // Nothing is set aside for layers that are only promised.
+        // Fails early if the last layer is missing, before memory is allocated for all that `config.json` promises.
         if let Some(last) = self.shape.layers.len().checked_sub(1) {
             weights.norm(&format!("{}.{last}.{}", self.layout.layers, self.layout.feed_forward_norm))?;
         }
@@ -216,16 +217,16 @@ impl Network {
     }
 }
 
-/// Most layers of a network: nothing is set aside for a promise of more.
+/// Maximum number of layers of a network: no memory is allocated for a config that promises more.
 const MOST_LAYERS: usize = 1 << 12;
 
 impl Fields {
-    /// The first of these names that is there, and what it says.
+    /// Returns the first of these names that is present, and its value.
     fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &Value)> {
         names.iter().find_map(|&name| Some((name, self.get(name)?)))
     }
 
-    /// A size, under the first of these names that is there.
+    /// Returns a size, from the first of these names that is present.
     fn size(&self, names: &[&str]) -> Result<usize, String> {
         self.optional_size(names)?.ok_or_else(|| format!("config.json: `{}` is missing", names[0]))
     }
@@ -233,7 +234,7 @@ impl Fields {
     fn optional_size(&self, names: &[&str]) -> Result<Option<usize>, String> {
         let Some((name, value)) = self.first(names) else { return Ok(None) };
         let size = value.as_u64().and_then(|size| usize::try_from(size).ok());
-        size.map(Some).ok_or_else(|| format!("config.json: `{name}` is {value}, which is no size"))
+        size.map(Some).ok_or_else(|| format!("config.json: `{name}` is {value}, which is not a size"))
     }
 
     fn number(&self, names: &[&str], default: f64) -> Result<f64, String> {
@@ -253,7 +254,7 @@ impl Fields {
             Some("gelu_new" | "gelu_pytorch_tanh" | "gelu_fast") => Ok(Then::GeluTanh),
             Some("silu" | "swish") => Ok(Then::Silu),
             Some("relu") => Ok(Then::Relu),
-            _ => Err(format!("it does not compute the activation {value}")),
+            _ => Err(format!("it does not support the activation {value}")),
         }
     }
 
@@ -282,7 +283,7 @@ impl Network {
         Self::like_bert(fields, model_type, max_tokens)
     }
 
-    /// BERT, whatever is said of its positions.
+    /// Reads BERT without checking how positions are embedded.
     fn like_bert(fields: &Fields, model_type: &str, max_tokens: usize) -> Result<Self, String> {
         let positions = fields.size(&["max_position_embeddings"])?;
         let padding = fields.optional_size(&["pad_token_id"])?;
@@ -319,7 +320,7 @@ impl Network {
     fn mpnet(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         let buckets = fields.optional_size(&["relative_attention_num_buckets"])?.unwrap_or(32);
         if buckets < 4 || !buckets.is_multiple_of(2) {
-            return Err(format!("config.json: {buckets} buckets of distances are not an even number from 4 on"));
+            return Err(format!("config.json: {buckets} distance buckets; there must be an even number, at least 4"));
         }
         let bert = Self::bert(fields, "mpnet", max_tokens)?;
         Ok(Self { layout: &MPNET, types: None, distances: Some(Bias::Buckets(buckets)), ..bert })
@@ -329,7 +330,7 @@ impl Network {
         fields.only("feed_forward_type", &[json!("geglu")])?;
         let bert = Self::like_bert(fields, "bert", max_tokens)?;
         Ok(Self {
-            // `hidden_act` is not asked.
+            // `hidden_act` is ignored.
             shape: Shape { longest: max_tokens, activation: Then::Gelu, ..bert.shape },
             layout: &JINA,
             biases: Biases { up: false, ..ALL },
@@ -388,12 +389,12 @@ impl Network {
         let mut bases = [
             fields.number(&["global_rope_theta"], 160_000.0)?,
             match fields.0.get("local_rope_theta") {
-                // Then it is as the other.
+                // Null means the same as the other.
                 Some(Value::Null) => fields.number(&["global_rope_theta"], 160_000.0)?,
                 _ => fields.number(&["local_rope_theta"], 10_000.0)?,
             },
         ];
-        // Newer files say the same in other words.
+        // Newer files have the same values under other names.
         for (kind, base) in ["full_attention", "sliding_attention"].iter().zip(&mut bases) {
             let Some(rotations) = fields.rotations(Some(kind))? else { continue };
             *base = rotations.number(&["rope_theta"], *base)?;
@@ -408,11 +409,11 @@ impl Network {
                     *layer = match kind.as_str() {
                         Some("full_attention") => all,
                         Some("sliding_attention") => near,
-                        _ => return Err(format!("it does not compute layers of type {kind}")),
+                        _ => return Err(format!("it does not support layers of type {kind}")),
                     };
                 }
             }
-            Some(kinds) => return Err(format!("config.json: `layer_types` are {kinds}, not one for each layer")),
+            Some(kinds) => return Err(format!("config.json: `layer_types` is {kinds}, not one for each layer")),
             None => {
                 let every = fields.optional_size(&["global_attn_every_n_layers"])?.unwrap_or(3);
                 if every == 0 {
@@ -447,7 +448,7 @@ impl Network {
 }
 
 impl Weights<'_> {
-    /// The parameters of the embedding layer, and of what follows the last.
+    /// Returns the parameters of the embedding layer and of the norm after the last layer.
     pub(super) fn embeddings(&self) -> Result<Embeddings, String> {
         let Network { shape, layout, vocabulary, reached, .. } = self.network;
         let table = |name: &str, rows| self.tensor(&format!("{name}.weight"), &[rows, shape.hidden]);
@@ -473,7 +474,8 @@ impl Weights<'_> {
         })
     }
 
-    /// What distances add, for each head. They are added before scores are divided by the root of a head's width.
+    /// Returns the biases of each head by distance. They are added before scores are divided by the square root of
+    /// the head's width.
     fn distances(&self) -> Result<Vec<Distances>, String> {
         let Shape { hidden, heads, longest, .. } = self.network.shape;
         #[expect(clippy::cast_precision_loss, reason = "a head is far narrower than 2^24")]
@@ -493,7 +495,7 @@ impl Weights<'_> {
         })
     }
 
-    /// The parameters of a layer.
+    /// Returns the parameters of a layer.
     pub(super) fn layer(&self, index: usize) -> Result<LayerWeights, String> {
         let Network { shape: Shape { hidden, intermediate, .. }, layout, biases, .. } = self.network;
         let (hidden, intermediate) = (*hidden, *intermediate);
@@ -520,7 +522,7 @@ impl Weights<'_> {
         match names.filter(|name| in_network(name) && !read.contains(*name)).min() {
             None => Ok(()),
             Some(name) => {
-                Err(format!("the tensor `{name}` belongs to a network of another kind than config.json says"))
+                Err(format!("the tensor `{name}` belongs to a network of another kind than config.json describes"))
             }
         }
     }
@@ -548,7 +550,7 @@ impl Weights<'_> {
         Ok(Linear { weight, bias })
     }
 
-    /// A norm's parameters, whose names were others once.
+    /// Returns a norm's parameters, which have other names in older files.
     fn norm(&self, name: &str) -> Result<Norm, String> {
         let size = self.network.shape.hidden;
         let either = |new: &str, old: &str| {
@@ -564,7 +566,7 @@ impl Weights<'_> {
         self.get(name, shape).ok_or_else(|| format!("there is no tensor `{name}`"))?
     }
 
-    /// A tensor's values, if it is there, and if it has the shape.
+    /// Returns a tensor's values if it exists, or an error if it has another shape.
     fn get(&self, name: &str, shape: &[usize]) -> Option<Result<Vec<f32>, String>> {
         let (found, values) = match self.tensors.floats(&format!("{}{name}", self.prefix))? {
             Ok(found) => found,
@@ -580,8 +582,8 @@ impl Weights<'_> {
     }
 }
 
-/// The slopes of heads (Press et al. 2022): a geometric series, and for what is more than a power of two every second of
-/// that for twice as many.
+/// Returns the slopes of heads (Press et al. 2022). The first heads, up to the largest power of two, get a
+/// geometric series; the others get every second slope of the series for twice as many heads.
 #[expect(clippy::cast_precision_loss, reason = "there are few heads")]
 fn slopes(heads: usize) -> Vec<f32> {
     let whole = 1 << heads.ilog2();
@@ -589,8 +591,8 @@ fn slopes(heads: usize) -> Vec<f32> {
     series(whole).chain(series(2 * whole).step_by(2)).take(heads).collect()
 }
 
-/// The bucket of a key that is `far` behind the query (Raffel et al. 2020): half of them for each side, of those half for one
-/// distance each, and the others wider and wider up to a distance of 128.
+/// Returns the bucket of a key that is `far` tokens after the query (Raffel et al. 2020). Each side has half of the
+/// buckets. Half of these contain one distance each; the others get wider and wider, up to a distance of 128.
 #[expect(clippy::cast_precision_loss, reason = "texts have far fewer than 2^24 tokens")]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
 fn bucket(far: isize, buckets: usize) -> usize {

@@ -1,4 +1,4 @@
-//! Reading an object in blocks, as they are asked for.
+//! Reading an object in blocks, on demand.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,19 +11,20 @@ use super::requests::{again, refused, wait};
 use crate::storage::Input;
 use crate::storage::input::{BLOCK, Blocks};
 
-/// Blocks of an object that are kept: together at least a row group.
+/// Blocks of an object to keep: together at least one row group.
 const KEPT: usize = 4;
 
-/// An object whose size is known. It may be sent again while it is read: what has a hash in its name is still the same.
+/// An object of known size. It may be sent again while it is read; if its name contains a hash, its bytes are still
+/// the same.
 #[derive(Debug)]
 struct Object {
     store: Arc<dyn ObjectStore>,
     meta: ObjectMeta,
-    /// By number, those that were used last at the end.
+    /// Blocks by number, the most recently used last.
     blocks: Mutex<VecDeque<(u64, Bytes)>>,
 }
 
-/// Opens an object, and fetches its first block.
+/// Opens an object and fetches its first block.
 pub(super) fn open(store: Arc<dyn ObjectStore>, path: &object_store::path::Path) -> io::Result<Input> {
     let first = GetOptions { range: Some(GetRange::Bounded(0..BLOCK)), ..GetOptions::default() };
     let (meta, block) = wait(again(async || {
@@ -31,7 +32,7 @@ pub(super) fn open(store: Arc<dyn ObjectStore>, path: &object_store::path::Path)
             Err(error) if error.kind() == io::ErrorKind::Other => error,
             fetched => return fetched,
         };
-        // There is no first byte in an empty one.
+        // An empty object has no first byte.
         let (meta, _) = fetch(&*store, path, GetOptions::new().with_head(true)).await?;
         if meta.size == 0 { Ok((meta, Bytes::new())) } else { Err(failed) }
     }))?;
@@ -58,7 +59,7 @@ impl Blocks for Object {
         };
         let (meta, block) = wait(again(|| fetch(&*self.store, &self.meta.location, options.clone())))?;
         if meta.size != self.meta.size {
-            return Err(io::Error::other("another file took its place while it was read"));
+            return Err(io::Error::other("the file was replaced while it was being read"));
         }
         let mut kept = kept();
         kept.push_back((number, block.clone()));
@@ -69,7 +70,7 @@ impl Blocks for Object {
     }
 }
 
-/// An object, or a part of it, with what is known of it.
+/// Fetches an object, or a part of it, with its metadata.
 pub(super) async fn fetch(
     store: &dyn ObjectStore,
     path: &object_store::path::Path,

@@ -1,14 +1,14 @@
 //! Files in an object store.
 //!
-//! An object is there as a whole or not at all, so a file is first made on this machine, without a name, so that it
-//! ends with the process, and sent when it gets its name: in one request, or in parts of which a few are in memory
-//! at a time.
+//! An object exists completely or not at all. So a file is first written to an unnamed local file, which
+//! disappears with the process, and sent when it is renamed: in one request, or in parts, a few of which are in
+//! memory at a time.
 //!
-//! A request that fails is sent again, with growing pauses, by `object_store`. What it leaves to its caller is tried again
-//! here: a list or an upload whose answer was cut off, and a conditional request, which may have been answered.
+//! `object_store` retries failed requests with exponential back-off. What it leaves to its caller is retried here:
+//! a list or an upload whose answer was cut off, and a conditional request, which may have been answered.
 //!
-//! `services` says which store a URL names, and with which credentials; `requests` what all requests have in common; `blocks`
-//! reads an object piece by piece.
+//! `services` decides which store a URL names and which credentials it uses; `requests` has what all requests
+//! share; `blocks` reads an object piece by piece.
 
 mod blocks;
 mod requests;
@@ -32,34 +32,34 @@ use tokio::task::JoinSet;
 use super::{Entry, Input, Output, Storage, Tag, Version};
 use requests::{again, refused, wait};
 
-/// Bytes of a part of a file that is sent in parts; services take 10,000 parts at most, of 5 MiB at least.
+/// Bytes per part of a multipart upload. Services accept at most 10,000 parts, of at least 5 MiB each.
 const PART: u64 = 8 << 20;
 const MOST_PARTS: u64 = 9_000;
 
-/// Parts that are in memory at once, on their way.
+/// Number of parts in memory at once while they are being sent.
 const SENDING: usize = 4;
 
-/// Files that are fetched at once.
+/// Number of files fetched at once.
 const FETCHING: usize = 32;
 
 /// A bucket of an object store.
 #[derive(Debug)]
 pub struct ObjectStorage {
-    /// How its paths begin: `s3://bucket`.
+    /// Prefix of its paths: `s3://bucket`.
     base: String,
     store: Arc<dyn ObjectStore>,
-    /// Files of this machine that are being made, by the name that they were created with.
+    /// Local files that are being written, by the name they were created with.
     unsent: Mutex<HashMap<PathBuf, File>>,
 }
 
 impl ObjectStorage {
-    /// The bucket of a store; `base` is how its paths begin, such as `s3://bucket`.
+    /// Creates the storage for a bucket; `base` is the prefix of its paths, for example `s3://bucket`.
     #[must_use]
     pub fn new(base: String, store: Arc<dyn ObjectStore>) -> Self {
         Self { base, store, unsent: Mutex::default() }
     }
 
-    /// The key of an object.
+    /// Returns the key of an object.
     fn key(&self, path: &Path) -> io::Result<object_store::path::Path> {
         let text = path.to_str().map(|text| if cfg!(windows) { text.replace('\\', "/") } else { text.to_owned() });
         let key = text.as_deref().and_then(|text| text.strip_prefix(&*self.base));
@@ -80,7 +80,7 @@ impl ObjectStorage {
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A file that was created and has not got its name.
+    /// Returns a file that was created but not yet renamed.
     fn made(&self, path: &Path) -> io::Result<Option<File>> {
         let made = self.unsent().get(path).map(File::try_clone).transpose()?;
         made.map(|mut file| file.rewind().map(|()| file)).transpose()
@@ -88,7 +88,7 @@ impl ObjectStorage {
 
     fn head(&self, path: &Path) -> io::Result<Option<ObjectMeta>> {
         let key = self.key(path)?;
-        // The bucket itself is no object.
+        // The bucket itself is not an object.
         if key.as_ref().is_empty() {
             return Ok(None);
         }
@@ -99,7 +99,7 @@ impl ObjectStorage {
         }
     }
 
-    /// Sends a file of this machine.
+    /// Sends a local file.
     async fn send(&self, mut file: &File, to: &object_store::path::Path) -> io::Result<()> {
         let bytes = file.metadata()?.len();
         file.rewind()?;
@@ -112,7 +112,8 @@ impl ObjectStorage {
         let mut upload = self.store.put_multipart(to).await.map_err(refused)?;
         let sent = send_parts(&mut *upload, file, PART.max(bytes.div_ceil(MOST_PARTS))).await;
         if sent.is_err() {
-            // What was sent would cost rent. That it cannot be taken back is said by the first failure already.
+            // Parts that stay behind would be billed. If the abort fails too, the first error is the one to
+            // report.
             let _ = upload.abort().await;
         }
         sent
@@ -133,7 +134,7 @@ async fn send_parts(upload: &mut dyn MultipartUpload, file: &File, size: u64) ->
             sent.transpose().map_err(refused)?;
         }
         if is_last {
-            // Whatever the reason, among them that it was done and the answer lost: all of it is sent again.
+            // Any failure may pass, including a lost answer to a completed upload: the whole file is sent again.
             return upload.complete().await.map(drop).map_err(io::Error::other);
         }
     }
@@ -171,11 +172,12 @@ impl Storage for ObjectStorage {
         wait(again(async || {
             let put = self.store.put_opts(&key, bytes.clone().into(), PutOptions::from(mode.clone()));
             let Err(error) = put.await.map_err(refused) else { return Ok(()) };
-            // It may have been done, and the answer lost.
+            // The write may have succeeded and its answer been lost.
             match again(|| fetch(&*self.store, &key)).await {
                 Ok(there) if there == bytes => Ok(()),
                 Ok(_) => Err(error),
-                // Nothing is there, and nothing was to be there: what stood against it has passed.
+                // Nothing is there, as expected: whatever the request conflicted with is gone, so it is tried
+                // again.
                 Err(absent) if absent.kind() == io::ErrorKind::NotFound && version.is_none() => {
                     Err(io::Error::other(error))
                 }
@@ -199,7 +201,7 @@ impl Storage for ObjectStorage {
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         let key = self.key(path)?;
         wait(again(async || {
-            // The whole list first: what is removed may not disturb it.
+            // The whole list first: removals might disturb it.
             let below = self.store.list(Some(&key)).map_ok(|meta| meta.location);
             let below: Vec<_> = below.try_collect().await.map_err(refused)?;
             let mut removing = self.store.delete_stream(stream::iter(below.into_iter().map(Ok)).boxed());
@@ -261,7 +263,7 @@ impl Storage for ObjectStorage {
             again(|| fetch(&*self.store, &key)).await
         });
         let fetched = async { Ok(fetched.buffered(FETCHING).collect().await) };
-        // Without threads to wait in there is one reason for all of them.
+        // Without threads to wait in, all of them fail for the same reason.
         wait(fetched).unwrap_or_else(|error| paths.iter().map(|_| Err(io::Error::other(error.to_string()))).collect())
     }
 
@@ -278,8 +280,8 @@ async fn fetch(store: &dyn ObjectStore, key: &object_store::path::Path) -> io::R
     Ok(bytes.into())
 }
 
-/// What was found in a folder, in order of paths. Where folders are made by hand there are empty objects of their names,
-/// which are no files.
+/// Sorts the entries of a folder by path and removes markers: a folder that was created by hand is an empty object
+/// with the folder's name, which is not a file.
 fn without_markers(mut found: Vec<Entry>, folder: &Path) -> Vec<Entry> {
     found.sort_by(|a, b| a.path.cmp(&b.path));
     let is_above = |entry: &Entry, next: Option<&Entry>| next.is_some_and(|next| next.path.starts_with(&entry.path));
@@ -295,12 +297,12 @@ fn without_markers(mut found: Vec<Entry>, folder: &Path) -> Vec<Entry> {
     found
 }
 
-/// Whether what stands before it is the folder of its name.
+/// Returns whether the entry before it is the folder of the same name.
 fn is_twin(entry: &Entry, at: usize, found: &[Entry]) -> bool {
     at > 0 && found[at - 1].is_folder && found[at - 1].path == entry.path
 }
 
-/// A file that is sent when it gets its name: until then nothing of it need be durable.
+/// A local file that is sent when it is renamed. Until then nothing needs to be durable.
 #[derive(Debug)]
 struct Unsent(File);
 

@@ -1,5 +1,5 @@
-//! What every request to an object store has in common: it is made in threads of its own, again if it fails for a reason
-//! that may pass, and says what went wrong in the system's words.
+//! Common code for all requests to an object store. They run in their own threads, are retried after failures that
+//! may pass, and report errors as [`io::Error`]s.
 
 use std::io;
 use std::sync::OnceLock;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// How long is waited before something is tried again: twice as long each time, up to the last.
+/// First and longest pause before a retry; each pause is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The system's error for what an object store says.
+/// Converts an object store's error into the system's.
 pub(super) fn refused(error: object_store::Error) -> io::Error {
     use io::ErrorKind;
     let kind = match &error {
@@ -24,7 +24,7 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
         }
         _ => ErrorKind::Other,
     };
-    // Where a machine of a service asks for its own; elsewhere there is nobody.
+    // The cloud's own machines ask this address for credentials; elsewhere nothing answers.
     if error.to_string().contains("169.254.169.254") {
         let problem =
             format!("no credentials in the environment (AWS_…, GOOGLE_…, AZURE_…), and none from the machine: {error}");
@@ -33,13 +33,13 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// Does what may be done more than once until it succeeds, fails for a reason that stays, or has failed too often.
+/// Repeats an idempotent operation until it succeeds, fails permanently, or has failed too often.
 pub(super) async fn again<T, F: Future<Output = io::Result<T>>>(operation: impl Fn() -> F) -> io::Result<T> {
     let mut pause = FIRST_PAUSE;
     loop {
         match operation().await {
             Err(error) if error.kind() == io::ErrorKind::Other && pause <= LAST_PAUSE => {
-                tracing::debug!("an object store, tried again in {} ms: {error}", pause.as_millis());
+                tracing::debug!("request to an object store failed, retrying in {} ms: {error}", pause.as_millis());
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
@@ -48,7 +48,7 @@ pub(super) async fn again<T, F: Future<Output = io::Result<T>>>(operation: impl 
     }
 }
 
-/// Waits for what goes on in the threads that talk to object stores.
+/// Blocks on a future in the runtime for object stores.
 pub(super) fn wait<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = if let Some(runtime) = RUNTIME.get() {

@@ -1,9 +1,10 @@
 //! Which object store a URL names.
 //!
-//! Credentials and endpoints come from the environment, by the names that each service's own tools know:
+//! Credentials and endpoints come from the environment variables that each service's own tools use:
 //! `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL` and so on;
-//! `GOOGLE_APPLICATION_CREDENTIALS`, `GOOGLE_SERVICE_ACCOUNT`; `AZURE_STORAGE_ACCOUNT_NAME`, `AZURE_STORAGE_ACCOUNT_KEY`
-//! and so on; where there are none, from the machine, if it is one of the service's.
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `GOOGLE_SERVICE_ACCOUNT`; `AZURE_STORAGE_ACCOUNT_NAME`,
+//! `AZURE_STORAGE_ACCOUNT_KEY` and so on. Without them, credentials come from the machine, if it is one of the
+//! service's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,10 +19,11 @@ use super::{ObjectStorage, Storage};
 use crate::error::{Error, Result};
 use crate::http;
 
-/// The storage that `scheme://bucket` names. One process has one for each, with its connections and credentials.
+/// Returns the storage that `scheme://bucket` names. A process has one for each, with its connections and
+/// credentials.
 ///
 /// # Errors
-/// [`Error::Setting`] if there is no such kind of storage, or the environment does not say enough.
+/// [`Error::Setting`] if the scheme is unknown or the environment lacks information.
 pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn Storage>> {
     static KNOWN: OnceLock<Mutex<HashMap<String, Arc<ObjectStorage>>>> = OnceLock::new();
     let base = format!("{scheme}://{bucket}");
@@ -36,7 +38,7 @@ pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn 
         "az" => azure,
         _ => {
             let help = "write a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///PATH";
-            return Err(wrong(format!("`{scheme}` is no kind of storage that is known"), help));
+            return Err(wrong(format!("`{scheme}` is not a supported kind of storage"), help));
         }
     };
     if bucket.is_empty() {
@@ -52,13 +54,13 @@ pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn 
     Ok(storage)
 }
 
-/// How long a request that fails is sent again; what it belongs to is then tried again as a whole.
+/// How long a failed request is retried. After that, the operation it belongs to is retried as a whole.
 fn retry() -> RetryConfig {
     RetryConfig { retry_timeout: Duration::from_mins(1), ..RetryConfig::default() }
 }
 
-/// How long a request may take with all its bytes, unless the environment says (`AWS_TIMEOUT` and so on): several parts are
-/// on their way at once, and lines are slow.
+/// Returns how long a request may take with all its bytes, unless the environment sets it (`AWS_TIMEOUT` and so
+/// on). Several parts are sent at once, and connections are slow.
 fn timeout(service: &str) -> String {
     std::env::var(format!("{service}_TIMEOUT")).unwrap_or_else(|_| "2 minutes".to_owned())
 }
@@ -67,7 +69,7 @@ type Made = object_store::Result<Arc<dyn ObjectStore>>;
 
 fn s3(bucket: &str) -> Made {
     let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry());
-    // Who writes `http://` into the endpoint means it.
+    // An explicit `http://` in the endpoint is intended.
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
     let builder = if endpoint.starts_with("http://") { builder.with_allow_http(true) } else { builder };
     let builder = builder.with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), timeout("AWS"));

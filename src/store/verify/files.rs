@@ -1,4 +1,4 @@
-//! Whether the files are there, and are what the manifest says: their names, bytes and footers.
+//! Whether the files exist and match the manifest: their names, bytes and footers.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -14,17 +14,17 @@ use super::report::{Check, Findings};
 use crate::error::Result;
 use crate::storage::Location;
 
-/// Bytes of rows that are in memory at once.
+/// Target for the bytes of rows in memory at once.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Most rows that are in memory at once.
+/// Maximum number of rows in memory at once.
 const BATCH_ROWS: usize = 4096;
 
-/// What is said of a file with another hash than it should have.
-const OTHER_BYTES: &str = "has other bytes than were written (their BLAKE3 is not that of the manifest)";
+/// The problem of a file whose hash differs from the one in the manifest.
+const OTHER_BYTES: &str = "has changed since it was written (its BLAKE3 is not the one in the manifest)";
 
-/// Checks that the manifest is complete. Says whether its files are numbered as they should be, so that parts can
-/// be told apart.
+/// Checks that the manifest is complete. Returns whether its files are numbered correctly, so the parts can be
+/// told apart.
 pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Findings) -> bool {
     let mut wrong = |problem: String| findings.add(Check::Manifest, manifest::FILE, problem);
     let read = root.read(manifest::FILE).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
@@ -36,7 +36,7 @@ pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Find
     let expected = manifest.output.files;
     let mut numbered = true;
     if manifest.parts.len() != expected {
-        wrong(format!("has records of {} parts; there are {expected}", manifest.parts.len()));
+        wrong(format!("has {} part records; there should be {expected}", manifest.parts.len()));
         numbered = false;
     }
     for folder in manifest::FOLDERS {
@@ -50,11 +50,11 @@ pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Find
             let name = format!("{folder}/train-{number:05}-of-{expected:05}-{hash}.");
             let table = folder.rsplit('/').next().unwrap_or_default();
             if !file.path.starts_with(&name) {
-                wrong(format!("names `{}` where `{name}…` should stand", file.path));
+                wrong(format!("names `{}` where `{name}…` is expected", file.path));
                 numbered = false;
             }
             if file.table != table {
-                wrong(format!("says that `{}` is of the table `{}`; it is of `{table}`", file.path, file.table));
+                wrong(format!("lists `{}` under the table `{}`; it belongs to `{table}`", file.path, file.table));
                 numbered = false;
             }
         }
@@ -65,13 +65,13 @@ pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Find
             wrong(format!("names `{}` twice", file.path));
         }
         if !manifest::FOLDERS.iter().any(|folder| inside(&file.path, folder)) {
-            wrong(format!("names `{}`, which is in no folder of a table", file.path));
+            wrong(format!("names `{}`, which is not in the folder of a table", file.path));
         }
     }
     numbered
 }
 
-/// Names of the fields that are known and not there; only records have known fields, lists are taken as they are.
+/// Returns the names of known fields that are missing. Only records have known fields; lists are not compared.
 fn missing(found: &Value, known: &Value) -> Vec<String> {
     let (Value::Object(found), Value::Object(known)) = (found, known) else { return Vec::new() };
     let mut fields = Vec::new();
@@ -88,12 +88,12 @@ fn inside(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The files that the manifest names in a folder, in order.
+/// Returns the files that the manifest names in a folder, in order.
 pub(super) fn in_folder<'m>(manifest: &'m Manifest, folder: &'m str) -> impl Iterator<Item = &'m FileEntry> {
     manifest.files.iter().filter(move |file| inside(&file.path, folder))
 }
 
-/// Checks that a file is there, whole and unchanged; says whether it is.
+/// Checks that a file exists, is complete and unchanged, and returns whether it is.
 pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings) -> bool {
     let path = root.join(&file.path);
     let mut hasher = Hasher::new();
@@ -105,7 +105,7 @@ pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings)
         Ok(bytes)
     });
     let problem = match read {
-        Err(error) if error.kind() == ErrorKind::NotFound => "is not there".to_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
         Err(error) => format!("cannot be read: {error}"),
         Ok(bytes) if bytes != file.bytes => format!("has {bytes} bytes; the manifest says {}", file.bytes),
         Ok(_) if hasher.finalize().to_hex().as_str() != file.blake3 => OTHER_BYTES.to_owned(),
@@ -115,8 +115,8 @@ pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings)
     false
 }
 
-/// Checks that a file for people is there and unchanged, and gives its bytes. After the commit itself a run may have been
-/// killed before it gave the file its name: then it is in the `pending` folder.
+/// Checks that a file for people exists and is unchanged, and returns its bytes. If a run was killed between the
+/// commit and the renaming of this file, it is still in the `pending` folder.
 pub(super) fn text(
     (root, pending): (&Location, Option<&Path>),
     name: &str,
@@ -126,7 +126,7 @@ pub(super) fn text(
 ) -> Option<Vec<u8>> {
     let pending = pending.and_then(|folder| root.storage().read(&folder.join(name)).ok());
     match pending.map_or_else(|| root.read(name), Ok) {
-        Err(error) if error.kind() == ErrorKind::NotFound => findings.add(check, name, "is not there"),
+        Err(error) if error.kind() == ErrorKind::NotFound => findings.add(check, name, "is missing"),
         Err(error) => findings.add(check, name, format!("cannot be read: {error}")),
         Ok(bytes) => {
             if blake3::hash(&bytes).to_hex().as_str() != blake3 {
@@ -138,8 +138,8 @@ pub(super) fn text(
     None
 }
 
-/// Opens a Parquet file whose bytes are intact, checks its footer, and gives its rows in batches of bounded size. `None`
-/// if the rows cannot be what they should be.
+/// Opens a Parquet file whose bytes are intact, checks its footer, and returns its rows in batches of bounded
+/// size; `None` if the rows cannot be the expected ones.
 pub(super) fn open(
     root: &Location,
     manifest: &Manifest,
@@ -171,7 +171,7 @@ pub(super) fn open(
         let fields = builder.schema().fields().iter().zip(schema.fields());
         let first = fields.clone().find(differs).map(|(found, known)| format!(": {found} instead of {known}"));
         let first = first.unwrap_or_else(|| format!(": {} instead of {}", fields.len(), schema.fields().len()));
-        wrong(format!("has other columns than the table {}{first}", table.name()));
+        wrong(format!("does not have the columns of the table {}{first}", table.name()));
         return None;
     }
     let groups = builder.metadata().row_groups().iter();

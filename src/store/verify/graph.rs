@@ -1,4 +1,4 @@
-//! Whether outlines are of the documents that are there, and edges lead from what is there to what is there.
+//! Whether outlines match the documents, and whether edges lead from and to existing chunks and documents.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use super::rows::{ChunkKey, Fact, chunk_key, hash};
 use crate::document::LinkKind;
 use crate::storage::Location;
 
-/// What the outlines of a part hold.
+/// Counts of a part's outlines.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Outlined {
     pub(super) quarantined: u64,
-    /// Each becomes an edge.
+    /// Number of links, each of which becomes an edge.
     pub(super) links: u64,
 }
 
-/// Checks the outlines of a part beside the facts of its documents, if these could be read.
+/// Checks the outlines of a part, against the facts of its documents if those could be read.
 pub(super) fn outlines(
     root: &Location,
     file: &FileEntry,
@@ -49,22 +49,22 @@ pub(super) fn outlines(
         damaged(format!("has {rows} lines; the manifest says {}", file.rows));
     }
     if let Some(facts) = facts.filter(|facts| facts.len() != documents) {
-        damaged(format!("is of {documents} documents; the table documents has {} here", facts.len()));
+        damaged(format!("describes {documents} documents; the table documents has {} in this part", facts.len()));
     }
     Some(outlined)
 }
 
-/// Every id of the dataset, hashed and sorted.
+/// Every id in the dataset, hashed and sorted.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     pub(super) chunks: Vec<ChunkKey>,
     pub(super) documents: Vec<u128>,
-    /// Whether a part's chunks and documents could be read.
+    /// Whether the chunks and documents of each part could be read.
     pub(super) read: Vec<bool>,
 }
 
 impl Ids {
-    /// Whether a document is there; one of a part that could not be read may be.
+    /// Returns whether a document exists. If its part could not be read, it is assumed to exist.
     fn has_document(&self, doc_id: &str) -> bool {
         !self.knows(doc_id) || self.documents.binary_search(&hash(doc_id)).is_ok()
     }
@@ -78,7 +78,7 @@ impl Ids {
     }
 }
 
-/// Checks the edges of a part, and counts them. `None` if they could not all be read.
+/// Checks and counts the edges of a part; `None` if they could not all be read.
 pub(super) fn edges(
     file: &FileEntry,
     part: usize,
@@ -120,10 +120,10 @@ pub(super) fn edges(
             };
             counts.add_edge(&edge);
             if file_of(&edge.from_doc, ids.read.len()) != part {
-                wrong(Check::Order, &format!("`{}` belongs to another file", edge.from_doc));
+                wrong(Check::Order, &format!("`{}` belongs in another file", edge.from_doc));
             }
             if before.as_deref().map(|before| before.cmp(&edge.from_doc)) == Some(Ordering::Greater) {
-                wrong(Check::Order, "stands after rows that it should precede");
+                wrong(Check::Order, "comes after rows that it should precede");
             }
             for problem in contradictions(&edge, ids) {
                 wrong(Check::Edge, &problem);
@@ -134,28 +134,28 @@ pub(super) fn edges(
     Some(counts)
 }
 
-/// Where an edge leads from or to what is not there, or contradicts itself.
+/// Returns the problems of an edge that leads from or to something missing, or contradicts itself.
 fn contradictions(edge: &EdgeRow, ids: &Ids) -> Vec<String> {
     let EdgeRow { from_chunk, from_doc, to_doc, to_chunk, resolved, .. } = edge;
     let mut problems = Vec::new();
     if !ids.has_document(from_doc) {
         problems.push(format!("from_doc `{from_doc}` is not in the table documents"));
     } else if !ids.has_chunk(from_chunk, from_doc) {
-        problems.push(format!("from_chunk `{from_chunk}` is no chunk of `{from_doc}`"));
+        problems.push(format!("from_chunk `{from_chunk}` is not a chunk of `{from_doc}`"));
     }
     match (to_doc, to_chunk) {
         (None, Some(to_chunk)) => problems.push(format!("to_chunk `{to_chunk}` has no to_doc")),
-        (None, None) if *resolved => problems.push("is resolved, and leads to no document".to_owned()),
+        (None, None) if *resolved => problems.push("is resolved but leads to no document".to_owned()),
         (Some(to_doc), _) if !ids.has_document(to_doc) => {
             problems.push(format!("to_doc `{to_doc}` is not in the table documents"));
         }
         (Some(to_doc), Some(to_chunk)) if !ids.has_chunk(to_chunk, to_doc) => {
-            problems.push(format!("to_chunk `{to_chunk}` is no chunk of `{to_doc}`"));
+            problems.push(format!("to_chunk `{to_chunk}` is not a chunk of `{to_doc}`"));
         }
         _ => {}
     }
     if to_chunk.is_some() && !resolved {
-        problems.push("leads to a chunk, and is not resolved".to_owned());
+        problems.push("leads to a chunk but is not resolved".to_owned());
     }
     problems
 }

@@ -1,7 +1,7 @@
-//! What verification found: each thing with its file, what is wrong, and what to run.
+//! The findings of a verification: each with its file, what is wrong, and what to run.
 //!
-//! A dataset that is wrong everywhere would give a finding a row, so of each kind only the first ones
-//! are kept, and the others counted.
+//! A dataset that is wrong everywhere would produce a finding for every row. So only the first findings of each
+//! kind are kept; the others are counted.
 
 use std::collections::BTreeMap;
 
@@ -9,49 +9,49 @@ use serde::Serialize;
 
 use crate::storage::Location;
 
-/// Findings of one kind that are kept.
+/// Number of findings of each kind that are kept.
 const KEPT: u64 = 1000;
 
-/// What was checked when something was found.
+/// The check that produced a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// The manifest names everything that it should, once.
+    /// The manifest names everything it should, once.
     Manifest,
-    /// Each file has the bytes that the manifest says.
+    /// Each file has the bytes recorded in the manifest.
     File,
-    /// Each Parquet file has the columns and the description that the manifest says.
+    /// Each Parquet file has the columns and metadata that the manifest implies.
     Footer,
-    /// What later runs need not read again is readable, and of the documents that are there.
+    /// Outlines, which spare later runs reading documents again, are readable and match the documents.
     Outline,
-    /// Totals are those of the rows.
+    /// Totals match the rows.
     Count,
     /// Ids are unique.
     Id,
-    /// Rows are in the file and the order in which they are looked up.
+    /// Rows are in the file and in the order in which they are looked up.
     Order,
     /// Chunks belong to their document.
     Document,
-    /// Ranges are inside their document and fit the text.
+    /// Ranges lie inside their document and fit the text.
     Range,
-    /// Hashes are those of the text.
+    /// Hashes match the text.
     Content,
     /// Vectors are finite and of length 1.
     Vector,
-    /// Edges lead from what is there to what is there.
+    /// Edges lead from and to existing chunks and documents.
     Edge,
-    /// The list of documents that are not indexed is whole, and as it was written.
+    /// The list of documents that are not indexed is complete and unchanged.
     Quarantine,
-    /// The card is as it was written.
+    /// The card is unchanged.
     Card,
-    /// Documents are as they are in the corpus.
+    /// Documents match those in the corpus.
     Corpus,
-    /// No file is there in vain.
+    /// No leftover files exist.
     Leftover,
 }
 
 impl Check {
-    /// What to run when it fails.
+    /// Returns the command to run when the check fails.
     fn help(self, root: &Location) -> String {
         match self {
             Self::Quarantine | Self::Card | Self::Corpus => format!("chunkmill index CORPUS -o {root}"),
@@ -61,20 +61,20 @@ impl Check {
     }
 }
 
-/// Something that is wrong, or in vain.
+/// A problem or a leftover.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked.
+    /// The check that produced it.
     pub check: Check,
     /// Path below the dataset's folder.
     pub file: String,
-    /// What is wrong with it, and where in it.
+    /// The problem, with its place in the file.
     pub problem: String,
-    /// What to run.
+    /// The command to run.
     pub help: String,
 }
 
-/// Findings in the order in which they were found.
+/// Findings in the order they were found.
 #[derive(Debug)]
 pub(super) struct Findings {
     root: Location,
@@ -100,7 +100,7 @@ impl Findings {
         }
     }
 
-    /// Adds those of another part.
+    /// Adds the findings of another part.
     pub(super) fn append(&mut self, other: Self) {
         let Self { kept, counts, .. } = other;
         for finding in kept {
@@ -109,7 +109,7 @@ impl Findings {
             }
             *self.counts.entry(finding.check).or_default() += 1;
         }
-        // Those that were counted there and not kept.
+        // Findings that were counted there but not kept.
         for (check, count) in counts {
             *self.counts.entry(check).or_default() += count.saturating_sub(KEPT);
         }

@@ -1,4 +1,4 @@
-//! Whether the rows of a part are what they say: documents first, then their chunks beside them.
+//! Whether the rows of a part are consistent: documents first, then their chunks against them.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -10,19 +10,19 @@ use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, DEFAULT_COLLECTION, Source};
 
-/// Names a row for a person, counted from 1.
+/// Names a row for people, counting from 1.
 pub(super) fn at(row: usize, what: &str, id: &str) -> String {
     format!("row {}, {what} `{id}`", row + 1)
 }
 
-/// Stands for a text in memory.
+/// Returns a hash that represents a text in memory.
 pub(super) fn hash(text: &str) -> u128 {
     let mut first = [0; 16];
     first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     u128::from_le_bytes(first)
 }
 
-/// A chunk's id and its document's, hashed: 24 bytes a chunk is what is in memory of the whole dataset.
+/// Hashes of a chunk's id and its document's id: 24 bytes per chunk are kept in memory for the whole dataset.
 pub(super) type ChunkKey = [u64; 3];
 
 pub(super) fn chunk_key(chunk_id: &str, doc_id: &str) -> ChunkKey {
@@ -35,7 +35,7 @@ pub(super) fn chunk_key(chunk_id: &str, doc_id: &str) -> ChunkKey {
     [first, second, document]
 }
 
-/// What is kept of a document while its part is checked.
+/// The data kept about a document while its part is checked.
 #[derive(Debug)]
 pub(super) struct Fact {
     pub(super) id: u128,
@@ -44,36 +44,36 @@ pub(super) struct Fact {
     chunks: i64,
     level: Option<u128>,
     seen: i64,
-    /// Whether its file in the corpus is what was indexed; no if no corpus was named.
+    /// Whether its file in the corpus is the one that was indexed; `false` if no corpus was given.
     comparable: bool,
 }
 
-/// What rows add up to, as in the manifest, by name.
+/// Sums over rows, under their names in the manifest.
 pub(super) type Sums = BTreeMap<&'static str, u64>;
 
-/// Where rows are and what they are compared with.
+/// The place of rows, and what they are compared with.
 pub(super) struct Place<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) file: &'a FileEntry,
     pub(super) part: usize,
-    /// The documents of the corpus by id, if there is one to compare with.
+    /// The documents of the corpus by id, if there is a corpus to compare with.
     pub(super) sources: Option<&'a HashMap<String, Source>>,
 }
 
 impl Place<'_> {
-    /// Checks that a row stands in the part of its document, after the row before.
+    /// Checks that a row is in the part of its document, and after the previous row.
     fn order(&self, row: &str, doc_id: &str, before: Option<Ordering>, findings: &mut Findings) {
         let part = file_of(doc_id, self.manifest.output.files);
         if part != self.part {
-            findings.add(Check::Order, &self.file.path, format!("{row}: belongs to the file number {part}"));
+            findings.add(Check::Order, &self.file.path, format!("{row}: belongs in file number {part}"));
         }
         if before == Some(Ordering::Greater) {
-            findings.add(Check::Order, &self.file.path, format!("{row}: stands after rows that it should precede"));
+            findings.add(Check::Order, &self.file.path, format!("{row}: comes after rows that it should precede"));
         }
     }
 }
 
-/// The columns of a batch, of the types that the footer promised.
+/// The columns of a batch, with the types that the footer promised.
 struct Columns<'b>(&'b RecordBatch);
 
 impl<'b> Columns<'b> {
@@ -94,7 +94,7 @@ fn level(column: &StringArray, row: usize) -> Option<u128> {
     column.is_valid(row).then(|| hash(column.value(row)))
 }
 
-/// Checks the documents of a part; gives what their chunks are compared with, sorted by id.
+/// Checks the documents of a part. Returns the facts that their chunks are compared with, sorted by id.
 pub(super) fn documents(
     place: &Place<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, String>>,
@@ -117,10 +117,10 @@ pub(super) fn documents(
             let order = before.as_deref().map(|before| before.cmp(id));
             place.order(&name, id, order, findings);
             if order == Some(Ordering::Equal) {
-                findings.add(Check::Id, file, format!("{name}: has the id of the row before"));
+                findings.add(Check::Id, file, format!("{name}: has the same id as the previous row"));
             }
             if !is_id(id, collections.value(row), paths.value(row)) {
-                findings.add(Check::Id, file, format!("{name}: has an id that does not follow from its path"));
+                findings.add(Check::Id, file, format!("{name}: has an id that does not match its path"));
             }
             if chunks < 0 || is_chunked.value(row) != (chunks > 1) {
                 let problem = format!("{name}: chunk_count {chunks} and is_chunked contradict each other");
@@ -152,13 +152,13 @@ pub(super) fn documents(
     Some(facts)
 }
 
-/// Whether a document's id is that of its path.
+/// Returns whether a document's id matches its path.
 fn is_id(id: &str, collection: &str, path: &str) -> bool {
     let in_default = collection == DEFAULT_COLLECTION && id == path;
     in_default || id.strip_suffix(path).and_then(|start| start.strip_suffix(':')) == Some(collection)
 }
 
-/// What differs between a document and its file in the corpus.
+/// Returns the difference between a document and its file in the corpus.
 fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
     let Some(source) = source else { return Some("is no longer in the corpus".to_owned()) };
     match corpus::read(source.clone()) {
@@ -170,8 +170,8 @@ fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
     }
 }
 
-/// Checks the chunks of a part beside the facts of its documents, which are `None` if they could not be read. Says whether
-/// all could be read.
+/// Checks the chunks of a part against the facts of its documents, which are `None` if they could not be read.
+/// Returns `None` if not all chunks could be read.
 pub(super) fn chunks(
     place: &Place<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, String>>,
@@ -221,7 +221,7 @@ pub(super) fn chunks(
                 *sums.entry(sum).or_default() += value.unsigned_abs();
             }
             if !is_id(doc_id, collections.value(row), paths.value(row)) {
-                checker.wrong(Check::Document, &name, "has another path or collection than its document");
+                checker.wrong(Check::Document, &name, "its path or collection differs from its document's");
             }
             checker.place_in_document(&name, doc_id, index.value(row), level(levels, row));
             let content = contents.value(row);
@@ -245,7 +245,7 @@ pub(super) fn chunks(
     Some(())
 }
 
-/// Where a chunk says that it is.
+/// The ranges that a chunk claims.
 struct Ranges {
     bytes: [i64; 2],
     chars: [i64; 2],
@@ -254,18 +254,18 @@ struct Ranges {
     n_chars: i64,
 }
 
-/// Goes through the chunks of a part.
+/// The state of checking the chunks of a part.
 struct Chunks<'a> {
     place: &'a Place<'a>,
     facts: Option<&'a mut Vec<Fact>>,
     findings: &'a mut Findings,
-    /// The document of the row before.
+    /// Document of the previous row.
     doc_id: Option<String>,
-    /// Position of the row before in it.
+    /// Position of the previous row in that document.
     index: i64,
-    /// Place of that document among the facts.
+    /// Index of that document among the facts.
     fact: Option<usize>,
-    /// Its text in the corpus.
+    /// Text of that document in the corpus.
     text: Option<String>,
 }
 
@@ -278,7 +278,7 @@ impl Chunks<'_> {
         self.facts.as_ref()?.get(self.fact?)
     }
 
-    /// Whether the row's document is there, and the row stands where it should in it.
+    /// Checks that the row's document exists and the row has the right position in it.
     fn place_in_document(&mut self, row: &str, doc_id: &str, index: i64, level: Option<u128>) {
         let order = self.doc_id.as_deref().map(|before| before.cmp(doc_id));
         if order != Some(Ordering::Equal) {
@@ -296,19 +296,19 @@ impl Chunks<'_> {
             self.text = source.and_then(|source| corpus::read(source).ok()).map(|(_, content)| content.text);
         }
         if index != self.index + 1 {
-            let problem = format!("has position {index} in its document, where {} should follow", self.index + 1);
+            let problem = format!("has position {index} in its document; expected {}", self.index + 1);
             self.wrong(Check::Order, row, &problem);
         }
         self.index = index;
         if self.fact().is_some_and(|fact| fact.level != level) {
-            self.wrong(Check::Document, row, "has another promotion_level than its document");
+            self.wrong(Check::Document, row, "its promotion_level differs from its document's");
         }
         if let (Some(facts), Some(fact)) = (&mut self.facts, self.fact) {
             facts[fact].seen += 1;
         }
     }
 
-    /// A document's rows have ended; it may have more of them elsewhere, which is wrong too, and said there.
+    /// Ends the rows of a document. If it has more rows elsewhere, that is also wrong and reported there.
     fn end_document(&mut self) {
         let (Some(fact), Some(doc_id)) = (self.fact(), &self.doc_id) else { return };
         if fact.seen != fact.chunks {
@@ -317,17 +317,17 @@ impl Chunks<'_> {
         }
     }
 
-    /// Documents whose chunks are all missing.
+    /// Reports documents whose chunks are all missing.
     fn end(&mut self) {
         let lacking = self.facts.iter().flat_map(|facts| facts.iter());
         let lacking = lacking.filter(|fact| fact.seen == 0 && fact.chunks != 0).count();
         if lacking > 0 {
-            let problem = format!("has no chunk of {lacking} documents whose rows say that they have some");
+            let problem = format!("lacks all chunks of {lacking} documents whose rows say that they have some");
             self.findings.add(Check::Document, &self.place.file.path, problem);
         }
     }
 
-    /// Whether the ranges are those of the content's source, inside the document.
+    /// Checks that the ranges match the content's source and lie inside the document.
     fn ranges(&mut self, row: &str, content: &str, ranges: &Ranges) {
         let Ranges { bytes: [start, end], chars, lines, prefix_len, n_chars } = ranges;
         let pairs =
@@ -337,13 +337,13 @@ impl Chunks<'_> {
                 return self.wrong(
                     Check::Range,
                     row,
-                    &format!("start_{unit} {start} and end_{unit} {end} are no range"),
+                    &format!("start_{unit} {start} and end_{unit} {end} are not a range"),
                 );
             }
         }
         let text = usize::try_from(*prefix_len).ok().and_then(|prefix_len| content.get(prefix_len..));
         let Some(text) = text else {
-            let problem = format!("prefix_len {prefix_len} is outside of its content or inside of a character");
+            let problem = format!("prefix_len {prefix_len} is outside its content or inside a character");
             return self.wrong(Check::Range, row, &problem);
         };
         let source = usize::try_from(end - start).ok().and_then(|len| text.split_at_checked(len));
@@ -368,7 +368,7 @@ impl Chunks<'_> {
             if !fits(*end, chars[1], bytes) {
                 self.wrong(Check::Range, row, &format!("ends at byte {end}; its document has {bytes}"));
             }
-            // An empty chunk may stand after the last line feed.
+            // An empty chunk may come after the last line feed.
             let most = if source.is_empty() { doc_lines + 1 } else { doc_lines };
             if lines[1] > most.max(1) {
                 self.wrong(Check::Range, row, &format!("ends in line {}; its document has {doc_lines}", lines[1]));
@@ -380,7 +380,7 @@ impl Chunks<'_> {
         }
     }
 
-    /// Whether vectors are finite and, if the model says so, of length 1.
+    /// Checks that vectors are finite and, if the model says so, of length 1.
     fn vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
         let ([of], normalized) = (self.place.manifest.representations(), self.place.manifest.model.normalize);
         let (dim, tolerance) = (of.dim, of.stored.tolerance());
@@ -389,7 +389,7 @@ impl Chunks<'_> {
             && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(dim));
         let values = if uneven { None } else { vectors(column, dim) };
         let Some(values) = values else {
-            let problem = format!("rows from {} on: hold vectors that have not {dim} values", first + 1);
+            let problem = format!("from row {} on: vectors do not have {dim} values", first + 1);
             self.findings.add(Check::Vector, &self.place.file.path, problem);
             return Some(());
         };
@@ -398,7 +398,7 @@ impl Chunks<'_> {
             let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             let name = || at(first + row, "chunk", ids.value(row));
             if !square.is_finite() {
-                self.wrong(Check::Vector, &name(), "its vector holds what is no finite number");
+                self.wrong(Check::Vector, &name(), "its vector contains a value that is not a finite number");
             } else if normalized && (square.sqrt() - 1.0).abs() > tolerance {
                 self.wrong(Check::Vector, &name(), &format!("its vector has length {:.5}, not 1", square.sqrt()));
             }
@@ -407,15 +407,16 @@ impl Chunks<'_> {
     }
 }
 
-/// Whether a text after the source of a chunk is what may stand there: the line that closes a fence.
+/// Returns whether the text after a chunk's source is allowed there: nothing, or the line that closes a fence.
 fn closes_fence(text: &str) -> bool {
     let marks = text.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
     text.is_empty()
         || text.starts_with('\n') && marks.len() >= 3 && marks.bytes().all(|byte| matches!(byte, b'`' | b'~'))
 }
 
-/// Whether a range that ends so can be in a file of so many bytes. A file in UTF-16 has its ranges in UTF-8, which takes up
-/// to half as much again and has at least two bytes in the file for each character.
+/// Returns whether a range with this end fits into a file of `bytes` bytes. Ranges of a UTF-16 file refer to its
+/// text as UTF-8, which can be half as long again as the file, and the file has at least two bytes for each
+/// character.
 fn fits(end_byte: i64, end_char: i64, bytes: i64) -> bool {
     let units = (bytes - 2) / 2;
     end_byte <= bytes || (end_byte <= units.saturating_mul(3) && end_char <= units)

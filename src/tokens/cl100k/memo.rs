@@ -1,8 +1,9 @@
-//! Where tokens end in the pieces met before: most of a text is pieces met before.
+//! A cache of the token ends of pieces seen before, which make up most of a text.
 
 use crate::document::padded;
 
-/// How many slots a piece may be in at each of its two places. None is looked for longer, whatever was put in before.
+/// Number of slots that a piece may be in at each of its two places. No search takes longer, regardless of
+/// what the table contains.
 const PROBES: usize = 4;
 
 /// The tables of a thread.
@@ -24,8 +25,8 @@ impl Memo {
         Self { short: Table::new(), long: Table::new(), longest: Table::new() }
     }
 
-    /// The tokens of the `len` bytes of a text from `start` on, at most [`LONGEST`](Self::LONGEST): bit `n` says that
-    /// one but the last ends after byte `n` of them. `find` finds those of a piece that is new.
+    /// Returns the token ends in the `len` bytes of a text from `start` on, at most [`LONGEST`](Self::LONGEST): bit
+    /// `n` is set if a token other than the last ends after byte `n` of them. `find` computes them for a new piece.
     #[inline]
     pub(super) fn get(&mut self, text: &[u8], start: usize, len: usize, find: impl FnOnce(&[u8]) -> u64) -> u64 {
         match len {
@@ -36,14 +37,15 @@ impl Memo {
     }
 }
 
-/// Pieces that fit `W` words with their length, which is the last byte, in `N` slots, a power of two.
+/// Pieces that fit in `W` words together with their length, which is the last byte. `N`, the number of slots, is a
+/// power of two.
 struct Table<const W: usize, const N: usize> {
     slots: Box<[Slot<W>; N]>,
 }
 
 #[derive(Clone, Copy)]
 struct Slot<const W: usize> {
-    /// All zero while it is free.
+    /// All zeros if the slot is free.
     key: [u64; W],
     inner_ends: u64,
 }
@@ -70,7 +72,8 @@ impl<const W: usize, const N: usize> Table<W, N> {
         }
     }
 
-    /// The same for what is not where it should be: there are other pieces, or it is new.
+    /// Does the same for a piece that is not in its first slot, because another piece is there or because it is
+    /// new.
     #[cold]
     fn get_elsewhere(&mut self, key: [u64; W], hash: u64, find: impl FnOnce() -> u64) -> u64 {
         let (home, other) = (place::<N>(hash), place::<N>(hash << N.ilog2()));
@@ -78,7 +81,7 @@ impl<const W: usize, const N: usize> Table<W, N> {
             let slot = &mut self.slots[at];
             if slot.key == key {
                 let inner_ends = slot.inner_ends;
-                // Where many more pieces are met than there is room for, those met again are at home.
+                // If there are many more pieces than slots, those seen repeatedly end up in their first slot.
                 self.slots.swap(home, at);
                 return inner_ends;
             }
@@ -93,16 +96,16 @@ impl<const W: usize, const N: usize> Table<W, N> {
     }
 }
 
-/// The first words of a text.
+/// Returns the first words of a text, if it is long enough.
 #[inline]
 fn words<const W: usize>(text: &[u8]) -> Option<[u64; W]> {
     text.as_chunks().0.first_chunk().map(|words| words.map(u64::from_le_bytes))
 }
 
-/// The bytes of a piece, and its length in the last one.
+/// Returns the bytes of a piece, with its length in the last one.
 #[inline]
 fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
-    // Whole words are read where the text is long enough, which is nearly everywhere.
+    // Whole words are read if the text is long enough, which is nearly always so.
     let mut key: [u64; W] =
         words(&text[start..]).or_else(|| words(&padded(&text[start..start + len]))).unwrap_or([0; W]);
     let mask = words::<W>(&MASK[ONES - len..]).unwrap_or([0; W]);
@@ -113,10 +116,10 @@ fn key<const W: usize>(text: &[u8], start: usize, len: usize) -> [u64; W] {
     key
 }
 
-/// Bytes of the longest key.
+/// Number of bytes in the longest key.
 const ONES: usize = Memo::LONGEST + 1;
 
-/// As many bytes of ones as of zeros: a mask of the first bytes, however many, is a part of it.
+/// Bytes of ones, then as many bytes of zeros. A slice of it is a mask of the first bytes, for any number of them.
 const MASK: [u8; 2 * ONES] = {
     let mut mask = [0; 2 * ONES];
     let mut at = 0;
@@ -127,14 +130,14 @@ const MASK: [u8; 2 * ONES] = {
     mask
 };
 
-/// The high bits are the good ones.
+/// Returns the hash of a key. The high bits are the good ones.
 #[inline]
 fn hash<const W: usize>(key: &[u64; W]) -> u64 {
-    // The golden ratio, as Knuth's multiplicative hashing has it.
+    // The golden ratio, as in Knuth's multiplicative hashing.
     key.iter().fold(0_u64, |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Where a hash leads to among `N` slots.
+/// Returns the slot of a hash among `N` slots.
 #[inline]
 fn place<const N: usize>(hash: u64) -> usize {
     usize::try_from(hash >> (u64::BITS - N.ilog2())).unwrap_or(0)

@@ -1,9 +1,9 @@
 //! Exact `cl100k_base` token counts.
 //!
-//! Pieces of ASCII, Latin and Cyrillic text are found with masks (`pieces`), others a character at a time
-//! (`pattern`); the tokens of those met before are remembered (`memo`). New and long pieces are cut by the crate
-//! toktok-rs; tiktoken-rs is the reference in the tests. Why that crate, from one alternating run of all on 33 MB of markdown (3,112
-//! files) on one thread, as ratios to toktok:
+//! Pieces of ASCII, Latin and Cyrillic text are found with masks (`pieces`), others one character at a time
+//! (`pattern`). The token ends of pieces seen before are cached (`memo`). New and long pieces are tokenized by the
+//! crate toktok-rs; tiktoken-rs is the reference in the tests. These measurements led to toktok-rs. They are ratios
+//! to toktok from one alternating run of all crates on 33 MB of markdown (3,112 files) on one thread:
 //!
 //! | crate | files counted wrong | speed, first pass / later | start | memory after the start | 10 MB of `a` |
 //! | --- | --- | --- | --- | --- | --- |
@@ -13,15 +13,16 @@
 //! | tiktoken-rs 0.12 | 0 | 0.1 / 0.07 | 0.3 | 0.1 | – |
 //!
 //! - *Exact*: equal to tiktoken on every file of two corpora, 59 MB and 33 MB, and on random strings.
-//! - *Linear*, at 3 to 10 ms a megabyte of one character repeated: what a crawler finds costs no more than
-//!   prose. fastokens, the fastest on prose, takes a second for a megabyte of one letter, of spaces or of
-//!   line feeds, where no limit of ours would stop it.
-//! - *Kept well*: no dependency and 4,300 lines, with its vocabulary embedded. fastokens has 30,000 lines
-//!   and wants its vocabulary brought along.
-//! - *Start*: its tables take some 0.14 s of processor time, on a thread of their own with [`Encoding::load`](super::Encoding::load).
+//! - *Linear*: 3 to 10 ms for a megabyte of one repeated character, so anything that a crawler finds costs no more
+//!   than prose. fastokens, the fastest on prose, takes a second for a megabyte of one letter, of spaces or of line
+//!   feeds, and no limit in chunkmill would prevent that.
+//! - *Maintainable*: no dependencies, 4,300 lines and an embedded vocabulary. fastokens has 30,000 lines and needs
+//!   its vocabulary to be supplied.
+//! - *Start*: its tables take about 0.14 s of processor time, on a separate thread with
+//!   [`Encoding::load`](super::Encoding::load).
 //!
-//! The masks and the memory in front of it make it 1.5 times as fast, for 2 MB a thread: a text costs the
-//! look-up of its pieces, and where tokens end comes out as the bits that [`Ends`] keeps.
+//! The masks and the cache in front of it make it 1.5 times as fast, for 2 MB per thread: a text costs one look-up
+//! for each of its pieces, and the token ends are produced as the bits that [`Ends`] stores.
 
 mod memo;
 mod pattern;
@@ -38,13 +39,13 @@ use memo::Memo;
 use pattern::Pattern;
 use pieces::{Found, WINDOW};
 
-/// The `cl100k_base` encoding, loaded once for the process.
+/// The `cl100k_base` encoding, loaded once per process.
 pub struct Cl100k {
     tokenizer: toktok::Tokenizer,
     pattern: Pattern,
 }
 
-/// The one instance.
+/// Returns the shared instance.
 ///
 /// # Panics
 /// Never in practice: the vocabulary is part of the program.
@@ -57,10 +58,10 @@ pub fn cl100k() -> &'static Cl100k {
     })
 }
 
-/// What a thread remembers.
+/// The cache and buffers of a thread.
 struct Local {
     memo: Memo,
-    /// Scratch: where pieces end, and ids of tokens.
+    /// Buffers for the ends of pieces and the ids of tokens.
     pieces: Vec<u32>,
     ids: Vec<u32>,
 }
@@ -70,7 +71,8 @@ impl Local {
         Self { memo: Memo::new(), pieces: Vec::new(), ids: Vec::new() }
     }
 
-    /// Works with what this thread remembers or, if it is new, a thread that has ended.
+    /// Runs `work` with the cache of this thread. A new thread takes over the cache of a thread that has ended, if
+    /// any.
     fn with<T>(work: impl FnOnce(&mut Self) -> T) -> T {
         LOCAL.with_borrow_mut(|Lent(local)| {
             let lend = || POOL.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_else(Self::new);
@@ -83,10 +85,10 @@ thread_local! {
     static LOCAL: RefCell<Lent> = const { RefCell::new(Lent(None)) };
 }
 
-/// What threads remembered that have ended.
+/// Caches of threads that have ended.
 static POOL: Mutex<Vec<Local>> = Mutex::new(Vec::new());
 
-/// Goes back to the pool with its thread.
+/// A thread's cache, which is returned to the pool when the thread ends.
 struct Lent(Option<Local>);
 
 impl Drop for Lent {
@@ -97,11 +99,11 @@ impl Drop for Lent {
     }
 }
 
-/// How many words of bits are turned into offsets at once.
+/// Number of words of bits that are converted to offsets at once.
 const BATCH: usize = 64;
 
 impl Cl100k {
-    /// A bit for every byte of a text: whether a token ends after it.
+    /// Returns a bit for every byte of a text: whether a token ends after it.
     fn end_bits(&self, text: &str) -> Vec<u64> {
         let mut bits = vec![0; text.len().div_ceil(64)];
         self.find_pieces(text, &mut bits);
@@ -109,7 +111,8 @@ impl Cl100k {
         bits
     }
 
-    /// Number of tokens of a text that is not longer than a piece may be, if the masks know all of it.
+    /// Returns the number of tokens of a text that is no longer than the longest cached piece, if the masks support
+    /// all of it.
     fn count_short(&self, text: &[u8]) -> Option<usize> {
         if text.len() > Memo::LONGEST {
             return None;
@@ -132,7 +135,7 @@ impl Cl100k {
         })
     }
 
-    /// Sets the bits after pieces.
+    /// Sets the bits at the ends of pieces.
     fn find_pieces(&self, text: &str, bits: &mut [u64]) {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -158,7 +161,8 @@ impl Cl100k {
         }
     }
 
-    /// Sets the bits after the pieces from a byte on that the masks do not know. Gives where the last ends.
+    /// Sets the bits at the ends of the pieces from a byte on that the masks do not support. Returns where the last
+    /// one ends.
     #[cold]
     fn find_others(&self, text: &str, mut at: usize, bits: &mut [u64]) -> usize {
         loop {
@@ -170,7 +174,7 @@ impl Cl100k {
         }
     }
 
-    /// Sets the bits after all tokens, those after pieces being set.
+    /// Sets the bits at the ends of all tokens; those at the ends of pieces must already be set.
     fn cut_pieces(&self, text: &[u8], bits: &mut [u64], local: &mut Local) {
         let Local { memo, pieces, ids } = local;
         let mut start = 0;
@@ -192,7 +196,7 @@ impl Cl100k {
         }
     }
 
-    /// Sets the bits after the tokens of a long piece that starts at a byte.
+    /// Sets the bits at the ends of the tokens of a long piece that starts at a byte.
     #[cold]
     fn cut_long(&self, piece: &[u8], start: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
         let encode = |piece: &[u8], lengths: &mut Vec<u32>| {
@@ -209,14 +213,14 @@ impl Cl100k {
         }
     }
 
-    /// Where the tokens of a short piece end, but the last.
+    /// Returns where the tokens of a short piece end, except the last one.
     #[cold]
     fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u64 {
         let inner = self.token_ends(piece, ids).take_while(|end| *end < piece.len());
         inner.fold(0, |ends, end| ends | 1 << (end - 1))
     }
 
-    /// Where the tokens of a piece end, as the encoder cuts it.
+    /// Returns where the tokens of a piece end, according to toktok.
     fn token_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> impl Iterator<Item = usize> {
         ids.clear();
         self.tokenizer.vocab().encode(piece, ids);
@@ -229,7 +233,7 @@ impl Cl100k {
 
 impl TokenCounter for Cl100k {
     fn count(&self, text: &str) -> Result<usize> {
-        // What is left of a range is often one mark at its end.
+        // The rest of a range is often a single mark at its end.
         if text.len() < 2 {
             return Ok(text.len());
         }
@@ -246,7 +250,7 @@ impl TokenCounter for Cl100k {
     }
 }
 
-/// Sets the bits of a mask, the first of which is that of a byte.
+/// Sets the bits of a mask; its first bit belongs to `byte`.
 #[inline]
 fn set(bits: &mut [u64], byte: usize, mask: u64) {
     let (word, shift) = (byte / 64, byte % 64);
@@ -257,10 +261,10 @@ fn set(bits: &mut [u64], byte: usize, mask: u64) {
     }
 }
 
-/// The bits that are set.
+/// Returns the indices of the bits that are set.
 fn offsets<'s>(bits: &[u64], scratch: &'s mut Vec<u32>) -> &'s [u32] {
-    // Most words have fewer pieces than this. For all of these a loop of a fixed length is faster than one
-    // whose end is a surprise.
+    // Most words have fewer pieces than this. For these, a loop of a fixed length is faster than one whose end
+    // cannot be predicted.
     const USUAL: usize = 16;
     if scratch.len() < 64 * (bits.len() + 1) {
         scratch.resize(64 * (bits.len() + 1), 0);

@@ -1,12 +1,13 @@
-//! The pieces of any text, a character at a time, as the pattern of `cl100k_base` has them.
+//! Splits any text into the pieces of the `cl100k_base` pattern, one character at a time.
 //!
-//! For what the masks of [`pieces`](super::pieces) do not know: other scripts, and pieces longer than a window.
+//! This is for everything that the masks of [`pieces`](super::pieces) do not support: other scripts, and pieces
+//! longer than a window.
 
 use regex_syntax::hir::{Class as Set, Hir, HirKind};
 
-/// Finds pieces by the classes of characters, which are those of the regex crate, as tiktoken's are.
+/// The classes of characters, by which pieces are found. They are those of the regex crate, like tiktoken's.
 pub(super) struct Pattern {
-    /// Of all characters up to the last letter.
+    /// Classes of all characters up to the last letter.
     classes: Vec<Class>,
 }
 
@@ -15,7 +16,7 @@ enum Class {
     Letter,
     Number,
     White,
-    /// Marks and what no class is assigned to.
+    /// Marks and unassigned characters.
     Other,
 }
 
@@ -39,13 +40,13 @@ impl Pattern {
         self.classes.get(c as usize).copied().unwrap_or(Class::Other)
     }
 
-    /// How many bytes at the start of a text are of a class.
+    /// Returns how many bytes at the start of a text are of a class.
     fn run(&self, text: &str, class: Class) -> usize {
         text.char_indices().find(|&(_, c)| self.class(c) != class).map_or(text.len(), |(at, _)| at)
     }
 
-    /// How many bytes the first piece of a text has. The order of the alternatives is explained in
-    /// [`breaks`](super::super::breaks).
+    /// Returns the number of bytes of the first piece of a text. [`breaks`](super::super::breaks) explains the
+    /// order of the alternatives.
     pub(super) fn first(&self, text: &str) -> usize {
         let Some(first) = text.chars().next() else { return 0 };
         if let Some(len) = contraction(text) {
@@ -71,7 +72,7 @@ impl Pattern {
         if white == text.len() {
             return white;
         }
-        // Without a line end, the last of it starts the next piece.
+        // Without a line end, the last white space character starts the next piece.
         let last = || text[..white].char_indices().next_back().map_or(0, |(at, _)| at);
         match text[..white].rfind(is_line_end).map_or_else(last, |line| line + 1) {
             0 => white,
@@ -84,7 +85,8 @@ fn is_line_end(c: char) -> bool {
     matches!(c, '\r' | '\n')
 }
 
-/// `'s`, `'ll` and the like, in either case; the long s is one of `s`.
+/// Returns the length of a contraction (`'s`, `'ll` and the like, in either case) at the start of a text. The long
+/// s counts as an `s`.
 fn contraction(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('\'')?;
     let mut next = rest.chars();

@@ -1,27 +1,27 @@
-//! The pieces of text that `cl100k_base` makes tokens of, 63 bytes at a time.
+//! Finds the pieces of text that `cl100k_base` turns into tokens, 63 bytes at a time.
 //!
-//! Its pattern, whose alternatives are listed in [`breaks`](super::super::breaks), becomes arithmetic on
-//! masks that hold a bit for each byte: which are letters, which start a run of marks, which belong to
-//! white space that ends there. A piece is only taken for complete if the next one starts among the same
-//! bytes; what comes after the last start is looked at again from there.
+//! Its pattern, whose alternatives are listed in [`breaks`](super::super::breaks), becomes arithmetic on masks with
+//! one bit for each byte: which bytes are letters, which start a run of marks, which belong to white space that
+//! ends there. A piece only counts as complete if the next one starts among the same bytes; the next window begins
+//! at the last start.
 
 use wide::i8x16;
 
-/// How many bytes are classified at once.
+/// Number of bytes that are classified at once.
 pub(super) const WINDOW: usize = 64;
 
-/// How many of them pieces are found in: one less, so that there is a bit after the last.
+/// Number of these bytes in which pieces are found: one less, to have a bit after the last one.
 const MOST: usize = WINDOW - 1;
 
-/// What is found in a window.
+/// The pieces found in a window.
 pub(super) struct Found {
-    /// A bit for each byte but the first at which a piece starts.
+    /// Bits of the bytes, other than the first, at which a piece starts.
     pub(super) starts: u64,
-    /// How many bytes were looked at.
+    /// Number of bytes that were examined.
     pub(super) len: usize,
 }
 
-/// Bits of the bytes of a window that are of one class.
+/// Bits of the bytes of a window, by class.
 #[derive(Default)]
 struct Classes {
     letter: u64,
@@ -34,7 +34,7 @@ struct Classes {
     line: u64,
     /// U+0027.
     apostrophe: u64,
-    /// What is none of these and no mark of ASCII either.
+    /// Anything other than these and ASCII marks.
     other: u64,
 }
 
@@ -67,8 +67,8 @@ impl Classes {
     }
 }
 
-/// The bytes of letters of Latin and Cyrillic that have two: U+00C0 to U+023F and U+0400 to U+047F, but for
-/// the signs of multiplication and division, which are marks, and the long s, which may end a contraction.
+/// Returns the bits of the Latin and Cyrillic letters of two bytes: U+00C0 to U+023F and U+0400 to U+047F, except
+/// for the multiplication and division signs, which are marks, and the long s, which may end a contraction.
 fn two_byte_letters(window: &[u8; WINDOW]) -> u64 {
     let mut letters = 0;
     for (at, pair) in window.windows(2).enumerate() {
@@ -82,17 +82,17 @@ fn two_byte_letters(window: &[u8; WINDOW]) -> u64 {
     letters
 }
 
-/// Whether what follows is worth to go on with masks.
+/// Returns whether it is worth returning to masks for the text that follows.
 pub(super) fn are_known(text: &[u8]) -> bool {
     const ENOUGH: usize = 16;
-    // A lead byte of letters of which the masks know most, or a byte that continues.
+    // ASCII, a continuation byte, or the lead byte of letters that the masks mostly support.
     let known = |&byte: &u8| matches!(byte, 0..0xc0 | 0xc3..=0xc8 | 0xd0 | 0xd1);
     text.len() >= ENOUGH && text[..ENOUGH].iter().all(known)
 }
 
 impl Found {
-    /// The pieces of a window that starts with one, as far as its characters are of a known class and no
-    /// further than its first `len` bytes. If that is the end of the text, what starts last is a piece too.
+    /// Finds the pieces of a window that starts with one, up to the first character of an unknown class and at most
+    /// in its first `len` bytes. If the text ends there, the rest from the last start on is a piece too.
     #[inline]
     pub(super) fn of(window: &[u8; WINDOW], len: usize) -> Self {
         let classes = Classes::of(window);
@@ -103,9 +103,9 @@ impl Found {
         let line = classes.line & known;
         let space = white & !line;
         let mark = known & !(letter | digit | white);
-        // A run of marks takes a blank before it.
+        // A run of marks includes a blank before it.
         let mark_start = mark & !((mark | classes.blank) << 1);
-        // The first of them joins letters, if it is the only one; so does a space.
+        // The first mark is joined with letters after it, if it is the only one; so is a space.
         let joined = mark_start & (letter >> 1);
         let letter_start = letter & !((letter | space | joined) << 1);
         let starts = mark_start
@@ -117,7 +117,7 @@ impl Found {
     }
 }
 
-/// Digits are taken by three.
+/// Returns the starts of pieces of digits, which have at most three of them.
 #[inline]
 fn digit_starts(digit: u64) -> u64 {
     let mut starts = 0;
@@ -129,8 +129,8 @@ fn digit_starts(digit: u64) -> u64 {
     starts
 }
 
-/// White space is one piece up to its last line end, one without its last character after that, and that
-/// character starts what follows. Line ends right after a mark belong to it.
+/// Returns the starts of pieces of white space. It is one piece up to its last line end. The rest without its last
+/// character is another, and that character starts the next piece. Line ends right after a mark belong to the mark.
 #[inline]
 fn white_starts(white: u64, line: u64, mark: u64, edge: u64) -> u64 {
     let space = white & !line;
@@ -139,7 +139,8 @@ fn white_starts(white: u64, line: u64, mark: u64, edge: u64) -> u64 {
     let last = space & !((white | edge) >> 1);
     let mut indents = space & (line << 1);
     if indents != 0 {
-        // Spaces that lead to another line end are no indent, nor are those that may.
+        // Spaces that lead to another line end are not an indent, nor are spaces at the edge, which may lead to
+        // one.
         let mut leads = (space + indents) & !space & (line | edge);
         while leads != 0 {
             let before = indents & ((leads & leads.wrapping_neg()) - 1);
@@ -150,7 +151,8 @@ fn white_starts(white: u64, line: u64, mark: u64, edge: u64) -> u64 {
     free & !(free << 1) | last | indents
 }
 
-/// `'s`, `'ll` and the like are pieces; `marks` are the apostrophes that may start one.
+/// Returns the starts of letters after contractions (`'s`, `'ll` and the like), which are pieces. `marks` are the
+/// apostrophes that may start one.
 #[inline]
 fn after_contractions(window: &[u8; WINDOW], mut marks: u64, letter: u64) -> u64 {
     let mut starts = 0;

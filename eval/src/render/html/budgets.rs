@@ -1,4 +1,4 @@
-//! What is handed over at equal budgets of tokens, because recall at k favours large chunks.
+//! Evidence handed over at equal token budgets, because recall at k favours large chunks.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ use crate::score::{all_in_context, in_context, in_tokens};
 /// Height of the plot in pixels.
 const HEIGHT: f64 = 250.0;
 
-/// How many settings the plot has.
+/// Number of settings in the plot.
 const CURVES: usize = 6;
 
 /// A budget in tokens, and the name of the metric at it.
 type Budget = (usize, String);
 
-/// Evidence against tokens handed over: the best setting with its intervals, before a few that stand for the rest.
-/// `None` without two budgets.
+/// Plots evidence against tokens handed over: the best setting with its intervals, in front of a few others that
+/// represent the rest. Returns `None` if there are fewer than two budgets.
 #[expect(clippy::cast_precision_loss, reason = "budgets are drawn, not counted")]
 pub(super) fn curves(view: &View) -> Option<String> {
     let budgets = view.at_budgets(in_context);
@@ -75,7 +75,7 @@ pub(super) fn curves(view: &View) -> Option<String> {
     Some(figure(title, &plot, "", &key))
 }
 
-/// A few from the first to the last, evenly.
+/// Picks a few cells, evenly spread from the first to the last.
 fn some(cells: Vec<&Cell>) -> Vec<&Cell> {
     let last = cells.len().saturating_sub(1);
     if last < CURVES { cells } else { (0..CURVES).map(|at| cells[at * last / (CURVES - 1)]).collect() }
@@ -86,8 +86,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
     let (handed, hits) = ("Evidence in what is handed over", "Recall in the list of hits");
     let of_hits = || {
         format!(
-            "<p>The same in the first so many tokens of the list of hits, the last one cut: what a program of your own would \
-             get, if it put in hits until the budget is spent.</p>{}",
+            "<p>The same for the list of hits, cut off at the budget: what your own program would get if it added hits \
+             until the budget is spent.</p>{}",
             heated(view, hits, &cut, &[])
         )
     };
@@ -103,15 +103,16 @@ pub(super) fn section(view: &View) -> Option<Section> {
     Some(Section {
         id: "budgets",
         title: "Equal budgets",
-        lead: "How much of the evidence’s text is in what <code>chunkmill context</code> hands over for so many tokens, and \
-               how many questions get all of it. Recall at k favours large chunks; this does not. The best of all settings \
+        lead:
+            "How much of the evidence’s text <code>chunkmill context</code> hands over within a token budget, and how \
+               many questions get all of it. Recall at k favours large chunks; this metric does not. The best setting \
                at each budget is outlined."
-            .to_owned(),
+                .to_owned(),
         body,
     })
 }
 
-/// The settings that stand for the rest, and the best at each budget.
+/// Renders a table of the settings that represent the rest, and the best setting at each budget.
 fn heated(view: &View, title: &str, budgets: &[Budget], all: &[Budget]) -> String {
     let value = |cell: &Cell, name: &str| summary(cell, name).map(|summary| summary.mean);
     // Cells that differ in k alone have the same value at a budget, so the winners come from all cells.

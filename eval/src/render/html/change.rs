@@ -1,4 +1,4 @@
-//! What changed since a baseline.
+//! The changes since a baseline.
 
 use super::{Section, Text, capital, details, each, name, row, table};
 use crate::change::{Change, Moved};
@@ -6,7 +6,7 @@ use crate::render::baseline::{Baseline, sure};
 use crate::render::view::{View, difference, whole};
 use crate::report::Cell;
 
-/// How many changes are listed.
+/// Largest number of changes listed.
 const ROWS: usize = 12;
 
 pub(super) fn section(view: &View, baseline: &Baseline) -> Section {
@@ -27,8 +27,8 @@ pub(super) fn section(view: &View, baseline: &Baseline) -> Section {
         }
     }
     let lead = format!(
-        "{} The baseline is of {} by version {}; {} questions are in both. <code>chunkmill-eval gate</code> decides whether \
-         a change may pass.",
+        "{} The baseline was created on {} by version {}; {} questions are in both. <code>chunkmill-eval gate</code> \
+         decides whether a change may pass.",
         Text(&baseline.sentence(view)),
         Text(&baseline.report.created),
         Text(&baseline.report.tool_version),
@@ -41,7 +41,7 @@ fn winner(view: &View, baseline: &Baseline) -> String {
     let then = baseline.report.verdict.as_ref().map(|verdict| verdict.best.as_str());
     match (then, view.best().map(|cell| cell.id.as_str())) {
         (Some(then), Some(now)) if then == now => {
-            format!("<p class=\"plain\">The best setting is as before: <code>{}</code>.</p>", Text(now))
+            format!("<p class=\"plain\">The best setting is the same as before: <code>{}</code>.</p>", Text(now))
         }
         (Some(then), Some(now)) => format!(
             "<p class=\"plain\">The best setting was <code>{}</code>; now it is <code>{}</code>.</p>",

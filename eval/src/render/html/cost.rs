@@ -1,4 +1,4 @@
-//! What it costs: to keep, to index, and to read.
+//! Costs: of storage, of indexing, and of reading.
 
 use super::{Section, build_name, row, table};
 use crate::render::view::{View, bytes, count, percent, significant, whole};
@@ -28,7 +28,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
     })
 }
 
-/// Chunks instead of whole documents: what that saves.
+/// Renders how many tokens chunks save compared with whole documents.
 fn reader(view: &View) -> String {
     let mean = |cell: &Cell, name: &str| cell.metrics.get(name).map(|summary| summary.mean);
     let Some(best) = view.best() else { return String::new() };
@@ -70,7 +70,7 @@ fn datasets(view: &View, builds: &[&Cell]) -> String {
         "tokens",
         "on disk",
         "vectors alone",
-        "documents refused",
+        "documents quarantined",
         "vectors reused",
         "peak memory, indexing",
         "peak memory, searching",
@@ -100,8 +100,8 @@ fn indexing(view: &View, builds: &[&Cell]) -> String {
             Some(row(&build_name(view, cell), &numbers))
         })
         .collect();
-    let head = ["Chunks made by", "runs", "all, s", "chunk, s", "embed, s", "write, s", "chunking’s share, %"];
-    let note = "<p>Seconds of a run without the cache: median and range where there were several. The stages overlap in \
-                time.</p>";
+    let head = ["Chunks made by", "runs", "total, s", "chunk, s", "embed, s", "write, s", "chunking’s share, %"];
+    let note = "<p>Seconds per run without the cache: the median, and the range if there were several runs. The stages \
+                overlap in time.</p>";
     format!("<h3>Time to index</h3>{note}{}", table("Time to index", &head, &rows))
 }

@@ -1,4 +1,4 @@
-//! What became of the evidence, and what the model does not see.
+//! The outcome of the evidence, and the text that the model does not see.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::render::view::{View, percent, whole};
 use crate::report::{Cell, EvidenceCounts};
 
 impl EvidenceCounts {
-    /// Each part with its class and title, in the order in which they are drawn.
+    /// Returns each part with its class and title, in drawing order.
     fn parts(self) -> [(&'static str, &'static str, usize); 4] {
         [
             ("whole", "whole", self.whole),
@@ -32,9 +32,9 @@ pub(super) fn section(view: &View) -> Option<Section> {
     Some(Section {
         id: "evidence",
         title: "What became of the evidence",
-        lead: "Whole: one retrieved chunk holds all of a reference. Split: the retrieved chunks hold it together. \
-               Not retrieved: the dataset holds it, further down. Unreachable: no chunks hold all of it, so no search can \
-               find it."
+        lead: "Whole: one retrieved chunk contains all of a reference. Split: the retrieved chunks contain it \
+               together. Not retrieved: the dataset contains it, ranked lower. Unreachable: no chunks contain all of it, \
+               so no search can find it."
             .to_owned(),
         body: format!("<p class=\"key\">{key}</p>{}", table("What became of the evidence", &head, &rows)),
     })
@@ -59,7 +59,7 @@ fn evidence_row(view: &View, cell: &Cell) -> String {
     row(&name(view, cell), &std::iter::once(bar).chain(counts).collect::<Vec<_>>())
 }
 
-/// Chunks of which the model does not see the end.
+/// Renders the datasets with chunks whose end the model does not see.
 pub(super) fn truncation(view: &View) -> Option<Section> {
     let builds = View::builds(&view.ranked);
     if builds.is_empty() {
@@ -70,8 +70,8 @@ pub(super) fn truncation(view: &View) -> Option<Section> {
         "The model sees every chunk of every dataset to its end.".to_owned()
     } else {
         format!(
-            "In {} of {} datasets some chunks are longer than what the model reads. What is beyond is in no vector; keyword \
-             search still finds it.",
+            "In {} of {} datasets, some chunks are longer than the model can read. No vector includes the text beyond \
+             its limit; keyword search still finds it.",
             cut.len(),
             builds.len()
         )
@@ -88,7 +88,7 @@ pub(super) fn truncation(view: &View) -> Option<Section> {
     let body = if rows.is_empty() {
         String::new()
     } else {
-        table("Datasets with truncated chunks", &["Chunks, most cut first", "Cut", "Of", "Share"], &rows)
+        table("Datasets with truncated chunks", &["Chunks, most truncated first", "Truncated", "Of", "Share"], &rows)
     };
     Some(Section { id: "truncation", title: "Truncation", lead, body })
 }

@@ -1,4 +1,4 @@
-//! Heat maps: what the smallest and the largest allowed chunk do to quality, one map per overlap.
+//! Heat maps of the effect of the smallest and the largest allowed chunk on quality, one map per overlap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -7,13 +7,13 @@ use super::{Section, Text, capital, details};
 use crate::render::view::{View, setting};
 use crate::report::Cell;
 
-/// The settings that span the maps. All others are the same within a group.
+/// The settings that span the maps. All other settings are the same within a group.
 const SPAN: [&str; 3] = ["min", "max", "overlap"];
 
 /// Cells that differ only in [`SPAN`].
 struct Group<'r> {
     strategy: String,
-    /// What else they share.
+    /// Other settings that they share, as text.
     shared: String,
     cells: Vec<&'r Cell>,
 }
@@ -42,15 +42,15 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "heat",
         title: "Size and overlap",
         lead: format!(
-            "{} by the smallest and the largest allowed chunk and by overlap. The stronger the colour, the better within a strategy; its best is outlined. \
-             Each strategy is shown with the search and k that suit it best.",
+            "{} by the smallest and the largest allowed chunk and by overlap. The stronger the colour, the better \
+             within a strategy; its best setting is outlined. Each strategy is shown with its best search and k.",
             Text(&capital(view.primary_title()))
         ),
         body,
     })
 }
 
-/// In the order of their best cells.
+/// Groups the cells; groups are in the order of their best cells.
 fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -70,19 +70,19 @@ fn groups<'r>(view: &View<'r>) -> Vec<Group<'r>> {
     groups
 }
 
-/// All that a cell shares with those that differ from it in some settings alone.
+/// Returns everything that a cell shares with the cells that differ from it only in the settings `but`.
 pub(super) fn shared(view: &View, cell: &Cell, but: &[&str]) -> Vec<String> {
     let keys = cell.spec.keys().filter(|key| !(but.contains(&key.as_str()) || *key == "target" && follows(cell)));
     keys.map(|key| format!("{key}={}", setting(cell, key))).chain([view.detail(cell), cell.model.clone()]).collect()
 }
 
-/// Whether a cell's target is its maximum: it then is no setting of its own.
+/// Whether a cell's target equals its maximum, and is therefore not a setting of its own.
 fn follows(cell: &Cell) -> bool {
     setting(cell, "target") == setting(cell, "max")
 }
 
-/// The settings of rows, columns and maps, where two at least vary: min × max per overlap, or else overlap × max,
-/// or min × overlap.
+/// Returns the settings of rows, columns and maps, if at least two vary: min × max per overlap, otherwise overlap ×
+/// max or min × overlap.
 fn axes(group: &Group) -> Option<(&'static str, &'static str, Option<&'static str>)> {
     let varies = |key: &str| levels(&group.cells, key).len() > 1;
     match SPAN.map(varies) {
@@ -93,7 +93,7 @@ fn axes(group: &Group) -> Option<(&'static str, &'static str, Option<&'static st
     }
 }
 
-/// The values of a setting, in their order as numbers.
+/// Returns the values of a setting in numeric order.
 fn levels(cells: &[&Cell], key: &str) -> Vec<String> {
     let mut levels: Vec<String> = cells.iter().map(|cell| setting(cell, key)).collect();
     levels.sort_by(|a, b| {
@@ -111,9 +111,8 @@ fn figure(view: &View, group: &Group) -> String {
     let range = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
     let mut drawn = String::new();
     if maps.is_some() {
-        // Cells are best first, so each place gets the best over all minima.
-        drawn =
-            map(view, &group.cells, ("overlap", columns), "<caption>at the min that suits best</caption>", range, best);
+        // Cells are sorted best first, so each place gets the best value over all minima.
+        drawn = map(view, &group.cells, ("overlap", columns), "<caption>at the best min</caption>", range, best);
     }
     for level in maps.map_or_else(|| vec![String::new()], |key| levels(&group.cells, key)) {
         let cells: Vec<&Cell> =
@@ -165,7 +164,7 @@ fn map(
     table + "</tbody></table>"
 }
 
-/// A setting that a strategy lets be absent.
+/// Renders the value of a setting, which may be absent in some strategies.
 fn shown(level: &str) -> &str {
     if level.is_empty() { "none" } else { level }
 }

@@ -1,4 +1,4 @@
-//! How long a question takes, by way to search.
+//! Time per question, by way to search.
 
 use super::{Section, Text, details, modes, name, row, table};
 use crate::render::svg::Scale;
@@ -31,18 +31,18 @@ pub(super) fn section(view: &View) -> Option<Section> {
     let chosen: Vec<String> =
         view.choice().iter().filter(|cell| timed(cell)).map(|cell| row(&name(view, cell), &times(cell))).collect();
     let columns = ["Setting", "p50, ms", "p95, ms", "p99, ms", "search alone p50, ms", "search alone p95, ms"];
-    let few = details("By setting", &table("Time of a question by setting", &columns, &chosen));
+    let few = details("By setting", &table("Time per question by setting", &columns, &chosen));
     Some(Section {
         id: "latency",
         title: "Latency",
-        lead: "Time of a question in milliseconds, embedding the question included: the middle one of all settings that are \
-               searched so. Half of the questions take no longer than p50, 95 in a hundred no longer than p95."
+        lead: "Time per question in milliseconds, including embedding the question: the median over all settings with \
+               the same search. Half of the questions take no longer than p50, 95&nbsp;% no longer than p95."
             .to_owned(),
-        body: format!("{}{few}", table("Time of a question by way to search", &head, &rows)),
+        body: format!("{}{few}", table("Time per question by way to search", &head, &rows)),
     })
 }
 
-/// The middle one of the settings' times: of a question, and of search alone.
+/// Returns the median over the cells of a time, which `time` takes from those of a question and of search alone.
 fn middle(cells: &[&Cell], time: fn((Percentiles, Percentiles)) -> f64) -> f64 {
     Spread::of(cells.iter().map(|cell| time((cell.cost.query_ms, cell.cost.search_ms))).collect()).median
 }

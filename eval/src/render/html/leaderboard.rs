@@ -1,7 +1,7 @@
 //! Every setting, best first.
 //!
-//! With hundreds of rows this is most of the page, so a row has what one chooses by, with as little markup as HTML lets it.
-//! All metrics are shown of a few settings, and of all in `report.csv`.
+//! With hundreds of rows, this is most of the page, so a row shows only what you need for a choice, with as little
+//! markup as HTML allows. All metrics are shown for a few settings here, and for all settings in `report.csv`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use super::{Section, Text, details, each, name, row, table};
 use crate::render::view::{View, chance, difference, number, percent, significant, summary, whole};
 use crate::report::{Cell, Correction, Metric};
 
-/// Metrics with a column beside the one that decides.
+/// Metrics with a column, in addition to the primary metric.
 const SHOWN: [&str; 2] = ["span_recall", "retrieved_tokens"];
 
-/// How many settings are shown with all metrics.
+/// Number of settings shown with all metrics.
 const FEW: usize = 6;
 
 pub(super) fn section(view: &View) -> Section {
@@ -41,7 +41,7 @@ pub(super) fn section(view: &View) -> Section {
     }
 }
 
-/// What is done about making many comparisons, in words.
+/// Names the correction for multiple comparisons in words.
 pub(super) fn correction(correction: Correction) -> &'static str {
     match correction {
         Correction::MaxT => "corrected for the number of comparisons by MaxT",
@@ -51,7 +51,7 @@ pub(super) fn correction(correction: Correction) -> &'static str {
 
 fn head(view: &View, metrics: &[&Metric]) -> String {
     let mut head = String::new();
-    // The script finds a column by the name of what is in it.
+    // The script finds a column by the name in `data-c`.
     let mut column = |column: &str, class: &str, title: &str, says: &str| {
         let sorted = if column == view.primary() { " aria-sort=\"descending\"" } else { "" };
         let _ = write!(
@@ -62,13 +62,13 @@ fn head(view: &View, metrics: &[&Metric]) -> String {
             Text(title)
         );
     };
-    column("rank", "n", "#", "Place by the metric that decides");
+    column("rank", "n", "#", "Rank by the primary metric");
     column("setting", "", "Setting", "");
     column("search", "", "Search", "");
-    column("k", "n", "k", "How many of the best chunks are taken");
+    column("k", "n", "k", "Number of best chunks taken");
     column(view.primary(), "n", view.primary_title(), &view.unit(view.primary()));
     let interval = format!("{} interval", percent(view.report.scoring.confidence));
-    column("interval", "", &interval, "Of the mean, from 0 to 1: the bar is the interval, the dot the mean");
+    column("interval", "", &interval, "The bar is the interval of the mean, the dot is the mean; from 0 to 1");
     column("p_best", "n", "P(best)", "Probability of being the best of all, in per cent");
     column("against", "n", "Against the best", "Difference of the means; intervals and p-values are in report.csv");
     for metric in metrics {
@@ -76,8 +76,8 @@ fn head(view: &View, metrics: &[&Metric]) -> String {
     }
     column("chunks", "n", "Chunks", "Chunks in the dataset");
     column("bytes", "n", "Dataset, MB", "Size on disk, millions of bytes");
-    column("index_seconds", "n", "Index, s", "Time of a whole run without the cache, median, in seconds");
-    column("query_ms", "n", "Question p50, ms", "Time of a question, median, in milliseconds");
+    column("index_seconds", "n", "Index, s", "Median time of a whole run without the cache, in seconds");
+    column("query_ms", "n", "Question p50, ms", "Median time per question, in milliseconds");
     column("pareto", "", "Unbeaten in", "No other setting is both better and cheaper in this");
     head
 }
@@ -112,8 +112,8 @@ fn board_row(view: &View, at: usize, cell: &Cell, metrics: &[&Metric], one_datas
     row
 }
 
-/// The dataset's name, and what it does not say itself: the settings behind a preset if there are several, and what a search has beside its
-/// mode and k.
+/// Renders the dataset's name and what the name leaves out: the settings behind a preset if there are several
+/// datasets, and the details of a search beyond its mode and k.
 fn label(view: &View, cell: &Cell, one_dataset: bool) -> String {
     let usual = format!("{} · k={}", cell.retrieval, cell.k);
     let detail = view.detail(cell);
@@ -135,7 +135,7 @@ fn cost_name(name: &str) -> &str {
     }
 }
 
-/// Two columns: the mean, and its interval, to which the script draws a bar.
+/// Renders two columns: the mean, and its interval, for which the script draws a bar.
 fn interval(view: &View, cell: &Cell) -> String {
     view.summary(cell).map_or_else(
         || "<td>–<td>–".to_owned(),
@@ -166,7 +166,7 @@ fn controls(view: &View) -> String {
     )
 }
 
-/// A row per metric, a column for each of a few settings.
+/// Renders a table with a row per metric and a column for each of a few settings.
 fn all_metrics(view: &View) -> String {
     let mut cells = view.choice();
     cells.truncate(FEW);
@@ -183,6 +183,6 @@ fn all_metrics(view: &View) -> String {
         row(&heading, &cells.iter().map(|cell| value(cell).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
     };
     let rows: Vec<String> = metrics.iter().map(line).collect();
-    let title = format!("All {} metrics of {} settings that stand for the rest", metrics.len(), cells.len());
+    let title = format!("All {} metrics of {} representative settings", metrics.len(), cells.len());
     details(&title, &table("All metrics of some settings", &head, &rows))
 }

@@ -1,4 +1,4 @@
-//! How it was measured: all that somebody needs to do it again, or to doubt it.
+//! The method: everything needed to repeat the measurement, or to question it.
 
 use super::leaderboard::correction;
 use super::{Section, Text, details, each};
@@ -11,8 +11,10 @@ pub(super) fn section(view: &View) -> Section {
     Section {
         id: "method",
         title: "How it was measured",
-        lead: "All that is needed to measure it again. The full numbers are in report.json and report.csv beside this page."
-            .to_owned(),
+        lead:
+            "Everything needed to repeat the measurement. The full numbers are in report.json and report.csv next to \
+               this page."
+                .to_owned(),
         body: format!(
             "<h3>Command</h3><pre class=\"command\" tabindex=\"0\">{}</pre><div class=\"facts-grid\">{}{}{}</div>{}{}{}",
             Text(&command(report)),
@@ -26,13 +28,13 @@ pub(super) fn section(view: &View) -> Section {
     }
 }
 
-/// How many datasets are listed at most.
+/// Largest number of datasets listed.
 const LISTED: usize = 40;
 
-/// The program, which the recorded command may leave out.
+/// Name of the program, which the recorded command may leave out.
 const PROGRAM: &str = "chunkmill-eval";
 
-/// As a shell takes it.
+/// Formats the recorded command for a shell.
 fn command(report: &Report) -> String {
     let safe = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,@+%".contains(c));
     let quoted = |word: &String| if safe(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
@@ -56,7 +58,7 @@ fn labels(report: &Report) -> Facts {
         ("questions", format!("{} of {} could be scored", whole(labels.scored as u64), whole(labels.queries as u64))),
         ("references", states.join(", ")),
         ("documents", whole(labels.documents as u64)),
-        ("in them", format!("{}, {} tokens", bytes(labels.bytes), whole(labels.tokens))),
+        ("size", format!("{}, {} tokens", bytes(labels.bytes), whole(labels.tokens))),
         ("made by", if labels.synthetic { "synth, from the documents" } else { "people" }.to_owned()),
         ("hash of the questions", labels.queries_hash.clone()),
         ("hash of the documents", labels.corpus_hash.clone()),
@@ -67,7 +69,7 @@ fn scoring(view: &View) -> Facts {
     let scoring = &view.report.scoring;
     let budgets: Vec<String> = scoring.budgets.iter().map(|budget| whole(*budget as u64)).collect();
     vec![
-        ("decides", format!("{} ({})", view.primary_title(), scoring.primary)),
+        ("primary metric", format!("{} ({})", view.primary_title(), scoring.primary)),
         ("a reference is found when", scoring.coverage.clone()),
         ("budgets", if budgets.is_empty() { "none".to_owned() } else { format!("{} tokens", budgets.join(", ")) }),
         ("depth", format!("{} chunks", whole(scoring.depth as u64))),
@@ -85,18 +87,18 @@ fn scoring(view: &View) -> Facts {
     ]
 }
 
-/// What a bootstrap sample is made of.
+/// Describes the units that a bootstrap sample draws.
 fn drawn(clusters: &Clusters) -> String {
     match clusters.too_few() {
-        Some(places) => format!("each question by itself: only {places} groups have their evidence in the same place"),
+        Some(places) => format!("each question alone: the evidence is in only {places} places"),
         None => format!("questions with evidence in the same place: {} groups", whole(clusters.len() as u64)),
     }
 }
 
 fn held_out(report: &Report) -> String {
     match report.verdict.as_ref().and_then(|verdict| verdict.held_out) {
-        Some(record) => format!("{} times by random halves of the questions", record.splits),
-        None => "not asked for, or too few questions".to_owned(),
+        Some(record) => format!("{} times, with random halves of the questions", record.splits),
+        None => "not requested, or too few questions".to_owned(),
     }
 }
 
@@ -104,9 +106,9 @@ fn machine(report: &Report) -> Facts {
     let machine = &report.environment;
     let mut facts = vec![
         ("system", format!("{} on {}", machine.os, machine.arch)),
-        ("processor", machine.cpu.clone().unwrap_or_else(|| "not known".to_owned())),
+        ("processor", machine.cpu.clone().unwrap_or_else(|| "unknown".to_owned())),
         ("threads", machine.cores.to_string()),
-        ("memory", machine.memory_bytes.map_or_else(|| "not known".to_owned(), bytes)),
+        ("memory", machine.memory_bytes.map_or_else(|| "unknown".to_owned(), bytes)),
     ];
     let mut distinct: Vec<String> = Vec::new();
     for cell in &report.cells {
@@ -140,7 +142,7 @@ fn snapshots(view: &View) -> String {
     )
 }
 
-/// Enough of a hash to know it by; all of it is in report.csv.
+/// Shortens a hash to enough digits to recognize it; report.csv has all of it.
 fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
 }

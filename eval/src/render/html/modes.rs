@@ -1,4 +1,4 @@
-//! Ways to search side by side over the same chunks, and where fusing them does harm.
+//! Ways to search the same chunks side by side, and datasets where fusing them does harm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use crate::render::hybrid_sentence;
 use crate::render::view::{View, difference};
 use crate::report::{Cell, HybridVerdict};
 
-/// How many datasets are listed, and how many more of those to which fusing does harm.
+/// Largest number of datasets listed, and of further datasets where fusing does harm.
 const ROWS: usize = 12;
 
-/// The order of the columns; any other comes after.
+/// The order of the columns; any other mode comes after them.
 const ORDER: [&str; 4] = ["vector", "keyword", "hybrid", "graph"];
 
 pub(super) fn section(view: &View) -> Option<Section> {
@@ -29,8 +29,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "modes",
         title: "Vector, keyword and hybrid",
         lead: format!(
-            "{} of each way to search the same chunks at the same k; the best of a row is bold. Intervals are of each difference \
-             by itself; whether it is called better or worse is {}.",
+            "{} of each way to search the same chunks at the same k; the best in each row is bold. Each interval is for \
+             one difference alone; the words better and worse are {}.",
             Text(&capital(view.primary_title())),
             super::leaderboard::correction(view.report.scoring.correction)
         ),
@@ -95,7 +95,7 @@ fn row(view: &View, modes: &[&str], cells: &[&Cell], verdicts: &BTreeMap<&str, &
 fn plain(verdict: &HybridVerdict) -> String {
     let c = verdict.comparison;
     let word = match c.separable {
-        false => "no difference that shows",
+        false => "no clear difference",
         true if c.difference < 0.0 => "<strong class=\"bad\">worse</strong>",
         true => "<strong>better</strong>",
     };

@@ -1,4 +1,4 @@
-//! Quality against cost: one scatter plot per cost, with the settings that no other beats on both.
+//! Quality against cost: one scatter plot per cost, with the settings that no other setting beats on both.
 
 use super::{Section, Text, details, figure, row, table};
 use crate::analysis::quality_beside;
@@ -9,7 +9,7 @@ use crate::report::Cell;
 /// Height of a drawing in pixels.
 const HEIGHT: f64 = 240.0;
 
-/// A cost: its name in [`Cell::pareto`], its title, what is measured in which unit, and its value for a cell.
+/// A cost: its name in [`Cell::pareto`], its title, its quantity and unit, and its value for a cell.
 struct Cost {
     name: &'static str,
     title: &'static str,
@@ -27,7 +27,7 @@ const COSTS: [Cost; 4] = [
     },
     Cost {
         name: "query_ms",
-        title: "Time of a question",
+        title: "Time per question",
         unit: "median, ms",
         of: |cell| positive(cell.cost.query_ms.p50),
     },
@@ -45,7 +45,7 @@ const COSTS: [Cost; 4] = [
     },
 ];
 
-/// What was not measured is zero.
+/// Returns `None` for zero, which means not measured.
 fn positive(value: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
@@ -63,8 +63,9 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "pareto",
         title: "Quality against cost",
         lead: format!(
-            "Each point is a setting; up is better, left is cheaper. The line joins the settings that no other beats on \
-             both at once. The tokens of the k best chunks stand beside what these chunks hold.{missing}{same}"
+            "Each point is a setting; up is better, left is cheaper. The line connects the settings that no other \
+             setting beats on both. The tokens of the k best chunks are plotted against the evidence in these \
+             chunks.{missing}{same}"
         ),
         body: format!(
             "<p class=\"key\"><span><i class=\"mark best\"></i>best by {}</span><span><i class=\"mark front\"></i>no other \
@@ -75,12 +76,12 @@ pub(super) fn section(view: &View) -> Option<Section> {
     })
 }
 
-/// The first that can be drawn.
+/// Draws the first plot for which there are values.
 pub(super) fn first(view: &View) -> Option<String> {
     COSTS.iter().find_map(|cost| plot(view, cost))
 }
 
-/// Cost and quality of each cell in the order of the ranking, where both are known.
+/// Returns cost and quality of each cell in the order of the ranking, if both are known.
 fn places(view: &View, cost: &Cost) -> Vec<Option<(f64, f64)>> {
     let quality = quality_beside(view.report, cost.name);
     let place = |cell: &Cell| {
@@ -90,7 +91,7 @@ fn places(view: &View, cost: &Cost) -> Vec<Option<(f64, f64)>> {
     view.ranked.iter().map(|cell| place(cell)).collect()
 }
 
-/// `None` where the cost was not measured, or is the same for all.
+/// Draws the plot of a cost; returns `None` if the cost was not measured or is the same for all cells.
 fn plot(view: &View, cost: &Cost) -> Option<String> {
     let quality = quality_beside(view.report, cost.name);
     let places = places(view, cost);
@@ -117,7 +118,7 @@ fn plot(view: &View, cost: &Cost) -> Option<String> {
         cloud: places.clone(),
         dots,
     };
-    // The script says what the columns of these names have for a point.
+    // For a point, the script shows the values of the columns with these names.
     let columns = format!(" data-y=\"{}\" data-x=\"{}\"", Text(quality), cost.name);
     let below = format!("<p class=\"tip\" aria-live=\"polite\"></p>{}", list(view, cost, quality, &front));
     Some(figure(cost.title, &plot, &columns, &below))

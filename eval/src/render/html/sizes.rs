@@ -1,4 +1,4 @@
-//! What the largest allowed chunk does to quality: one small plot per strategy, each before all others.
+//! The effect of the largest allowed chunk on quality: one small plot per strategy, each in front of all others.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::report::{Cell, Summary};
 /// Height of a drawing in pixels.
 const HEIGHT: f64 = 150.0;
 
-/// Cells of one strategy that differ in their largest chunk alone.
+/// Cells of one strategy that differ only in their largest chunk.
 struct Family<'r> {
     strategy: String,
     unit: String,
@@ -39,15 +39,15 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "size",
         title: "Chunk size",
         lead: format!(
-            "{} by the largest allowed chunk. Along a curve nothing else differs: the other settings are those that suit \
-             the strategy best. The band is the interval of each mean; grey are the other strategies.",
+            "{} by the largest allowed chunk. Along a curve, nothing else differs: the other settings are the best ones \
+             for the strategy. The band is the interval of each mean; the other strategies are grey.",
             Text(&capital(view.primary_title()))
         ),
         body: format!("{drawn}{}", details("The values", &table("Values by the largest chunk", &head, &rows))),
     })
 }
 
-/// Of each strategy, in each unit, the family of the best cell that has a family; best first.
+/// Returns, for each strategy and unit, the family of the best cell that has a family; best first.
 fn families<'r>(view: &View<'r>) -> Vec<Family<'r>> {
     let mut all: Vec<(Vec<String>, Family)> = Vec::new();
     let mut places = BTreeMap::new();
@@ -59,7 +59,7 @@ fn families<'r>(view: &View<'r>) -> Vec<Family<'r>> {
             all.push((key, family));
             all.len() - 1
         });
-        // Two cells of one size are alike in all that is shown; the better one stands for both.
+        // Two cells of the same size show the same settings; the better one represents both.
         let cells = &mut all[at].1.cells;
         if max.is_finite() && cells.iter().all(|(known, ..)| known.total_cmp(&max).is_ne()) {
             cells.push((max, cell, summary));
@@ -121,7 +121,7 @@ fn panel(view: &View, families: &[&Family], at: usize) -> String {
     figure(&caption, &plot, "", "")
 }
 
-/// The settings that are the same along a curve.
+/// Returns the settings that are the same along a curve.
 fn beside(view: &View, cell: &Cell) -> String {
     let set =
         |key: &str| Some(setting(cell, key)).filter(|value| !value.is_empty()).map(|value| format!("{key} {value} · "));

@@ -1,4 +1,4 @@
-//! The first screen: which settings to use, how good they are, how sure that is, and the plot that says most.
+//! The first screen: which settings to use, how good they are, how certain that is, and the most informative plot.
 
 use std::fmt::Write;
 
@@ -35,9 +35,9 @@ fn body(view: &View, verdict: &Verdict) -> String {
     let (answer, rest) = first_sentence(&verdict.text);
     let words = match rest.trim() {
         "" => String::new(),
-        rest => details("The rest of the verdict, in words", &format!("<p class=\"more\">{}</p>", sentence(rest))),
+        rest => details("The rest of the verdict", &format!("<p class=\"more\">{}</p>", sentence(rest))),
     };
-    // Costs say most where nothing was measured at two budgets.
+    // Without measurements at two budgets, the costs are the most informative.
     let drawn = budgets::curves(view).or_else(|| plot::first(view)).unwrap_or_default();
     format!(
         "<div class=\"says\"><p class=\"answer\">{}</p>{}{}</div>{drawn}{}{words}",
@@ -48,7 +48,7 @@ fn body(view: &View, verdict: &Verdict) -> String {
     )
 }
 
-/// A text's first sentence, and what follows. Names of settings, which may hold anything, do not end it.
+/// Splits a text after its first sentence. Names of settings may contain anything and do not end it.
 fn first_sentence(text: &str) -> (&str, &str) {
     let ends = text.match_indices(". ").map(|(at, _)| at + 1);
     let end = ends.into_iter().find(|end| text[..*end].matches('`').count().is_multiple_of(2));
@@ -92,26 +92,26 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
     if verdict.minimum_detectable_effect > 0.0 {
         let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0);
         let more = more.map_or_else(String::new, |next| {
-            format!("; some {} more would part the first two", whole(rough(next.more_questions)))
+            format!("; about {} more would separate the first two", whole(rough(next.more_questions)))
         });
         let value = format!("±{}", share(verdict.minimum_detectable_effect));
-        tile("What would show", &value, &format!("as a difference with these questions{more}"));
+        tile("Detectable difference", &value, &format!("with these questions{more}"));
     }
     if let Some(record) = verdict.held_out {
         let note =
-            format!("by the half of the questions that did not choose; {} choose the same", percent(record.same));
+            format!("on the half of the questions not used for choosing; {} choose the same", percent(record.same));
         tile("Held-out figure", &view.value(record.held_out), &note);
     }
     format!("<dl class=\"tiles\">{tiles}</dl>")
 }
 
-/// Up to two digits: it is no more exact than that.
+/// Rounds up to two digits: the estimate is not more precise than that.
 fn rough(count: u64) -> u64 {
     let step = 10_u64.pow(count.checked_ilog10().unwrap_or_default().saturating_sub(1));
     count.div_ceil(step) * step
 }
 
-/// The smallest dataset that is not ruled out, and its size as a share of the best one's.
+/// Returns the smallest dataset that is not ruled out, and its size as a share of the best one's.
 #[expect(clippy::cast_precision_loss, reason = "it is shown in per cent")]
 fn smaller<'r>(view: &View<'r>, verdict: &Verdict) -> Option<(&'r Cell, String)> {
     let cheapest = view.report.cell(&verdict.cheapest)?;
@@ -119,7 +119,7 @@ fn smaller<'r>(view: &View<'r>, verdict: &Verdict) -> Option<(&'r Cell, String)>
     Some((cheapest, percent(cheapest.cost.bytes as f64 / best.cost.bytes as f64)))
 }
 
-/// What a reader has to know before believing any of it.
+/// Renders the caveats that a reader must know before trusting the results.
 fn notes(view: &View) -> String {
     let report = view.report;
     let notes = [drifted(report), not_indexed(report), synthetic(report), one_place(report)];
@@ -127,14 +127,14 @@ fn notes(view: &View) -> String {
 }
 
 fn drifted(report: &Report) -> Option<String> {
-    // What was moved is scored at its new place.
+    // A moved reference is scored at its new place.
     let fits = |state: &str| matches!(state, "valid" | "moved");
     let states = &report.labels.states;
     let drifted: usize = states.iter().filter(|(state, _)| !fits(state)).map(|(_, count)| count).sum();
     (drifted > 0).then(|| {
         format!(
-            "{} of {} references no longer fit their documents and were left out. <code>chunkmill-eval verify</code> names \
-             them.",
+            "{} of {} references no longer match their documents and were left out. <code>chunkmill-eval verify</code> \
+             lists them.",
             number(drifted),
             number(states.values().sum())
         )
@@ -150,7 +150,7 @@ fn not_indexed(report: &Report) -> Option<String> {
 
 fn synthetic(report: &Report) -> Option<String> {
     report.labels.synthetic.then(|| {
-        "The questions were made up from the documents. Real questions may rank the settings otherwise.".to_owned()
+        "The questions were made up from the documents. Real questions may rank the settings differently.".to_owned()
     })
 }
 

@@ -1,4 +1,5 @@
-//! The questions that the best setting answers worst: what was asked, what would have answered it, what came.
+//! The questions that the best setting answers worst, each with the text that would have answered it and the text
+//! that was handed over.
 
 use std::fmt::Write;
 
@@ -16,8 +17,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "worst",
         title: "Worst questions",
         lead: format!(
-            "What the best setting{best} answers worst: the text that was wanted beside the text that was handed over, in which \
-             evidence is <mark>marked</mark>."
+            "The questions that the best setting{best} answers worst: the wanted text next to the text that was handed \
+             over, in which evidence is <mark>marked</mark>."
         ),
         body: each(worst.iter().enumerate(), |(at, query)| question(view, query, at == 0)),
     })
@@ -46,7 +47,7 @@ fn evidence(evidence: &EvidenceText) -> String {
         other => other,
     };
     let rank =
-        evidence.rank.map_or_else(|| "in none of the results looked at".to_owned(), |r| format!("first at rank {r}"));
+        evidence.rank.map_or_else(|| "in none of the examined results".to_owned(), |r| format!("first at rank {r}"));
     let text = evidence.text.as_deref().map_or_else(|| "<p>The whole document.</p>".to_owned(), passage);
     let others = match evidence.alternatives {
         0 => String::new(),
@@ -79,7 +80,7 @@ fn retrieved(chunk: &RetrievedText) -> String {
         chunk.rank,
         Text(&chunk.citation),
         chunk.score.map_or_else(String::new, |score| format!(
-            " <span title=\"by which hits are ranked\">score {}</span>",
+            " <span title=\"hits are ranked by this score\">score {}</span>",
             significant(score)
         )),
     )

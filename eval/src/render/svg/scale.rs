@@ -1,4 +1,4 @@
-//! From a value to a place on an axis, and the round numbers beside it.
+//! Maps values to places on an axis, and chooses the round numbers next to it.
 
 /// An axis over finite values.
 #[derive(Debug, Clone, PartialEq)]
@@ -6,38 +6,39 @@ pub struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    /// Where the ticks are; round numbers if there are none.
+    /// Values of the ticks; if empty, round numbers are used.
     ticks: Vec<f64>,
 }
 
-/// How many times the smallest cost the largest must be for an axis to be logarithmic.
+/// Ratio of the largest to the smallest cost from which an axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// The same for steps, which are often doubled from one to the next.
+/// The same ratio for steps, which often double from one to the next.
 const DOUBLED: f64 = 3.0;
 
-/// How far apart the ticks of steps are at least, in per cent of the axis.
+/// Smallest distance between the ticks of steps, in per cent of the axis.
 const APART: f64 = 9.0;
 
 impl Scale {
-    /// A linear axis that holds all values with a little room. Equal values, or none, get room around them.
+    /// Creates a linear axis that includes all values with a little room. Equal values, or none, get room around
+    /// them.
     #[must_use]
     pub fn linear(values: impl Iterator<Item = f64>) -> Self {
         Self::of(values, f64::INFINITY)
     }
 
-    /// The same for costs: logarithmic where they differ much.
+    /// Creates an axis for costs: logarithmic if they differ a lot.
     #[must_use]
     pub fn cost(values: impl Iterator<Item = f64>) -> Self {
         Self::of(values, WIDE)
     }
 
-    /// An axis of steps: few values, with ticks at these alone.
+    /// Creates an axis of steps: few values, with ticks only at these.
     #[must_use]
     pub fn steps(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let mut scale = Self::of(values.iter().copied(), DOUBLED);
-        // From the last on, which is never left out.
+        // Starts at the last value, which always gets a tick.
         let mut last = f64::INFINITY;
         values.retain(|value| value.is_finite());
         for value in values.into_iter().rev() {
@@ -59,14 +60,14 @@ impl Scale {
         Self { low: low - room, high: high + room, log, ticks: Vec::new() }
     }
 
-    /// The place of a value: 0 at the lower end, 100 at the upper.
+    /// Returns the place of a value: 0 at the lower end, 100 at the upper.
     #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
     }
 
-    /// The steps, or some five round numbers.
+    /// Returns the steps, or about five round numbers.
     #[must_use]
     pub fn ticks(&self) -> Vec<f64> {
         match (self.ticks.is_empty(), self.log) {
@@ -82,7 +83,7 @@ impl Scale {
         let step = [1.0, 2.0, 2.5, 5.0].map(|n| n * power).into_iter().find(|s| *s >= rough).unwrap_or(power * 10.0);
         let mut ticks = Vec::new();
         let mut at = (self.low / step).ceil();
-        // Costs are never negative, and an axis with room around a small one should not say so.
+        // Costs are never negative, so an axis with room around a small cost should have no negative ticks.
         while at * step <= self.high && ticks.len() < 10 {
             if at >= 0.0 || self.low + (self.high - self.low) * 0.06 < 0.0 {
                 ticks.push(at * step + 0.0);

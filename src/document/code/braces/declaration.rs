@@ -1,4 +1,4 @@
-//! What a declaration declares, told from its first tokens alone.
+//! Recognizes what a statement declares from its first tokens alone.
 
 mod c;
 mod name;
@@ -8,7 +8,7 @@ pub(super) use name::prefix;
 use crate::document::Language;
 use crate::document::code::lex::{Kind, Token};
 
-/// Words that may stand before what is declared.
+/// Words that may precede what is declared.
 const MODIFIERS: [&str; 22] = [
     "pub",
     "async",
@@ -35,10 +35,10 @@ const MODIFIERS: [&str; 22] = [
 ];
 
 pub(super) enum Declaration {
-    /// A type or module whose members stand between its braces.
+    /// A type or module with members between its braces.
     Container {
         title: String,
-        /// Whether commas separate them.
+        /// Whether commas separate the members.
         fields: bool,
     },
     /// Braces that only group: `extern "C" {`.
@@ -53,7 +53,7 @@ pub(super) struct Header<'t> {
     text: &'t str,
     language: Language,
     tokens: &'t [Token],
-    /// The same without modifiers.
+    /// The same tokens without modifiers.
     bare: &'t [Token],
 }
 
@@ -66,7 +66,7 @@ impl<'t> Header<'t> {
             let rust = language == Language::Rust;
             let next = rest.first().map_or("", |next| header.text(next));
             let skip = match first.kind {
-                // As the name of a method they are no modifiers.
+                // A word that names a method is not a modifier.
                 Kind::Word
                     if rest.first().is_some_and(|next| !rust && (next.kind == Kind::Open(b'(') || next.is(b'='))) =>
                 {
@@ -89,7 +89,7 @@ impl<'t> Header<'t> {
         header
     }
 
-    /// What is declared if a brace comes now.
+    /// Returns what is declared if a brace opens here.
     pub(super) fn before_brace(&self, inside: bool) -> Declaration {
         match self.language {
             Language::Rust => self.rust(true),
@@ -100,7 +100,7 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// What is declared if nothing more comes.
+    /// Returns what is declared if the statement ends here.
     pub(super) fn without_brace(&self, inside: bool, fields: bool) -> Declaration {
         match self.language {
             Language::Rust | Language::Java if fields => Declaration::Other,
@@ -112,18 +112,18 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// Whether the statement ends with the brace that comes now.
+    /// Returns whether the statement ends with the brace that opens here.
     pub(super) fn ends_with_brace(&self) -> bool {
         let first = self.bare.first().map_or("", |first| self.text(first));
         let open = matches!(first, "use" | "let" | "const" | "var" | "type" | "typedef" | "import");
-        // In C these words begin the type of what a function gives: `const char *name(void) {`.
+        // In C, these words can start a function's return type: `const char *name(void) {`.
         let typed = matches!(self.language, Language::C | Language::Cpp) && self.callable().is_some();
         let fixed = self.language == Language::Rust && first == "static";
         let line = self.language == Language::Go && first != "func";
         (typed || !open) && !fixed && !line && self.assignment().is_none()
     }
 
-    /// Whether a brace that comes now is part of a type or of a value, and the body comes later.
+    /// Returns whether a brace that opens here belongs to a type or a value, with the body still to come.
     pub(super) fn brace_is_no_body(&self) -> bool {
         let Some(last) = self.tokens.last() else { return false };
         match self.language {
@@ -135,7 +135,7 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// Whether a comment above is about what begins here, though it is no item.
+    /// Returns whether a comment above documents this statement although it is not an item.
     pub(super) fn declares(&self) -> bool {
         let first = self.bare.first().map_or("", |first| self.text(first));
         let names = match self.language {
@@ -149,7 +149,7 @@ impl<'t> Header<'t> {
         &self.text[token.start..token.end]
     }
 
-    /// The word at `at` of the bare header.
+    /// Returns the word at index `at` of the bare header.
     fn word(&self, at: usize) -> &'t str {
         self.bare.get(at).filter(|token| token.kind == Kind::Word).map_or("", |token| self.text(token))
     }
@@ -175,23 +175,24 @@ impl<'t> Header<'t> {
             "fn" | "type" | "static" | "const" | "struct" | "trait" => self.item(1),
             "impl" if brace => Declaration::Container { title: self.implementation(), fields: false },
             "" if brace && self.tokens.iter().any(|token| self.text(token) == "extern") => Declaration::Transparent,
-            // What a macro is given is mostly items: `cfg_if!`, `thread_local!`, `bitflags!`.
+            // The argument of a macro mostly consists of items: `cfg_if!`, `thread_local!`, `bitflags!`.
             _ if brace && self.bare.len() > 2 && self.bare[self.bare.len() - 2].is(b'!') => Declaration::Transparent,
             _ => Declaration::Other,
         }
     }
 
-    /// What stands between `impl<…>` and `where`.
+    /// Returns the text between `impl<…>` and `where`.
     fn implementation(&self) -> String {
         let rest = &self.bare[1..];
         let rest = &rest[name::angles(rest)..];
         let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
-        // An opening bracket stands for all up to the next token: `for [u8; 3]`.
+        // An opening bracket represents everything up to the next token: `for [u8; 3]`.
         let group = end.filter(|_| matches!(last.kind, Kind::Open(_))).map_or(last.end, |end| rest[end].start);
         let title = self.text[first.start..group].trim_end();
-        // The type alone, so that a member is `Type > member`; a trait is said with its type.
+        // The type alone, which makes a member `Type > member`. A trait implementation is named with trait and
+        // type.
         let inherent = !named.iter().any(|token| self.text(token) == "for");
         let bare = title.split('<').next().filter(|bare| inherent && !bare.is_empty());
         bare.unwrap_or(title).to_owned()
@@ -204,7 +205,7 @@ impl<'t> Header<'t> {
                 let receiver = &self.text[self.bare[1].start..self.bare[2].start];
                 let receiver = receiver.split('[').next().unwrap_or(receiver).trim_end_matches([')', ' ', '\t']);
                 let start = receiver.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
-                // What is found there is one ASCII character.
+                // The character found there is one ASCII byte.
                 let class = receiver.get(start..).unwrap_or_default();
                 Declaration::Item(format!("{class}.{}", self.word(2)))
             }
@@ -274,13 +275,13 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// Whether what is assigned is a function or a class.
+    /// Returns whether a function or a class is assigned.
     fn makes_function(&self) -> bool {
         let Some(at) = self.assignment() else { return false };
         let value = &self.tokens[at + 1..];
         let arrow = value.windows(2).position(|pair| pair[0].is(b'=') && pair[1].is(b'>'));
         let first = value.first().map_or("", |token| self.text(token));
-        // `a = b(c => d)` has its arrow in brackets; `a = c => d` and `a = async (c) => d` do not.
+        // The arrow of `a = b(c => d)` is in brackets; those of `a = c => d` and `a = async (c) => d` are not.
         matches!(first, "function" | "class" | "async") || arrow.is_some_and(|arrow| arrow <= 8)
     }
 }

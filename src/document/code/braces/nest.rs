@@ -1,17 +1,17 @@
-//! The brackets that are open in a statement, also where they do not fit each other.
+//! The open brackets of a statement, even if they do not match.
 
 use crate::document::code::lex::Token;
 
 struct Bracket {
     kind: u8,
-    /// Whether the line it stands on is not indented.
+    /// Whether its line is not indented.
     margin: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Nest {
     open: Vec<Bracket>,
-    /// How many of them are braces.
+    /// Number of braces among them.
     braces: usize,
 }
 
@@ -35,15 +35,15 @@ impl Nest {
         Some(bracket)
     }
 
-    /// Forgets what was opened after the first `len` brackets.
+    /// Forgets all but the first `len` brackets.
     pub(super) fn truncate(&mut self, len: usize) {
         while self.len() > len {
             self.pop();
         }
     }
 
-    /// A bracket closes; gives whether the one that it closes stands on a line without indentation.
-    /// One that does not fit is passed over, unless a brace closes what was left open.
+    /// Closes a bracket. Returns whether the bracket that it closes is on a line without indentation. A bracket
+    /// that does not match is ignored, except that a brace also closes what was left open inside it.
     pub(super) fn close(&mut self, bracket: u8) -> bool {
         let opening = opening(bracket);
         if self.open.last().is_some_and(|last| last.kind == opening) {
@@ -67,7 +67,7 @@ fn opening(bracket: u8) -> u8 {
     }
 }
 
-/// Whether a token is the first of its line and not indented.
+/// Returns whether a token is the first of its line and not indented.
 pub(super) fn at_margin(text: &str, token: Token) -> bool {
     token.first && (token.start == 0 || text.as_bytes()[token.start - 1] == b'\n')
 }

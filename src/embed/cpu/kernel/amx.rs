@@ -1,11 +1,11 @@
-//! AMX: products of tiles of 16 rows by 64 bytes, many times as fast as those of vectors.
+//! AMX: products of tiles of 16 rows by 64 bytes, many times as fast as products of vectors.
 //!
-//! Every product goes through one register block of 32 rows by 32 columns: four tiles of sums, two of each
-//! factor, so that a step of four tile products loads four tiles. All tiles have the same shape, and
-//! rows and columns are padded to it. What is not a product is the code of AVX-512.
+//! Every product uses one register block of 32 rows by 32 columns: four tiles of sums and two of each factor, so a
+//! step of four tile products loads four tiles. All tiles have the same shape, and rows and columns are padded to
+//! it. Everything other than products uses the AVX-512 code.
 //!
-//! The compiler knows neither the instructions nor the registers yet, so blocks are inline assembly: each
-//! holds its sums from the first product to the last, and leaves nothing in tiles.
+//! The compiler supports neither the instructions nor the registers yet, so blocks are inline assembly. Each block
+//! keeps its sums in tiles from the first product to the last, and leaves nothing in tiles.
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -21,21 +21,22 @@ use super::ops::{self, Bf16, EXTRA_ROW, F32};
 use super::simd::Simd;
 use super::{Isa, Kernel, Matrix, Operand, Part, Precision, Then};
 
-/// Rows of a tile, and 32-bit words in one of them.
+/// Number of rows of a tile, and of 32-bit words in a row.
 const TILE: usize = 16;
 
-/// Rows and columns of a register block, and columns of a matrix that lie together: what a step of a block
-/// reads of a matrix is then one piece of memory.
+/// Number of rows and columns of a register block, and of columns in a panel of a matrix: a step of a block then
+/// reads one contiguous piece of the matrix.
 const SIDE: usize = 2 * TILE;
 
-/// Rows that read a panel of columns together before the next panel: its weights come once for all of
-/// them, and their sums with a chunk of the panel fit in the first-level cache.
+/// Number of rows that are multiplied by a panel before the next panel: its weights are fetched once for all of
+/// them, and their sums and a chunk of the panel fit in the first-level cache.
 const ROWS: usize = 4 * SIDE;
 
-/// Steps of a block, each a tile deep, after which other rows take their turn: of bf16 a chunk of a panel of 24 KiB.
+/// Number of steps of a block, each one tile deep, before other rows are processed. For bf16 this makes a chunk of
+/// a panel 24 KiB.
 const STEPS: usize = 12;
 
-/// Whether the processor has AMX for bf16 and bytes, and the system lets this process use it.
+/// Returns whether the processor has AMX for bf16 and bytes, and the system lets this process use it.
 pub(super) fn is_permitted() -> bool {
     static PERMITTED: OnceLock<bool> = OnceLock::new();
     *PERMITTED.get_or_init(|| {
@@ -47,15 +48,15 @@ pub(super) fn is_permitted() -> bool {
     })
 }
 
-/// Asks Linux for the tile registers, which it gives to the process and its later threads alike. Without its leave
-/// their first use would end the process.
+/// Asks Linux for permission to use the tile registers, for the process and its later threads. Without permission,
+/// their first use would kill the process.
 #[cfg(target_os = "linux")]
 fn ask() -> bool {
     const ARCH_PRCTL: i64 = 158;
     const REQUEST_PERMISSION: u64 = 0x1023;
     const TILE_DATA: u64 = 18;
     let result: i64;
-    // SAFETY: the call takes two numbers and touches no memory; a system that does not know it says so.
+    // SAFETY: the call takes two numbers and touches no memory; a system that does not support it returns an error.
     unsafe {
         asm!(
             "syscall",
@@ -70,13 +71,13 @@ fn ask() -> bool {
     result == 0
 }
 
-/// Elsewhere nobody has tried how to ask.
+/// Returns false: asking other systems has not been tried.
 #[cfg(not(target_os = "linux"))]
 fn ask() -> bool {
     false
 }
 
-/// The shapes of the eight tiles, in the form that `ldtilecfg` reads: all are whole.
+/// The shapes of the eight tiles in the format of `ldtilecfg`: all have full size.
 #[repr(C, align(64))]
 struct Shapes {
     palette: u8,
@@ -97,8 +98,8 @@ static SHAPES: Shapes = {
     Shapes { palette: 1, start_row: 0, reserved: [0; 14], row_bytes, rows }
 };
 
-/// Gives this thread's tiles their shape. Every kernel starts with it, because other code in the
-/// process may use tiles too and owes nobody their shape.
+/// Sets the shapes of this thread's tiles. Every kernel starts with this, because other code in the process may use
+/// tiles of other shapes.
 #[inline(always)]
 unsafe fn configure() {
     // SAFETY: the processor has AMX and the process may use it; the instruction reads 64 bytes.
@@ -113,24 +114,24 @@ unsafe fn configure() {
     }
 }
 
-/// Where a block's factors and sums are; all strides are in bytes.
+/// The locations of a block's factors and sums; all strides are in bytes.
 #[derive(Clone, Copy)]
 struct Block {
-    /// Tiles in the depth, at least one.
+    /// Number of tiles in the depth, at least one.
     steps: usize,
-    /// Rows of the left factor that count: with [`TILE`] or fewer the lower half is left out.
+    /// Number of rows of the left factor that count: with [`TILE`] or fewer, the lower half is skipped.
     rows: usize,
     left: *const u32,
     left_stride: usize,
-    /// Rows of words, [`SIDE`] columns of them.
+    /// Rows of [`SIDE`] words.
     right: *const u32,
     right_stride: usize,
     sums: *mut f32,
     sums_stride: usize,
 }
 
-/// A function that computes a block. With `$add` it can add to the sums that are there, and with `$next`
-/// it fetches a quarter of as many bytes as it reads of the right factor from `$next` on to the second-level cache.
+/// Defines a function that computes a block. With `$add`, it can add to existing sums. With `$next`, it prefetches
+/// the bytes from `$next` on into the second-level cache, a quarter as many as it reads of the right factor.
 macro_rules! block {
     ($(#[$doc:meta])* $name:ident, $dot:literal $(, $add:ident, $next:ident)?) => {
         $(#[$doc])*
@@ -138,9 +139,9 @@ macro_rules! block {
         unsafe fn $name(block: Block $(, $add: bool, $next: *const u32)?) {
             let flags = usize::from(block.rows > TILE) $(| usize::from($add) << 1)?;
             let half = TILE * block.left_stride;
-            // SAFETY: the caller guarantees AMX, `configure`, and memory for whole tiles of both factors
-            // and the sums, or of the upper half of the rows if the lower is left out. Prefetching
-            // cannot fault. Tile registers hold nothing from one block to the next.
+            // SAFETY: the caller guarantees AMX, `configure`, and memory for whole tiles of both factors and the
+            // sums, or for the upper half of the rows if the lower half is skipped. Prefetching cannot fault. Tile
+            // registers keep nothing from one block to the next.
             unsafe {
                 asm!(
                     $(
@@ -216,34 +217,34 @@ macro_rules! block {
 }
 
 block!(
-    /// Of bf16, in attention.
+    /// Computes a block of bf16 products, in attention.
     block_bf16,
     "tdpbf16ps"
 );
 block!(
-    /// Of bf16, in a linear layer.
+    /// Computes a block of bf16 products, in a linear layer.
     block_bf16_ahead,
     "tdpbf16ps",
     add,
     next
 );
 block!(
-    /// Of bytes, unsigned by signed, in a linear layer; sums are integers.
+    /// Computes a block of products of unsigned by signed bytes, in a linear layer; sums are integers.
     block_bytes_ahead,
     "tdpbusd",
     add,
     next
 );
 
-/// The vectors for what is not a product of tiles.
+/// The vectors for everything other than products of tiles.
 type Vectors = Avx512<true, true>;
 const VECTORS: Vectors = Avx512::<true, true>;
 const LANES: usize = <Vectors as Simd>::LANES;
 
-/// Bytes from one row of [`SIDE`] words to the next.
+/// Number of bytes from one row of [`SIDE`] words to the next.
 const SIDE_BYTES: usize = SIDE * 4;
 
-/// Sums of a block, a row after another; written before they are read.
+/// Sums of a block, row by row; written before they are read.
 #[repr(align(64))]
 struct Sums<const ROWS: usize>(MaybeUninit<[[f32; SIDE]; ROWS]>);
 
@@ -259,10 +260,11 @@ impl<const ROWS: usize> Sums<ROWS> {
     }
 }
 
-/// [`ops::multiply`] by tiles, `chunk` steps of a panel for up to [`ROWS`] rows at a time.
+/// Computes [`ops::multiply`] with tiles, `chunk` steps of a panel for up to [`ROWS`] rows at a time.
 ///
-/// `product` computes the sums of a block's rows over some steps: it is given the rows' first and number, the
-/// panel, the first step and their number, where the sums are, and what to fetch for the next panel.
+/// `product` computes the sums of a block's rows over some steps. Its arguments are the first row and the number of
+/// rows, the panel, the first step and the number of steps, the sums, and the address to prefetch for the next
+/// panel.
 #[inline(always)]
 unsafe fn multiply(
     a: &Operand,
@@ -275,8 +277,8 @@ unsafe fn multiply(
 ) {
     let steps = w.depth / TILE;
     let mut sums = Sums::<ROWS>::new();
-    // SAFETY: as the caller guarantees AMX, and the lengths as for `ops::multiply`: the operand has rows for
-    // whole blocks, the matrix whole panels.
+    // SAFETY: the caller guarantees AMX, and the lengths as for `ops::multiply`: the operand has rows for whole
+    // blocks, the matrix has whole panels.
     unsafe {
         configure();
         for first in (0..a.rows).step_by(ROWS) {
@@ -284,7 +286,7 @@ unsafe fn multiply(
             for panel in 0..w.columns / SIDE {
                 for step in (0..steps).step_by(chunk) {
                     let count = chunk.min(steps - step);
-                    // Where this chunk lies in the next panel; each block fetches the next part of it.
+                    // Address of this chunk in the next panel; each block prefetches the next piece of it.
                     let mut next = w.words().wrapping_add(((panel + 1) * steps + step) * TILE * SIDE);
                     for row in (0..rows).step_by(SIDE) {
                         let left = SIDE.min(rows - row);
@@ -305,7 +307,7 @@ unsafe fn multiply(
 
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
 unsafe fn multiply_bf16(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
-    // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel.
+    // SAFETY: guaranteed by the caller; a block's tiles are within the operand's padded rows and one panel.
     unsafe {
         multiply(a, w, then, out, stride, STEPS, |row, rows, panel, step, steps, sums, next| {
             let block = Block {
@@ -329,8 +331,8 @@ unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, str
     let chunks = w.depth / w.chunk;
     let mut whole = Sums::<SIDE>::new();
     let s = VECTORS;
-    // SAFETY: as the caller guarantees; a block's tiles lie in the operand's padded rows and in one panel, and
-    // there is a scale for each row and chunk, and one and a zero for each chunk and column.
+    // SAFETY: guaranteed by the caller; a block's tiles are within the operand's padded rows and one panel. There
+    // is a scale for each row and chunk, and a scale and a zero for each chunk and column.
     unsafe {
         multiply(a, w, then, out, stride, chunk, |row, rows, panel, step, steps, sums, next| {
             let index = step / chunk;
@@ -346,7 +348,7 @@ unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, str
             };
             block_bytes_ahead(block, false, next);
             if index == 0 {
-                // What is too large for bytes starts the sums.
+                // The sums start with the products of the outliers.
                 block_bf16(Block {
                     steps: 1,
                     left: a.extra.as_ptr().add(row * EXTRA_ROW),
@@ -373,13 +375,13 @@ unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, str
     }
 }
 
-/// Writes [`TILE`] words of as many rows, `stride` words apart, as columns of a panel.
+/// Writes [`TILE`] words of each of [`TILE`] rows, which are `stride` words apart, as columns of a panel.
 #[inline(always)]
 unsafe fn transpose(rows: *const u32, stride: usize, to: *mut u32) {
     // SAFETY: the caller guarantees AVX-512 and whole rows and columns.
     unsafe {
         let rows: [__m512i; TILE] = std::array::from_fn(|r| VECTORS.load_words(rows.add(r * stride)));
-        // Within quarters of a vector: pairs of rows, then fours.
+        // Interleaves pairs of rows within quarters of a vector, then groups of four rows.
         let pairs: [__m512i; TILE] = std::array::from_fn(|i| {
             let (a, b) = (rows[i / 2 * 2], rows[i / 2 * 2 + 1]);
             if i % 2 == 0 { _mm512_unpacklo_epi32(a, b) } else { _mm512_unpackhi_epi32(a, b) }
@@ -410,22 +412,22 @@ unsafe fn transpose(rows: *const u32, stride: usize, to: *mut u32) {
     }
 }
 
-/// [`ops::attend`] by tiles, [`SIDE`] queries at a time. Heads that are not whole tiles wide are
-/// left to floats, since AVX-512's own product of bf16 is slower than those on processors that have AMX.
+/// Computes [`ops::attend`] with tiles, [`SIDE`] queries at a time. Heads whose width is not a multiple of [`SIDE`]
+/// use floats, because the bf16 products of AVX-512 are slower than float products on processors with AMX.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")]
 unsafe fn attend(part: &Part<'_>, scratch: &mut Scratch) {
-    // SAFETY: as the caller guarantees.
+    // SAFETY: guaranteed by the caller.
     unsafe { if part.is_whole() { attend_to::<true>(part, scratch) } else { attend_to::<false>(part, scratch) } }
 }
 
 #[inline(always)]
 unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
-    // Copies: whatever is written to memory, they stay.
+    // Copies, because the compiler knows that writes to memory do not change them.
     let (head, part) = (*part.head, part.clone());
     let (part, width) = (&part, head.width);
     let s = VECTORS;
     if !width.is_multiple_of(SIDE) {
-        // SAFETY: as the caller guarantees.
+        // SAFETY: guaranteed by the caller.
         return unsafe { ops::attend::<_, F32>(s, part, scratch) };
     }
     let (len, looked_at) = (part.queries.len(), part.keys.len());
@@ -436,8 +438,8 @@ unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
     let [q, k, kt, v, scores, weights, products] =
         scratch.divide([queries, size, size, size, SIDE * keys, SIDE * keys / 2, SIDE * width]);
     let (scores, products) = (scores.cast::<f32>(), products.cast::<f32>());
-    // SAFETY: as the caller guarantees; queries, keys and weights are made up to whole blocks. What their padding holds
-    // only reaches rows of scores and products that are not read.
+    // SAFETY: guaranteed by the caller; queries, keys and weights are padded to whole blocks. The contents of the
+    // padding only affect rows of scores and products that are not read.
     unsafe {
         configure();
         let hold = |from: &[f32], at: usize, to: *mut u32| {
@@ -450,7 +452,7 @@ unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
             hold(head.keys, part.keys.start + at, k.add(at * depth));
         }
         k.add(looked_at * depth).write_bytes(0, (keys - looked_at) * depth);
-        // Of every SIDE keys, a word of each after another.
+        // Each group of SIDE keys becomes rows with one word of each key.
         for at in (0..keys).step_by(TILE) {
             for word in (0..depth).step_by(TILE) {
                 let to = kt.add(at / SIDE * SIDE * depth + word * SIDE + at % SIDE);
@@ -503,7 +505,7 @@ unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
     }
 }
 
-/// The kernels: those of AVX-512, but for what tiles do better.
+/// Returns the AVX-512 kernels, with products replaced by those of tiles where tiles are faster.
 pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
     let kernel = super::avx512_bf16_kernels::kernel(isa, precision);
     let multiply: super::Multiply = match precision {

@@ -1,4 +1,4 @@
-//! AVX2 and FMA: eight lanes, what nearly every x86-64 processor since 2013 has.
+//! AVX2 and FMA: eight lanes, available on nearly every x86-64 processor since 2013.
 
 use core::arch::x86_64::*;
 
@@ -24,8 +24,8 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
         min(a, b) = _mm256_min_ps;
     }
 
-    // SAFETY (all of this block): the trait's callers guarantee the processor's instructions and the
-    // pointers; every load and store below is the unaligned one, of exactly the stated width.
+    // SAFETY (all of this block): the trait's callers guarantee the processor's instructions and the pointers;
+    // every load and store below is unaligned and of exactly the stated width.
 
     #[inline(always)]
     unsafe fn load(self, from: *const f32) -> __m256 {
@@ -110,7 +110,7 @@ impl<const VNNI: bool> Simd for Avx2<VNNI> {
             if VNNI {
                 _mm256_dpbusd_avx_epi32(sum, a, b)
             } else {
-                // Weights are held so that no pair of products is more than 16 bits hold.
+                // Quantization limits the weights, so the sum of a pair of products fits in 16 bits.
                 let pairs = _mm256_maddubs_epi16(a, b);
                 _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
             }

@@ -1,11 +1,12 @@
-//! AVX-512: sixteen lanes. With `bf16` and `vnni` their dot products are one instruction each.
+//! AVX-512: sixteen lanes. With the BF16 and VNNI extensions, dot products of bf16 and of bytes are one instruction
+//! each.
 
 use core::arch::x86_64::*;
 
 use super::simd::{Simd, SimdBf16, floats};
 
-/// AVX-512 F, BW, DQ and VL. `BF16` and `VNNI` say whether those extensions may be used too; without
-/// them the same results are put together from other instructions.
+/// AVX-512 F, BW, DQ and VL. `BF16` and `VNNI` say whether those extensions may be used too. Without VNNI, other
+/// instructions compute the dot products of bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512<const BF16: bool, const VNNI: bool>;
 
@@ -27,8 +28,8 @@ impl<const BF16: bool, const VNNI: bool> Simd for Avx512<BF16, VNNI> {
         scale(a, n) = _mm512_scalef_ps;
     }
 
-    // SAFETY (all of this block): the trait's callers guarantee the processor's instructions and the
-    // pointers; every load and store below is the unaligned one, of exactly the stated width.
+    // SAFETY (all of this block): the trait's callers guarantee the processor's instructions and the pointers;
+    // every load and store below is unaligned and of exactly the stated width.
 
     #[inline(always)]
     unsafe fn load(self, from: *const f32) -> __m512 {

@@ -1,14 +1,14 @@
-//! Memory of the kernels: aligned to cache lines, because a vector that straddles two costs twice.
+//! Memory for the kernels, aligned to cache lines because a vector that straddles two of them costs twice as much.
 
-/// A cache line, and the widest vector.
+/// A cache line, which is also the size of the widest vector.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Line([u32; 16]);
 
-/// Words in a line.
+/// Number of words in a line.
 pub(super) const LINE: usize = 16;
 
-/// 32-bit words, zero at first.
+/// 32-bit words, initially zero.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words(Vec<Line>);
 
@@ -19,7 +19,7 @@ impl Words {
         words
     }
 
-    /// Makes room for `len` words at least.
+    /// Makes room for at least `len` words.
     pub(super) fn grow(&mut self, len: usize) {
         let lines = len.div_ceil(LINE);
         if self.0.len() < lines {
@@ -41,23 +41,23 @@ impl Words {
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u32] {
         let len = self.len();
-        // SAFETY: a line is sixteen words without padding, and the words are borrowed as `self` is.
+        // SAFETY: a line is sixteen words without padding, and the slice borrows from `self`.
         unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), len) }
     }
 }
 
-/// Floats, zero at first.
+/// Floats, initially zero.
 #[derive(Clone, Debug, Default)]
 pub struct Floats(Words);
 
 impl Floats {
-    /// `len` zeros (or a few more).
+    /// Creates `len` zeros (or a few more).
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self(Words::new(len))
     }
 
-    /// Makes room for `len` floats at least; new ones are zero.
+    /// Makes room for at least `len` floats; new ones are zero.
     pub fn grow(&mut self, len: usize) {
         self.0.grow(len);
     }
@@ -67,7 +67,7 @@ impl std::ops::Deref for Floats {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        // SAFETY: every word is a float, and they are borrowed as `self` is.
+        // SAFETY: every word is a valid float, and the slice borrows from `self`.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len()) }
     }
 }
@@ -75,18 +75,18 @@ impl std::ops::Deref for Floats {
 impl std::ops::DerefMut for Floats {
     fn deref_mut(&mut self) -> &mut [f32] {
         let len = self.0.len();
-        // SAFETY: every word is a float, and they are borrowed as `self` is.
+        // SAFETY: every word is a valid float, and the slice borrows from `self`.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) }
     }
 }
 
-/// What one head's attention needs besides its input and output; kept to be used again.
+/// Temporary memory for the attention of one head, kept for reuse.
 #[derive(Debug, Default)]
 pub struct Scratch(Words);
 
 impl Scratch {
-    /// Parts of at least the given numbers of words, each starting a cache line. They are valid
-    /// until the next call.
+    /// Divides the memory into parts of at least the given numbers of words, each aligned to a cache line. The
+    /// pointers are valid until the next call.
     pub(super) fn divide<const N: usize>(&mut self, words: [usize; N]) -> [*mut u32; N] {
         self.0.grow(words.iter().map(|words| words.next_multiple_of(LINE)).sum());
         let mut rest = self.0.as_mut_slice();

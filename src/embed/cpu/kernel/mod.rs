@@ -1,12 +1,12 @@
-//! The arithmetic of the encoder: linear layers with what follows them, layer normalisation, attention.
+//! The arithmetic of the encoder: linear layers with the operations that follow them, layer normalisation,
+//! attention.
 //!
-//! Kernels are written once over `simd::Simd` and compiled for every instruction set; [`Kernel`]
-//! holds the set chosen at run time and is the only way in. Its methods are safe: they check the
-//! lengths of what they are given, and the rest follows. All `unsafe` code of chunkmill's encoder is in
-//! this folder.
+//! Kernels are written once over `simd::Simd` and compiled for every instruction set. [`Kernel`] contains the ones
+//! chosen at run time and is the only entry point. Its methods are safe because they check the lengths of their
+//! arguments. All `unsafe` code of chunkmill's encoder is in this folder.
 //!
-//! Widths (of hidden states, heads, layers) are padded with zeros to multiples of [`PAD`] numbers, so
-//! that no kernel has a ragged edge; zeros add nothing to a sum.
+//! Widths (of hidden states, heads, layers) are padded with zeros to multiples of [`PAD`] numbers, so no kernel has
+//! to handle a partial vector; zeros add nothing to a sum.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -28,20 +28,20 @@ use buffer::Words;
 pub use buffer::{Floats, Scratch};
 pub(crate) use ops::MAX_HEAD;
 
-/// What widths are multiples of: the numbers in four of the widest vectors of floats, or one of bytes.
+/// Widths are padded to multiples of this: the size of four of the widest float vectors, or one of bytes.
 pub const PAD: usize = 64;
 
-/// Most keys that queries look at together: what is made of them stays in a core's second-level cache. A longer text's
-/// are taken one such part after another, so that no memory grows with the square of its length.
+/// Maximum number of keys processed at once: their transposed and paired copies stay in a core's second-level
+/// cache. Longer texts are processed in parts of this size, so no buffer grows with the square of their length.
 const KEYS: usize = 1024;
 
-/// Queries that look at a window of keys together.
+/// Number of queries that share a window of keys.
 const QUERIES: usize = 128;
 
-/// Rows of an operand are made up to a multiple of this, so that register tiles of any height fit.
+/// Rows of an operand are padded to a multiple of this, so register tiles of any height fit.
 const ROW_PAD: usize = 96;
 
-/// What the encoder's linear layers are computed in.
+/// Precision of the encoder's linear layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit floats, as the model was trained.
@@ -53,10 +53,10 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Every precision.
+    /// All precisions.
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
 
-    /// The name used in settings and datasets.
+    /// Returns the name used in settings and datasets.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Precision {
 
 named!(Precision, "a precision");
 
-/// A set of instructions that kernels are compiled for.
+/// An instruction set that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
     /// Any processor.
@@ -78,20 +78,20 @@ pub enum Isa {
     Neon,
     /// AVX2 and FMA.
     Avx2,
-    /// AVX-VNNI besides: products of bytes.
+    /// Also AVX-VNNI: dot products of bytes.
     Avx2Vnni,
     /// AVX-512 F, BW, DQ, VL.
     Avx512,
-    /// AVX-512 VNNI besides: products of bytes.
+    /// Also AVX-512 VNNI: dot products of bytes.
     Avx512Vnni,
-    /// AVX-512 BF16 besides: products of bf16.
+    /// Also AVX-512 BF16: dot products of bf16.
     Avx512Bf16,
-    /// AMX-TILE, AMX-BF16 and AMX-INT8 besides: products of tiles.
+    /// Also AMX-TILE, AMX-BF16 and AMX-INT8: products of tiles.
     Amx,
 }
 
 impl Isa {
-    /// Every set, the best last.
+    /// All instruction sets, the best last.
     pub const ALL: [Self; 8] = [
         Self::Portable,
         Self::Neon,
@@ -103,7 +103,7 @@ impl Isa {
         Self::Amx,
     ];
 
-    /// The name used in settings.
+    /// Returns the name used in settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -118,19 +118,19 @@ impl Isa {
         }
     }
 
-    /// The best that this processor has.
+    /// Returns the best instruction set that this processor supports.
     #[must_use]
     pub fn best() -> Self {
         Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
     }
 
-    /// Whether products of bf16 are faster than those of f32.
+    /// Returns whether products of bf16 are faster than those of f32.
     #[must_use]
     pub fn multiplies_bf16(self) -> bool {
         matches!(self, Self::Avx512Bf16 | Self::Amx)
     }
 
-    /// Whether it has instructions of its own for products in a precision. Without them, factors are widened first.
+    /// Returns whether there are instructions for products in a precision. Without them, factors are widened first.
     #[must_use]
     pub(crate) fn is_fast_in(self, precision: Precision) -> bool {
         match precision {
@@ -140,12 +140,12 @@ impl Isa {
         }
     }
 
-    /// Whether it sums products of bytes in pairs of 16 bits, see [`bytes`].
+    /// Returns whether pairs of byte products are summed in 16 bits; see [`bytes`].
     fn saturates(self) -> bool {
         matches!(self, Self::Avx2 | Self::Avx512)
     }
 
-    /// Whether this processor has it.
+    /// Returns whether this processor supports the instruction set.
     #[must_use]
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -182,27 +182,27 @@ impl Isa {
 
 named!(Isa, "an instruction set");
 
-/// What is done to a product before it is written.
+/// An operation applied to a product before it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// Nothing.
+    /// No operation.
     Store,
-    /// The activation GELU, with the exact normal distribution (Hendrycks and Gimpel 2016).
+    /// The activation GELU with the exact normal distribution (Hendrycks and Gimpel 2016).
     Gelu,
-    /// Its approximation by the hyperbolic tangent (there, too).
+    /// GELU approximated with the hyperbolic tangent (same paper).
     GeluTanh,
     /// The activation `SiLU`, `x / (1 + e^-x)`, also called swish.
     Silu,
     /// The activation `max(x, 0)`.
     Relu,
-    /// It is added to what is there.
+    /// Addition to the value in the output.
     Add,
-    /// What is there is multiplied by it: it is a gate.
+    /// Multiplication of the value in the output by the product, which is a gate.
     Times,
 }
 
 impl Then {
-    /// The least value that comes of it, if there is one: rounded down to two digits.
+    /// Returns the smallest possible result, rounded down to two digits, if there is one.
     #[must_use]
     pub fn floor(self) -> Option<f32> {
         match self {
@@ -214,61 +214,63 @@ impl Then {
     }
 }
 
-/// The weights of a linear layer as a kernel reads them.
+/// The weights of a linear layer in the layout that a kernel reads.
 #[derive(Debug)]
 pub struct Matrix {
-    /// The kernel it was made for.
+    /// The kernel that it was prepared for.
     of: (Isa, Precision),
-    /// Panels of columns, each row by row.
+    /// Panels of columns, each stored row by row.
     words: Words,
-    /// Words in a row of the other factor.
+    /// Number of words in a row of the other factor.
     depth: usize,
-    /// Outputs, padded.
+    /// Number of outputs, padded.
     columns: usize,
-    /// Added to each output.
+    /// Bias of each output.
     bias: Floats,
-    /// Words of the depth that are multiplied together, before the next: of bytes those that share a scale.
+    /// Number of words of the depth that are multiplied before the next ones. For bytes, those that share a scale.
     chunk: usize,
-    /// Of bytes: for each block, what each output's sum is multiplied by.
+    /// For bytes: the scale of each output's sum, for each block.
     scales: Floats,
-    /// Of bytes: for each block, what each output's sum is for a row of zeros.
+    /// For bytes: each output's sum for a row of zeros, for each block.
     zeros: Vec<i32>,
-    /// Of bytes: panels of the weights of outliers, as bf16.
+    /// For bytes: panels of the weights of outliers, as bf16.
     extra: Words,
 }
 
-/// What is known of the numbers that a linear layer reads, for holding them as bytes.
+/// Known properties of a linear layer's inputs, used to quantize them to bytes.
 ///
-/// A few inputs of such networks are many times as large as the others. They would coarsen the
-/// scale of all, so they are held apart (Dettmers et al. 2022), and the rest share a scale per block.
+/// A few inputs of these networks are many times as large as the others. They would coarsen the scale of all
+/// inputs, so they are stored separately (Dettmers et al. 2022). The others share one scale per block.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// Positions of outliers, [`OUTLIERS`] at most.
+    /// Positions of outliers, at most [`OUTLIERS`].
     outliers: Vec<usize>,
-    /// The least value, if it is known; otherwise values are taken to lie about zero.
+    /// Lower bound of the values, if known; otherwise they are assumed to be symmetric about zero.
     floor: Option<f32>,
-    /// Numbers that share a scale; divides the width.
+    /// Number of inputs that share a scale; divides the padded width.
     block: usize,
 }
 
-/// Most numbers that share a scale. Smaller blocks are more exact and slower: of all-MiniLM-L6-v2, blocks
-/// of 128 keep every golden vector within a cosine of .9991, of 192 of .9988 and of 384 of .9986.
+/// Maximum number of inputs that share a scale. Smaller blocks are more accurate but slower: with all-MiniLM-L6-v2,
+/// blocks of 128 keep every golden vector within a cosine of .9991, blocks of 192 within .9988 and blocks of 384
+/// within .9986.
 pub const LARGEST_BLOCK: usize = 128;
 
-/// What is smaller becomes zero where all of a block is: the inverse of a smaller step might be infinite.
+/// Lower limit for the greatest value of a block: the inverse of a smaller step might be infinite.
 const SMALLEST: f32 = 1e-30;
 
-/// Inputs that are held apart from bytes.
+/// Maximum number of inputs that are stored separately from the bytes.
 pub const OUTLIERS: usize = 8;
 
 impl Input {
-    /// Nothing is known.
+    /// Creates an input about which nothing is known.
     #[must_use]
     pub fn unknown(width: usize) -> Self {
         Self { outliers: Vec::new(), floor: None, block: width.next_multiple_of(PAD) }
     }
 
-    /// What was seen: `sizes` holds, for each input, how much it can add to an output.
+    /// Creates an input from observed values: `sizes` contains, for each position, how much it can add to an
+    /// output.
     #[must_use]
     pub fn observed(sizes: &[f32], floor: Option<f32>) -> Self {
         let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -291,12 +293,12 @@ impl Matrix {
     }
 }
 
-/// Rows of numbers as a kernel reads them.
+/// Rows of numbers in the layout that a kernel reads.
 #[derive(Debug, Default)]
 pub struct Operand {
-    /// The kernel it was made for.
+    /// The kernel that it was prepared for.
     of: Option<(Isa, Precision)>,
-    /// [`Matrix::chunk`] of the matrices that it fits.
+    /// [`Matrix::chunk`] of the matrices that it can be multiplied by.
     chunk: usize,
     words: Words,
     extra: Words,
@@ -315,61 +317,62 @@ impl Operand {
     }
 }
 
-/// One head of one text.
+/// The input of one attention head for one text.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention<'a> {
-    /// First query, the others `stride` floats apart.
+    /// Queries from the first on, `stride` floats apart.
     pub queries: &'a [f32],
-    /// First key.
+    /// Keys, laid out like the queries.
     pub keys: &'a [f32],
-    /// First value.
+    /// Values, laid out like the queries.
     pub values: &'a [f32],
-    /// Floats from one token to the next.
+    /// Number of floats from one token to the next.
     pub stride: usize,
-    /// Tokens.
+    /// Number of tokens.
     pub len: usize,
     /// Width of the head, padded to a multiple of 16.
     pub width: usize,
-    /// What scores are multiplied by; above zero.
+    /// Factor of the scores; above zero.
     pub scale: f32,
-    /// How many tokens away a token looks, to each side.
+    /// Number of tokens to each side that a token attends to.
     reach: usize,
-    /// What is added to the score of a key by its distance from the query, before it is multiplied.
+    /// Biases of the scores by the distance between key and query, added before scaling.
     bias: Option<&'a Distances>,
 }
 
 impl<'a> Attention<'a> {
-    /// Attention of `len` tokens of one head over themselves: first query, key and value, each followed
-    /// by the next `stride` floats on.
+    /// Creates the attention of `len` tokens of one head over themselves. The slices start with the first query,
+    /// key and value; the next ones follow `stride` floats later.
     #[must_use]
     pub fn new([queries, keys, values]: [&'a [f32]; 3], stride: usize, len: usize, width: usize, scale: f32) -> Self {
         Self { queries, keys, values, stride, len, width, scale, reach: usize::MAX, bias: None }
     }
 
-    /// No token looks farther than `reach` tokens to each side.
+    /// Limits attention to `reach` tokens on each side.
     #[must_use]
     pub fn within(self, reach: usize) -> Self {
         Self { reach, ..self }
     }
 
-    /// Scores depend on distances too.
+    /// Adds biases to the scores by distance.
     #[must_use]
     pub fn biased(self, bias: &'a Distances) -> Self {
         Self { bias: Some(bias), ..self }
     }
 }
 
-/// What the distance of a key from a query adds to their score.
+/// Biases that are added to the score of a query and a key by their distance.
 #[derive(Debug)]
 pub struct Distances {
-    /// By distance, from the most negative on, with [`PAD`] more behind the last.
+    /// Biases by distance, the most negative distance first, followed by [`PAD`] unused ones.
     values: Floats,
-    /// Where the distance is 0.
+    /// Index of distance 0.
     center: usize,
 }
 
 impl Distances {
-    /// For texts of up to `len` tokens, of which `value` says what a key that is so far behind the query adds.
+    /// Creates the biases for texts of up to `len` tokens. `value` returns the bias of a key that is the given
+    /// number of tokens after the query.
     #[must_use]
     pub fn new(len: usize, value: impl Fn(isize) -> f32) -> Self {
         let center = len.saturating_sub(1);
@@ -380,27 +383,27 @@ impl Distances {
         Self { values, center }
     }
 
-    /// Most tokens of a text.
+    /// Returns the maximum number of tokens of a text.
     fn longest(&self) -> usize {
         self.center + 1
     }
 }
 
-/// Some queries of a head over some of its keys.
+/// Attention of some queries of a head over some of its keys.
 #[derive(Debug, Clone)]
 struct Part<'a> {
     head: &'a Attention<'a>,
     queries: Range<usize>,
     keys: Range<usize>,
-    /// Where the first of all queries' result goes.
+    /// Destination of the result of the head's first query.
     out: *mut f32,
     out_stride: usize,
-    /// For each of all queries, the greatest score so far and the sum of weights, if these are not all of their keys.
+    /// Softmax of each query of the head over the keys so far, unless `keys` contains all keys they attend to.
     running: Option<*mut Running>,
 }
 
-/// The softmax of one query over the keys so far (Milakov and Gimelshein 2018): the greatest of its scores, as a power of
-/// two, and the sum of weights against that.
+/// The softmax of one query over the keys so far (Milakov and Gimelshein 2018): its greatest score, as an exponent
+/// of two, and the sum of the weights relative to it.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     greatest: f32,
@@ -408,12 +411,12 @@ struct Running {
 }
 
 impl Part<'_> {
-    /// Whether it is a whole text of which every token looks at every other, and nothing but their product counts.
+    /// Returns whether it covers a whole text, every token attends to every other, and scores have no biases.
     fn is_whole(&self) -> bool {
         self.running.is_none() && self.head.bias.is_none() && self.head.reach >= self.keys.len()
     }
 
-    /// The keys, counted from the part's first, that a query looks at.
+    /// Returns the keys that a query attends to, counted from the first key of the part.
     fn seen(&self, query: usize) -> Range<usize> {
         let Range { start, end } = self.keys;
         let low = query.saturating_sub(self.head.reach).clamp(start, end);
@@ -421,33 +424,33 @@ impl Part<'_> {
         low - start..high - start
     }
 
-    /// The keys that any of some queries looks at, made up to multiples of `align`.
+    /// Returns the keys that at least one of the queries attends to, extended to multiples of `align`.
     fn span(&self, queries: Range<usize>, align: usize) -> Range<usize> {
         let low = self.seen(queries.start).start / align * align;
         low..self.seen(queries.end - 1).end.next_multiple_of(align)
     }
 
-    /// What distances add to a query's scores of the keys from one on, which is counted from the part's first.
+    /// Returns the biases of a query's scores from `key` on, which is counted from the first key of the part.
     fn bias(&self, query: usize, key: usize) -> Option<*const f32> {
         let bias = self.head.bias?;
         Some(bias.values.as_ptr().wrapping_add(bias.center + self.keys.start + key - query))
     }
 }
 
-/// Where a rotation turns the numbers of a head (Su et al. 2021): those of its first half with those of its second, by an
-/// angle for each pair that grows with the position.
+/// Rotary position embeddings of a head (Su et al. 2021): each number of its first half is rotated with one of its
+/// second half, by an angle that grows with the position.
 #[derive(Debug)]
 pub struct Rotation {
     /// For each position, the cosine of each angle.
     cosines: Vec<f32>,
     sines: Vec<f32>,
-    /// Pairs of a head.
+    /// Number of pairs in a head.
     half: usize,
 }
 
 impl Rotation {
-    /// The rotations of heads of `width` numbers, an even number of them, at `positions` positions: by the angle
-    /// `position / base^(2i / width)` for pair `i`, computed in f32 as those who train models do.
+    /// Computes the rotations of heads of `width` numbers, which must be even, for `positions` positions. Pair `i`
+    /// is rotated by the angle `position / base^(2i / width)`, computed in f32 as in the training of models.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "positions and widths are far below 2^24")]
     #[expect(clippy::cast_possible_truncation, reason = "to the precision that models are trained in")]
@@ -472,11 +475,11 @@ type Rotate = unsafe fn(*mut f32, usize, *const f32, *const f32);
 pub struct Kernel {
     isa: Isa,
     precision: Precision,
-    /// Columns of a matrix that lie together.
+    /// Number of columns of a matrix that are stored together.
     panel: usize,
-    /// Numbers rounded to bf16 in a word.
+    /// Number of bf16 values in a word.
     pair: usize,
-    /// Words of the outliers' weights in a column, with zeros after the [`OUTLIERS`].
+    /// Number of words of the outliers' weights in a column, including zeros after the [`OUTLIERS`].
     extra: usize,
     multiply: Multiply,
     hold: Hold,
@@ -485,8 +488,8 @@ pub struct Kernel {
     rotate: Rotate,
 }
 
-/// Compiles the kernels for an instruction set. The last kind of number before its features is what bf16 are held
-/// as: where there are no products of bf16, as floats that are rounded to them.
+/// Compiles the kernels for an instruction set. `$float` is the format that stores bf16 values: without
+/// instructions for products of bf16, they are stored as floats rounded to bf16.
 macro_rules! compile {
     ($name:ident, $simd:ty, $value:expr, $float:ident $(, $features:literal)?) => {
         mod $name {
@@ -578,7 +581,7 @@ compile!(
 );
 
 impl Kernel {
-    /// The kernels for an instruction set, if this processor has it.
+    /// Returns the kernels for an instruction set, if this processor supports it.
     #[must_use]
     pub fn new(isa: Isa, precision: Precision) -> Option<Self> {
         if !isa.is_available() {
@@ -604,27 +607,27 @@ impl Kernel {
         Some(kernel(isa, precision))
     }
 
-    /// What the linear layers are computed in.
+    /// Returns the precision of the linear layers.
     #[must_use]
     pub fn precision(&self) -> Precision {
         self.precision
     }
 
-    /// The instruction set.
+    /// Returns the instruction set.
     #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// Rows that should go through several linear layers together: few enough that what lies between the layers
-    /// stays in the cache, and enough that reading the weights costs less than multiplying by them.
+    /// Returns how many rows to pass through several linear layers together: few enough that the data between the
+    /// layers stays in the cache, and enough that reading the weights costs less than multiplying by them.
     #[must_use]
     pub fn rows(&self) -> usize {
-        // Tiles multiply so fast that weights must serve more rows.
+        // Tiles multiply so fast that weights must be used for more rows.
         if self.isa == Isa::Amx { 128 } else { 48 }
     }
 
-    /// The kernels of the same instruction set in [`Precision::F32`].
+    /// Returns the kernels of the same instruction set in [`Precision::F32`].
     #[must_use]
     pub fn floats(&self) -> Self {
         Self::new(self.isa, Precision::F32).unwrap_or(*self)
@@ -681,7 +684,7 @@ impl Kernel {
                         matrix.scales[block * columns + column] = scale;
                         match input.floor {
                             None => matrix.zeros[block * columns + column] = 128 * sum,
-                            // The same for every row, so it goes to the bias.
+                            // The same for every row, so it is added to the bias.
                             #[expect(clippy::cast_precision_loss, reason = "a sum of a few hundred bytes")]
                             Some(floor) => matrix.bias[column] += floor * scale * sum as f32,
                         }
@@ -693,7 +696,7 @@ impl Kernel {
         matrix
     }
 
-    /// Numbers in a 32-bit word.
+    /// Returns how many numbers are in a 32-bit word.
     fn group(&self) -> usize {
         match self.precision {
             Precision::F32 => 1,
@@ -702,7 +705,7 @@ impl Kernel {
         }
     }
 
-    /// Numbers rounded to bf16, in as many words as they need.
+    /// Rounds numbers to bf16 and packs them into words.
     fn bf16(&self, numbers: &[f32]) -> impl Iterator<Item = u32> {
         let half = |x: f32| u32::from(simd::bf16(x));
         let word = move |numbers: &[f32]| match *numbers {
@@ -713,7 +716,7 @@ impl Kernel {
         numbers.chunks(self.pair).map(word)
     }
 
-    /// Words of `depth` that are multiplied together.
+    /// Returns how many words of `depth` are multiplied together.
     fn chunk(&self, depth: usize, input: &Input) -> usize {
         if self.precision == Precision::Int8 { input.block / 4 } else { depth }
     }
@@ -726,11 +729,11 @@ impl Kernel {
         }
     }
 
-    /// Holds `rows` rows of `width` floats, one after another, as the other factor of a product. The
-    /// floats are the same afterwards.
+    /// Converts `rows` consecutive rows of `width` floats to the left factor of a product. The floats are unchanged
+    /// afterwards.
     ///
     /// # Panics
-    /// If the width is not a multiple of [`PAD`], or there are fewer floats.
+    /// If the width is not a multiple of [`PAD`], `from` is too short, or `input` was made for another width.
     pub fn hold(&self, from: &mut [f32], width: usize, rows: usize, input: &Input, to: &mut Operand) {
         assert!(width > 0 && width.is_multiple_of(PAD) && from.len() / width >= rows, "rows of padded width");
         assert!(width.is_multiple_of(input.block) && input.block.is_multiple_of(PAD), "blocks of padded width");
@@ -752,20 +755,21 @@ impl Kernel {
         unsafe { (self.hold)(from.as_mut_ptr(), width, input, to) }
     }
 
-    /// Computes a linear layer and what follows it. `out` has rows of the layer's padded width.
+    /// Computes a linear layer and the operation that follows it. `out` has rows of the layer's padded width.
     ///
     /// # Panics
-    /// If the factors were made for another kernel or another [`Input`]'s blocks, or the lengths do not fit.
+    /// If the factors were prepared for another kernel or for different blocks of an [`Input`], or the lengths do
+    /// not fit.
     pub fn multiply(&self, a: &Operand, w: &Matrix, then: Then, out: &mut [f32]) {
         let of = (self.isa, self.precision);
         let alike = w.of == of && a.of == Some(of) && a.chunk == w.chunk && a.depth == w.depth;
         assert!(alike && out.len() >= a.rows * w.columns, "factors and product fit");
-        // SAFETY: the processor has the instructions (`new`); the operand has rows for the last
-        // tile (`hold`), the matrix whole panels (`matrix`), and the product's length was checked.
+        // SAFETY: the processor has the instructions (`new`); the operand has rows for the last tile (`hold`), the
+        // matrix has whole panels (`matrix`), and the length of the product was checked.
         unsafe { (self.multiply)(a, w, then, out.as_mut_ptr(), w.columns) }
     }
 
-    /// Layer normalisation in place of rows of `width` floats padded to a multiple of [`PAD`].
+    /// Applies layer normalisation in place to rows of `width` floats, padded to a multiple of [`PAD`].
     ///
     /// # Panics
     /// If the lengths do not fit.
@@ -783,7 +787,7 @@ impl Kernel {
     pub fn attend(&self, job: Attention<'_>, out: &mut [f32], out_stride: usize, scratch: &mut Scratch) {
         let Attention { stride, len, width, reach: farthest, .. } = job;
         assert!(width.is_multiple_of(16) && (16..=ops::MAX_HEAD).contains(&width) && len > 0, "a head's width");
-        // Without a product, which a length that makes no sense might carry around to a small one.
+        // No multiplication here: an absurd length could make it wrap around to a small number.
         let reach =
             |floats: usize, stride: usize| floats >= width && stride >= width && (floats - width) / stride >= len - 1;
         assert!([job.queries, job.keys, job.values].iter().all(|x| reach(x.len(), stride)), "a row for each token");
@@ -815,8 +819,8 @@ impl Kernel {
         }
     }
 
-    /// Turns `heads` heads of `width` numbers, one after another from the start of each row on, by the angles of the row's
-    /// position; rows are `stride` floats apart, the first at position 0.
+    /// Rotates `heads` heads of `width` numbers, which follow each other from the start of each row, by the angles
+    /// of the row's position. Rows are `stride` floats apart; the first is at position 0.
     ///
     /// # Panics
     /// If the lengths do not fit, or there are more rows than positions.
@@ -826,20 +830,20 @@ impl Kernel {
         assert!(x.len().div_ceil(stride) <= cosines.len() / half, "a position for each row");
         for ((row, cosines), sines) in x.chunks_mut(stride).zip(cosines.chunks(*half)).zip(sines.chunks(*half)) {
             for head in row[..heads * width].chunks_exact_mut(width) {
-                // SAFETY: the processor has the instructions (`new`); a head holds both halves.
+                // SAFETY: the processor has the instructions (`new`); a head contains both halves.
                 unsafe { (self.rotate)(head.as_mut_ptr(), *half, cosines.as_ptr(), sines.as_ptr()) }
             }
         }
     }
 }
 
-/// Holds weights as signed bytes: returns their scale and the sum of the bytes.
+/// Quantizes weights to signed bytes and returns their scale and the sum of the bytes.
 ///
-/// The scale is the one, of a few about that of the largest weight, with the least squared error: often it pays to cut a
-/// large weight off.
+/// Tries a few scales around the one that fits the largest weight and picks the one with the smallest squared
+/// error: clipping a large weight often pays off.
 fn quantize(row: &[f32], saturates: bool, words: &mut [u32]) -> (f32, i32) {
     const SHARES: [f32; 9] = [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
-    // More than the largest weight needs, where pairs would be cut; with the last, none is.
+    // Larger than the largest weight needs, for when pairs would be clipped; with the last one, none is.
     const MORE: [f32; 7] = [1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 127.0 / 64.0];
     let shares = SHARES.into_iter().chain(MORE.into_iter().filter(|_| saturates));
     let greatest = row.iter().fold(SMALLEST, |max, x| max.max(x.abs()));
@@ -866,15 +870,15 @@ fn quantize(row: &[f32], saturates: bool, words: &mut [u32]) -> (f32, i32) {
     (scale, sum)
 }
 
-/// Two weights as whole numbers from -127 to 127. Where products of two bytes are summed in 16 bits, their sum is kept so
-/// small that with the greatest unsigned bytes nothing is lost.
+/// Rounds two weights to integers from -127 to 127. If products of two bytes are summed in 16 bits, their sum is
+/// limited so even the greatest unsigned bytes do not overflow.
 fn bytes(pair: &[f32], inverse: f32, saturates: bool) -> [f32; 2] {
     /// `i16::MAX / 255`, rounded down.
     const MOST: f32 = 128.0;
     let byte = |x: &f32| (x * inverse).round_ties_even().clamp(-127.0, 127.0);
     let [first, second] = [0, 1].map(|at| pair.get(at).map_or(0.0, byte));
     let excess = if saturates { ((first + second).abs() - MOST).max(0.0) } else { 0.0 };
-    // Only two of one sign are too much, so neither is taken below zero.
+    // Only two weights of the same sign can exceed the limit, so neither changes its sign.
     let half = (excess / 2.0).floor();
     let less = |x: f32, by: f32| x - by.copysign(x);
     if first.abs() > second.abs() {

@@ -1,4 +1,4 @@
-//! NEON: four lanes, what every 64-bit ARM processor has.
+//! NEON: four lanes, available on every 64-bit ARM processor.
 
 use core::arch::aarch64::*;
 
@@ -25,9 +25,9 @@ impl Simd for Neon {
         round(a) = vrndnq_f32;
     }
 
-    // SAFETY (all of this block): the trait's callers guarantee the pointers, and every 64-bit ARM
-    // processor has these instructions; they need the alignment of one lane at most, which Rust's
-    // pointers to `f32` and `u32` have here, because all of them come from slices.
+    // SAFETY (all of this block): the trait's callers guarantee the pointers, and every 64-bit ARM processor has
+    // these instructions. They need at most the alignment of one lane, which all pointers to `f32` and `u32` have
+    // here because they come from slices.
 
     #[inline(always)]
     unsafe fn load(self, from: *const f32) -> float32x4_t {

@@ -1,8 +1,8 @@
-//! The kernels, generic over the instruction set and over how numbers are held.
+//! The kernels, generic over the instruction set and the number format.
 //!
-//! One register tile, [`tile`], computes every product: linear layers, scores, and the weighted sums
-//! of values. It multiplies rows of words by a matrix of words; a word is one f32, two bf16 or four
-//! bytes, and [`Product`] says what multiplying two words means. Everything else works on rows of f32.
+//! One register tile, [`Tile`], computes every product: linear layers, scores, and the weighted sums of values. It
+//! multiplies rows of words by a matrix of words. A word is one f32, two bf16 or four bytes, and [`Product`]
+//! defines the product of two words. Everything else works on rows of f32.
 
 use std::marker::PhantomData;
 
@@ -13,16 +13,16 @@ use super::{Input, Matrix, Operand, PAD, Part, Running, Then};
 /// Rows of a register tile.
 pub(super) const MR: usize = 6;
 
-/// What a product of two words is. Sums are words too: of floats their bits.
+/// The product of two words. Sums are words too: for floats, their bits.
 pub(super) trait Product<S: Simd> {
-    /// Numbers in a word.
+    /// How many numbers a word contains.
     const GROUP: usize;
 
-    /// Adds the products of the numbers of words.
+    /// Adds the products of the numbers in two words to a sum.
     unsafe fn dot(s: S, sum: S::I, a: S::I, b: S::I) -> S::I;
 
-    /// The product, as floats, of `rows` rows of `a` from `first` on (made up to whole tiles) and a panel of `w`:
-    /// rows of a panel's width, one after another.
+    /// Computes the product of `rows` rows of `a` from `first` on (rounded up to whole tiles) and a panel of `w`.
+    /// Writes it as floats, in consecutive rows of the width of a panel.
     #[inline(always)]
     unsafe fn product(s: S, a: &Operand, first: usize, rows: usize, w: &Matrix, panel: usize, to: *mut f32) {
         let width = S::VECTORS * S::LANES;
@@ -43,17 +43,17 @@ pub(super) trait Product<S: Simd> {
     }
 }
 
-/// Numbers of which each is held by itself, without a scale.
+/// Number formats that store each number by itself, without a scale.
 pub(super) trait Float<S: Simd>: Product<S> {
-    /// Holds a vector of floats at position `at` of a row of words.
+    /// Stores a vector of floats at position `at` of a row of words.
     unsafe fn put(s: S, row: *mut u32, at: usize, x: S::F);
-    /// Holds a row of `width` floats as words.
+    /// Stores a row of `width` floats as words.
     unsafe fn hold(s: S, from: *const f32, width: usize, to: *mut u32);
-    /// Holds a row of floats rounded to bf16, to nearest, ties to even.
+    /// Stores a row of floats rounded to bf16, to nearest, ties to even.
     unsafe fn hold_bf16(s: S, from: *const f32, width: usize, to: *mut u32);
-    /// Words of as many rows as a word has numbers: a vector of columns of `first` and perhaps `second`.
+    /// Packs a vector of columns of `first` and, if a word contains two numbers, of `second` into words.
     unsafe fn column(s: S, first: *const f32, second: *const f32) -> S::I;
-    /// Powers of two whose error is below what rounding to this kind of number costs.
+    /// Computes powers of two with an error below the rounding error of this format.
     unsafe fn exp2(s: S, x: S::F) -> S::F;
 }
 
@@ -61,7 +61,7 @@ pub(super) trait Float<S: Simd>: Product<S> {
 pub(super) struct F32;
 /// bfloat16, summed in f32.
 pub(super) struct Bf16;
-/// Bytes, summed in 32-bit integers; what is too large for them is a float of another kind.
+/// Bytes, summed in 32-bit integers; outliers, which are too large for bytes, are stored as `Large`.
 pub(super) struct Bytes<Large>(PhantomData<Large>);
 
 impl<S: Simd> Product<S> for F32 {
@@ -128,7 +128,7 @@ impl<S: SimdBf16> Float<S> for Bf16 {
     }
     #[inline(always)]
     unsafe fn exp2(s: S, x: S::F) -> S::F {
-        // Minimax polynomial of degree 3: a relative error of 7.5e-5, a fortieth of a bf16's rounding.
+        // Minimax polynomial of degree 3: a relative error of 7.5e-5, a fortieth of the rounding error of bf16.
         unsafe { power(s, x, [0.055_171_67, 0.242_611_14, 0.693_260_97, 0.999_928_06]) }
     }
 }
@@ -149,7 +149,7 @@ impl<S: Simd, Large: Float<S>> Product<S> for Bytes<Large> {
         let extra = super::OUTLIERS / Large::GROUP;
         for row in (0..rows).step_by(MR) {
             unsafe {
-                // What is too large for bytes starts the sums.
+                // The sums start with the products of the outliers.
                 let tile = Tile {
                     depth: extra,
                     left: a.extra.as_ptr().add((first + row) * EXTRA_ROW),
@@ -193,31 +193,32 @@ impl<S: Simd, Large: Float<S>> Product<S> for Bytes<Large> {
     }
 }
 
-/// Words from one row of numbers that are held beside bytes to the next: a cache line, of which the rest stays
-/// zero, so that a row is also one of a tile of AMX.
+/// Number of words from one row of outliers to the next: a cache line. The rest of it stays zero, so a row of
+/// outliers is also a row of an AMX tile.
 pub(super) const EXTRA_ROW: usize = 16;
 
 /// The factors of a register tile; strides are in words.
 #[derive(Clone, Copy)]
 struct Tile {
-    /// Words of the depth.
+    /// Depth in words.
     depth: usize,
     /// `MR` rows of words.
     left: *const u32,
     left_stride: usize,
-    /// A row of columns for each word of the depth.
+    /// One row of columns for each word of the depth.
     right: *const u32,
     right_stride: usize,
-    /// What will be multiplied by after this, of which a row is fetched every [`AHEAD`] words of the depth.
+    /// The right factor of a later product: one row of it is prefetched every [`AHEAD`] words of the depth.
     next: Option<*const u32>,
 }
 
-/// Words of the depth for which a row of what comes next is fetched: as many as tiles of [`ROWS`], so that a panel
-/// is there when its first tile needs it. Without that, the first would wait for memory as the others never do.
+/// Number of words of the depth per prefetched row of the next panel. It equals the number of tiles in [`ROWS`], so
+/// the panel is in the cache when its first tile needs it. Otherwise the first tile would wait for memory, unlike
+/// the others.
 const AHEAD: usize = ROWS / MR;
 
 impl Tile {
-    /// The product, with `NV` vectors of columns, as raw sums.
+    /// Computes the product with `NV` vectors of columns, as raw sums.
     #[inline(always)]
     unsafe fn product<S: Simd, P: Product<S> + ?Sized, const NV: usize>(self, s: S, to: *mut u32, to_stride: usize) {
         unsafe {
@@ -268,7 +269,7 @@ impl Tile {
         }
     }
 
-    /// The product, with `vectors` (at least 1) vectors of columns, or [`Simd::VECTORS`] if those are fewer.
+    /// Computes the product with `vectors` (at least 1) vectors of columns, but not more than [`Simd::VECTORS`].
     #[inline(always)]
     unsafe fn multiply<S: Simd, P: Product<S> + ?Sized>(self, s: S, vectors: usize, to: *mut u32, to_stride: usize) {
         unsafe {
@@ -283,11 +284,11 @@ impl Tile {
     }
 }
 
-/// Rows of an operand that are worked on together: their sums and a chunk of a panel fit in the
+/// Number of rows of an operand that are processed together: their sums and a chunk of a panel fit in the
 /// first-level cache.
 const ROWS: usize = 8 * MR;
 
-/// `out = then(a · w + bias)`, `a.rows` rows of `out` that are `stride` floats apart.
+/// Computes `out = then(a · w + bias)` for `a.rows` rows of `out`, which are `stride` floats apart.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
     s: S,
@@ -298,7 +299,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
     stride: usize,
 ) {
     let width = S::VECTORS * S::LANES;
-    // Every sum is set before it is read, so they need not be cleared.
+    // Every sum is written before it is read, so the sums are not initialized.
     let mut sums = std::mem::MaybeUninit::<Sums>::uninit();
     let sums = sums.as_mut_ptr().cast::<f32>();
     for first in (0..a.rows).step_by(ROWS) {
@@ -313,7 +314,7 @@ pub(super) unsafe fn multiply<S: Simd, P: Product<S>>(
     }
 }
 
-/// Writes `rows` rows of `width` sums that lie one after another to `out`, with the bias and what else is done.
+/// Adds the bias to `rows` consecutive rows of `width` sums, applies `then` and writes the result to `out`.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "three arrays and their shape")]
 pub(super) unsafe fn finish<S: Simd>(
@@ -326,7 +327,7 @@ pub(super) unsafe fn finish<S: Simd>(
     out: *mut f32,
     stride: usize,
 ) {
-    // The choice stands outside of the loops: inside, it would be made for each vector.
+    // The `match` is outside the loops: inside, it would be repeated for each vector.
     macro_rules! each {
         (|$value:ident, $to:ident| $result:expr) => {
             for row in 0..rows {
@@ -355,7 +356,7 @@ pub(super) unsafe fn finish<S: Simd>(
 #[expect(dead_code, reason = "written and read by pointers")]
 struct Sums([f32; ROWS * PAD]);
 
-/// Rows of `width` floats held as words.
+/// Stores rows of `width` floats as words.
 #[inline(always)]
 pub(super) unsafe fn hold<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usize, _: &Input, to: &mut Operand) {
     for row in 0..to.rows {
@@ -363,7 +364,7 @@ pub(super) unsafe fn hold<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usi
     }
 }
 
-/// Rows of `width` floats held as words, rounded to bf16.
+/// Stores rows of `width` floats as words, rounded to bf16.
 #[inline(always)]
 pub(super) unsafe fn hold_bf16<S: Simd, P: Float<S>>(s: S, from: *mut f32, width: usize, _: &Input, to: &mut Operand) {
     for row in 0..to.rows {
@@ -371,8 +372,8 @@ pub(super) unsafe fn hold_bf16<S: Simd, P: Float<S>>(s: S, from: *mut f32, width
     }
 }
 
-/// Rows of `width` floats held as bytes, each block of [`Input::block`] with a scale of its own, and the
-/// outliers apart, rounded to bf16. The floats are unchanged afterwards.
+/// Quantizes rows of `width` floats to bytes. Each block of [`Input::block`] numbers has its own scale. The
+/// outliers are stored separately, rounded to bf16. The floats are unchanged afterwards.
 #[inline(always)]
 pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
     s: S,
@@ -412,7 +413,7 @@ pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
                 };
                 let scale = (s.greatest(greatest) - low) / steps;
                 let inverse = s.splat(1.0 / scale);
-                // Halves round to even, and the zero of signed numbers is the middle of the bytes.
+                // Halves round to even. For signed numbers, zero is the middle of the byte range.
                 let offset = s.splat(if input.floor.is_some() { -low / scale } else { 128.0 });
                 for i in (0..input.block).step_by(S::LANES) {
                     let x = s.round(s.fma(s.load(from.add(i)), inverse, offset));
@@ -427,8 +428,8 @@ pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
     }
 }
 
-/// Layer normalisation in place of rows of `stride` floats, of which the first `width` count and the
-/// rest are zero: `(x - mean) / sqrt(variance + epsilon) * weight + bias` (Ba et al. 2016).
+/// Applies layer normalisation, `(x - mean) / sqrt(variance + epsilon) * weight + bias` (Ba et al. 2016), in place
+/// to rows of `stride` floats. The first `width` floats of a row count; the others are zero.
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "widths are far below 2^24")]
 pub(super) unsafe fn layer_norm<S: Simd>(
@@ -455,8 +456,8 @@ pub(super) unsafe fn layer_norm<S: Simd>(
                 let x = s.sub(s.load(row.add(i)), center);
                 squares = s.fma(x, x, squares);
             }
-            // The padding is left out: its share, the squares of the mean, may be greater than all the rest, and
-            // would leave little of it when subtracted.
+            // The padding is excluded: its share, the squares of the mean, may exceed all the rest, and subtracting
+            // it afterwards would cancel most digits.
             let mut squares = s.sum(squares);
             for i in whole..width {
                 let x = *row.add(i) - mean;
@@ -471,10 +472,10 @@ pub(super) unsafe fn layer_norm<S: Simd>(
     }
 }
 
-/// Some queries of a head: `softmax(scale · q · kᵀ) · v`.
+/// Computes `softmax(scale · q · kᵀ) · v` for some queries of a head.
 ///
-/// The keys are transposed and the values paired once; then, for each few queries, scores, softmax
-/// and weighted sum all stay in the first-level cache.
+/// The keys are transposed and the values paired once. Then a few queries at a time are processed, so their scores,
+/// softmax and weighted sums stay in the first-level cache.
 #[inline(always)]
 pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, scratch: &mut Scratch) {
     unsafe {
@@ -488,7 +489,7 @@ pub(super) unsafe fn attend<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, scratch
 
 #[inline(always)]
 unsafe fn attend_to<S: Simd, P: Float<S>, const WHOLE: bool>(s: S, part: &Part<'_>, scratch: &mut Scratch) {
-    // Copies: whatever is written to memory, they stay.
+    // Copies, because the compiler knows that writes to memory do not change them.
     let (head, part) = (*part.head, part.clone());
     let (part, width) = (&part, head.width);
     let len = part.queries.len();
@@ -552,7 +553,8 @@ unsafe fn attend_to<S: Simd, P: Float<S>, const WHOLE: bool>(s: S, part: &Part<'
     }
 }
 
-/// What a query's weighted sum of values is multiplied by, and before it is added what its result so far is, if there is one.
+/// The factors of a query's new weighted sum of values and, if there is one, of its result so far, to which it is
+/// added.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Factors {
     new: f32,
@@ -560,7 +562,7 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// Writes `width` numbers of a result.
+    /// Updates `width` numbers of a result.
     #[inline(always)]
     pub(super) unsafe fn apply<S: Simd, const WHOLE: bool>(self, s: S, sums: *const f32, out: *mut f32, width: usize) {
         for i in (0..width).step_by(S::LANES) {
@@ -576,8 +578,8 @@ impl Factors {
     }
 }
 
-/// One query's weights for its scores of a span of keys, `2^(exponent · (score - greatest))`, and what follows for its result.
-/// Scores lie at their keys' places, weights from the start on.
+/// Computes one query's weights, `2^(exponent · (score - greatest))`, from its scores of a span of keys. Returns
+/// the factors for its result. Scores are at the index of their key; weights start at index 0.
 #[inline(always)]
 pub(super) unsafe fn weigh<S: Simd, P: Float<S>, const WHOLE: bool>(
     s: S,
@@ -625,13 +627,13 @@ pub(super) unsafe fn weigh<S: Simd, P: Float<S>, const WHOLE: bool>(
         let greatest = s.greatest(most);
         let is_first = (*before).greatest == f32::NEG_INFINITY;
         let old = s.greatest(P::exp2(s, s.sub(s.splat((*before).greatest), most)));
-        // Before the first there is no result: the sum is 0 and what is at `out` is not read.
+        // Before the first part there is no result: the sum is 0 and `out` is not read.
         before.write(Running { greatest, total: (*before).total * old + total });
         Factors { new: 1.0, old: if is_first { None } else { Some(old) } }
     }
 }
 
-/// Turns the numbers of a head's first `half` with those of its second.
+/// Rotates the numbers of a head's first `half` with those of its second.
 #[inline(always)]
 pub(super) unsafe fn rotate<S: Simd>(s: S, x: *mut f32, half: usize, cosines: *const f32, sines: *const f32) {
     let whole = half / S::LANES * S::LANES;
@@ -651,7 +653,7 @@ pub(super) unsafe fn rotate<S: Simd>(s: S, x: *mut f32, half: usize, cosines: *c
     }
 }
 
-/// Keys as columns: word `w` of key `j` goes to `to[w * keys + j]`.
+/// Writes keys as columns: word `w` of key `j` to `to[w * keys + j]`.
 #[inline(always)]
 unsafe fn transpose<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usize, to: *mut u32) {
     let (head, len) = (*part.head, part.keys.len());
@@ -666,17 +668,17 @@ unsafe fn transpose<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usize, to
                 words[..depth].fill(0);
             }
             for (w, &word) in words[..depth].iter().enumerate() {
-                // Volatile, or the compiler makes scatter instructions of it, which are slower.
+                // Volatile: otherwise the compiler emits scatter instructions, which are slower.
                 to.add(w * keys + at).write_volatile(word);
             }
         }
     }
 }
 
-/// Widest head.
+/// Maximum width of a head.
 pub(crate) const MAX_HEAD: usize = 256;
 
-/// Values with as many keys in a word as words have numbers, so that they can follow weights in it.
+/// Packs the values of consecutive keys into words, as many as a word has numbers, to match the words of weights.
 #[inline(always)]
 pub(super) unsafe fn pair<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usize, to: *mut u32) {
     let (head, len) = (*part.head, part.keys.len());
@@ -693,14 +695,14 @@ pub(super) unsafe fn pair<S: Simd, P: Float<S>>(s: S, part: &Part<'_>, keys: usi
     }
 }
 
-/// `2^x` for `x` up to 0, to a relative error of 2e-7; what is below 2^-126 becomes 2^-126.
+/// Computes `2^x` for `x` up to 0 with a relative error of 2e-7; results below 2^-126 become 2^-126.
 #[inline(always)]
 unsafe fn exp2<S: Simd>(s: S, x: S::F) -> S::F {
     // Minimax polynomial of 2^f for f from -1/2 to 1/2, relative error 7.5e-8 before rounding.
     unsafe { power(s, x, [0.001_327_647_2, 0.009_675_542, 0.055_507_13, 0.240_221_2, 0.693_146_94, 1.000_000_1]) }
 }
 
-/// `2^x` for `x` up to 0, by a polynomial of `2^f` for `f` from -1/2 to 1/2, highest power first.
+/// Computes `2^x` for `x` up to 0 with a polynomial for `2^f`, `f` from -1/2 to 1/2, highest power first.
 #[inline(always)]
 unsafe fn power<S: Simd, const N: usize>(s: S, x: S::F, polynomial: [f32; N]) -> S::F {
     unsafe {
@@ -715,8 +717,8 @@ unsafe fn power<S: Simd, const N: usize>(s: S, x: S::F, polynomial: [f32; N]) ->
     }
 }
 
-/// `x · Φ(x)` (Hendrycks and Gimpel 2016), with Φ from Abramowitz and Stegun 7.1.26: absolute error
-/// below 1.5e-7 · |x|.
+/// Computes `x · Φ(x)` (Hendrycks and Gimpel 2016), with Φ from Abramowitz and Stegun 7.1.26: absolute error below
+/// 1.5e-7 · |x|.
 #[inline(always)]
 unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
     // The formula's coefficients, halved: Φ(-|x|) = erfc(|x|/√2) / 2.
@@ -736,7 +738,7 @@ unsafe fn gelu<S: Simd>(s: S, x: S::F) -> S::F {
     }
 }
 
-/// `x · σ(z)`, for an `x` of the sign of `z`: `e^-|z|` is in it, so that nothing overflows.
+/// Computes `x · σ(z)` for an `x` with the sign of `z`. It uses `e^-|z|`, so nothing overflows.
 #[inline(always)]
 unsafe fn times_sigmoid<S: Simd>(s: S, x: S::F, z: S::F) -> S::F {
     unsafe {
@@ -746,7 +748,8 @@ unsafe fn times_sigmoid<S: Simd>(s: S, x: S::F, z: S::F) -> S::F {
     }
 }
 
-/// GELU by the hyperbolic tangent: `x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2`, which is `x · σ(2 …)`.
+/// Computes GELU with the hyperbolic tangent: `x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2`, which is
+/// `x · σ(2 …)`.
 #[inline(always)]
 unsafe fn gelu_tanh<S: Simd>(s: S, x: S::F) -> S::F {
     // 2 · √(2/π), and that times 0.044715

@@ -1,4 +1,4 @@
-//! Plain Rust, eight lanes: runs on every processor, and is what the compiler's own vectoriser makes of it.
+//! Plain Rust, eight lanes: runs on every processor; the compiler's auto-vectoriser picks the instructions.
 
 #![expect(clippy::cast_possible_truncation, reason = "the trait's contract: whole numbers that fit")]
 #![expect(clippy::cast_precision_loss, clippy::cast_sign_loss, reason = "as the vector instructions convert")]
@@ -71,7 +71,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn round(self, a: Self::F) -> Self::F {
-        // Adding 1.5 * 2^23 leaves no bits for a fraction; `round_ties_even` would be a call here.
+        // Adding 1.5 * 2^23 leaves no bits for a fraction; `round_ties_even` would be a function call here.
         const SHIFT: f32 = 12_582_912.0;
         map(|i| (a[i] + SHIFT) - SHIFT)
     }

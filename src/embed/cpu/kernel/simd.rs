@@ -1,94 +1,96 @@
-//! The vector instructions that the kernels are written in, once for every instruction set.
+//! The vector operations that the kernels are written in, implemented for every instruction set.
 //!
-//! A value of a type that implements [`Simd`] is proof that the processor has the instructions: it is
-//! made only by [`super::Isa::is_available`]'s side of the dispatch. The kernels are generic functions,
-//! always inlined into one entry point per instruction set that is compiled with those instructions.
+//! A value of a type that implements [`Simd`] is proof that the processor has the instructions: it is only used
+//! after [`super::Isa::is_available`] has returned true. The kernels are generic functions, always inlined into one
+//! entry point per instruction set that is compiled with those instructions.
 
-/// Vectors of [`Simd::LANES`] 32-bit lanes: floats, integers, or words that hold 4 bytes.
+/// Vectors of [`Simd::LANES`] 32-bit lanes: floats, integers, or words of 4 bytes.
 ///
 /// # Safety
 /// Callers run the methods only on a processor that has the instruction set, and pass pointers
 /// that are valid for the stated number of lanes. No alignment is needed.
 pub(super) trait Simd: Copy {
-    /// Vectors of a register tile's columns: as many as the registers hold beside [`super::ops::MR`] rows.
+    /// Number of vectors in a row of a register tile: as many as fit in the registers with [`super::ops::MR`] rows.
     const VECTORS: usize;
-    /// Lanes in a vector.
+    /// Number of lanes in a vector.
     const LANES: usize;
-    /// Floats.
+    /// A vector of floats.
     type F: Copy;
-    /// 32-bit words.
+    /// A vector of 32-bit words.
     type I: Copy;
 
     /// Reads `LANES` floats.
     unsafe fn load(self, from: *const f32) -> Self::F;
     /// Writes `LANES` floats.
     unsafe fn store(self, to: *mut f32, x: Self::F);
-    /// One float in every lane.
+    /// Copies one float to every lane.
     unsafe fn splat(self, x: f32) -> Self::F;
-    /// Sum.
+    /// Returns the sums.
     unsafe fn add(self, a: Self::F, b: Self::F) -> Self::F;
-    /// Difference.
+    /// Returns the differences.
     unsafe fn sub(self, a: Self::F, b: Self::F) -> Self::F;
-    /// Product.
+    /// Returns the products.
     unsafe fn mul(self, a: Self::F, b: Self::F) -> Self::F;
-    /// Quotient.
+    /// Returns the quotients.
     unsafe fn div(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a * b + c`, rounded once.
+    /// Returns `a * b + c`, rounded once if the processor can.
     unsafe fn fma(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    /// The greater.
+    /// Returns the greater values.
     unsafe fn max(self, a: Self::F, b: Self::F) -> Self::F;
-    /// The smaller.
+    /// Returns the smaller values.
     unsafe fn min(self, a: Self::F, b: Self::F) -> Self::F;
-    /// Without its sign.
+    /// Returns the absolute values.
     unsafe fn abs(self, a: Self::F) -> Self::F;
-    /// The nearest integer, ties to even.
+    /// Returns the nearest integers, ties to even.
     unsafe fn round(self, a: Self::F) -> Self::F;
-    /// `a * 2^n` for whole `n` from -126 to 127.
+    /// Returns `a * 2^n` for integers `n` from -126 to 127.
     unsafe fn scale(self, a: Self::F, n: Self::F) -> Self::F;
-    /// Sum of all lanes.
+    /// Returns the sum of all lanes.
     unsafe fn sum(self, a: Self::F) -> f32;
-    /// Greatest of all lanes.
+    /// Returns the greatest value of all lanes.
     unsafe fn greatest(self, a: Self::F) -> f32;
 
     /// Reads `LANES` words.
     unsafe fn load_words(self, from: *const u32) -> Self::I;
     /// Writes `LANES` words.
     unsafe fn store_words(self, to: *mut u32, x: Self::I);
-    /// Fetches the line at a pointer, valid or not, to the first-level cache.
+    /// Prefetches the line at a pointer, valid or not, into the first-level cache.
     unsafe fn prefetch(self, from: *const u32);
-    /// One word in every lane.
+    /// Copies one word to every lane.
     unsafe fn splat_word(self, from: *const u32) -> Self::I;
-    /// Words read as floats.
+    /// Reinterprets words as floats.
     unsafe fn as_floats(self, a: Self::I) -> Self::F;
-    /// Floats read as words.
+    /// Reinterprets floats as words.
     unsafe fn as_words(self, a: Self::F) -> Self::I;
-    /// Signed integers as floats.
+    /// Converts signed integers to floats.
     unsafe fn to_floats(self, a: Self::I) -> Self::F;
-    /// Difference of integers, wrapping.
+    /// Returns the differences of integers, wrapping.
     unsafe fn sub_words(self, a: Self::I, b: Self::I) -> Self::I;
 
-    /// `sum + Σ a.i * b.i` over the four bytes of each word, `a` unsigned and `b` signed, exactly if the two signed bytes of
-    /// each half are from -128 to 128 together; some sets do not need that, see [`super::Isa::saturates`].
+    /// Returns `sum + Σ a.i * b.i` over the four bytes of each word, `a` unsigned and `b` signed. It is exact if
+    /// the two signed bytes of each half add up to a number from -128 to 128. Some instruction sets do not need
+    /// that; see [`super::Isa::saturates`].
     unsafe fn dot_bytes(self, sum: Self::I, a: Self::I, b: Self::I) -> Self::I;
 
-    /// Writes `LANES` bytes of floats that are whole and from 0 to 255.
+    /// Converts floats, which are integers from 0 to 255, to bytes and writes `LANES` of them.
     unsafe fn store_bytes(self, to: *mut u8, x: Self::F);
 }
 
-/// Vectors of words that hold two bf16, and their products in one instruction.
+/// Vectors of words of two bf16, with dot products in one instruction.
 ///
 /// # Safety
-/// As of [`Simd`].
+/// As for [`Simd`].
 pub(super) trait SimdBf16: Simd {
-    /// `sum + a.0 * b.0 + a.1 * b.1` over the two bf16 of each word.
+    /// Returns `sum + a.0 * b.0 + a.1 * b.1` over the two bf16 of each word.
     unsafe fn dot_bf16(self, sum: Self::F, a: Self::I, b: Self::I) -> Self::F;
-    /// Words of two bf16, rounded to nearest, ties to even: `first` in the lower half, `second` in the upper.
+    /// Packs floats into words of two bf16, rounded to nearest, ties to even: `first` in the lower half, `second`
+    /// in the upper.
     unsafe fn pair_bf16(self, first: Self::F, second: Self::F) -> Self::I;
     /// Writes `LANES` bf16, rounded to nearest, ties to even.
     unsafe fn store_bf16(self, to: *mut u16, x: Self::F);
 }
 
-/// Methods on floats that are one instruction each.
+/// Defines methods on floats that are one instruction each.
 macro_rules! floats {
     ($($name:ident($($arg:ident),+) = $instruction:ident;)+) => {
         $(
@@ -102,7 +104,7 @@ macro_rules! floats {
 }
 pub(super) use floats;
 
-/// A float as bf16, rounded to nearest, ties to even; what is not finite stays so.
+/// Rounds a float to bf16, to nearest, ties to even; infinities and NaN are kept.
 #[inline(always)]
 pub(super) fn bf16(x: f32) -> u16 {
     let bits = x.to_bits();

@@ -1,12 +1,11 @@
-//! Declarations of C and C++, where what is declared comes after its type, and macros may be
-//! anything.
+//! Declarations in C and C++, where the declared name follows its type and a macro may be anything.
 
 use super::name::BEHIND;
 use super::{Declaration, Header};
 use crate::document::code::lex::{Kind, Token};
 
 impl Header<'_> {
-    /// Whether a brace that comes now is a value in the initializers of a C++ constructor.
+    /// Returns whether a brace that opens here is a value in the initializers of a C++ constructor.
     pub(super) fn initializes(&self) -> bool {
         let Some((_, name)) = self.callable() else { return false };
         let word = |token: &Token| token.kind == Kind::Word && !BEHIND.contains(&self.text(token));

@@ -1,10 +1,10 @@
-//! Where in a header the name of a function stands, and what stands around it.
+//! Finds the name of a function in a header, and what surrounds it.
 
 use super::Header;
 use crate::document::Language;
 use crate::document::code::lex::{Kind, Token};
 
-/// Words that stand before a parenthesis and name no function.
+/// Words before a parenthesis that do not name a function.
 const NO_NAMES: [&str; 30] = [
     "if",
     "for",
@@ -38,12 +38,12 @@ const NO_NAMES: [&str; 30] = [
     "static_assert",
 ];
 
-/// Words that may stand behind the parameters of a C++ function.
+/// Words that may follow the parameters of a C++ function.
 pub(super) const BEHIND: [&str; 10] =
     ["const", "noexcept", "override", "final", "throw", "volatile", "requires", "try", "__attribute__", "mutable"];
 
 impl Header<'_> {
-    /// Index of a `=` that assigns, outside `<…>`.
+    /// Returns the index of a `=` that assigns, outside `<…>`.
     pub(in crate::document::code::braces) fn assignment(&self) -> Option<usize> {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Header<'_> {
         None
     }
 
-    /// Whether a `<` still waits for its `>`.
+    /// Returns whether a `<` is still waiting for its `>`.
     pub(super) fn angle_is_open(&self) -> bool {
         let mut depth = 0_usize;
         for (at, token) in self.tokens.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Header<'_> {
         depth > 0
     }
 
-    /// The name before the parameters of a function, and the index of its first token.
+    /// Returns the name before the parameters of a function, and the index of the name's first token.
     pub(super) fn callable(&self) -> Option<(String, usize)> {
         let tokens = self.tokens;
         let c = matches!(self.language, Language::C | Language::Cpp);
@@ -115,13 +115,13 @@ impl Header<'_> {
         None
     }
 
-    /// Index of the first token of the name that ends before the parenthesis at `at`.
+    /// Returns the index of the first token of the name that ends before the parenthesis at `at`.
     fn name_before(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens;
         let mut first = at.checked_sub(1)?;
         let scripted = matches!(self.language, Language::JavaScript | Language::TypeScript);
         if tokens[first].is(b'>') {
-            // Type parameters: the name stands before their `<`.
+            // Type parameters: the name is before their `<`.
             let mut depth = 0_usize;
             loop {
                 if tokens[first].is(b'>') {
@@ -160,7 +160,7 @@ impl Header<'_> {
     }
 }
 
-/// Number of tokens before a declaration that say nothing of its kind: annotations, `template<…>`,
+/// Returns the number of tokens before a declaration that do not affect its kind: annotations, `template<…>`,
 /// `public:`.
 pub(in crate::document::code::braces) fn prefix(text: &str, language: Language, tokens: &[Token]) -> usize {
     let mut at = 0;
@@ -191,7 +191,7 @@ pub(in crate::document::code::braces) fn prefix(text: &str, language: Language, 
     }
 }
 
-/// Number of tokens in the `<…>` at the start; none if it is not closed.
+/// Returns the number of tokens in the `<…>` at the start; 0 if it is not closed.
 pub(super) fn angles(tokens: &[Token]) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
