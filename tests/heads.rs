@@ -223,7 +223,7 @@ fn the_first_dimensions_are_kept_if_the_model_says_that_they_suffice() {
     write(folder.path(), "config.json", config.to_string().as_bytes());
     near(&vector(cut(32, false).unwrap().as_ref()), &expected, 1e-6);
     let refused = cut(24, false).err().unwrap();
-    assert!(refused.contains("suffice: 16, 32"), "{refused}");
+    assert!(refused.contains("does not list 24 among its Matryoshka dimensions: 16, 32"), "{refused}");
 }
 
 #[test]

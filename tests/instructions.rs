@@ -143,7 +143,7 @@ mod counting {
                 counts.insert(format!("{isa} {precision} {name}"), count(work)?);
                 Some(())
             };
-            let input = Input::observed(&vec![1.0; INPUTS], Then::Gelu.floor());
+            let input = Input::observed(&vec![1.0; INPUTS], Then::Gelu.floor(), kernel.largest_block());
             let matrix = kernel.matrix(&numbers(OUTPUTS * INPUTS), &numbers(OUTPUTS), &input);
             let (mut rows, mut operand) = (numbers(ROWS * INPUTS), Operand::default());
             add("hold", &mut || kernel.hold(&mut rows, INPUTS, ROWS, &input, &mut operand))?;

@@ -9,8 +9,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chunkmill::embed::cpu::kernel::{
-    Attention, Distances, Floats, Input, Isa, Kernel, LARGEST_BLOCK, Matrix, OUTLIERS, Operand, PAD, Precision,
-    Rotation, Scratch, Then,
+    Attention, Distances, Floats, Input, Isa, Kernel, Matrix, OUTLIERS, Operand, PAD, Precision, Rotation, Scratch,
+    Then,
 };
 
 /// Half the distance from one to the next f32.
@@ -208,6 +208,7 @@ struct Layer {
     w: Vec<f32>,
     bias: Vec<f32>,
     input: Input,
+    largest: usize,
     outliers: Vec<usize>,
     floor: Option<f32>,
 }
@@ -223,8 +224,9 @@ impl Layer {
         let mut outliers: Vec<usize> = (0..inputs).collect();
         outliers.sort_by(|&i, &j| sizes[j].total_cmp(&sizes[i]).then(i.cmp(&j)));
         outliers.truncate(if observed { OUTLIERS } else { 0 });
-        let input = if observed { Input::observed(&sizes, floor) } else { Input::unknown(inputs) };
-        Self { rows, inputs, outputs, a, w, bias, input, outliers, floor }
+        let largest = random.pick(&[64, 128]);
+        let input = if observed { Input::observed(&sizes, floor, largest) } else { Input::unknown(inputs) };
+        Self { rows, inputs, outputs, a, w, bias, input, largest, outliers, floor }
     }
 
     /// Numbers that share a scale.
@@ -233,7 +235,7 @@ impl Layer {
         if self.outliers.is_empty() {
             return width;
         }
-        (1..=LARGEST_BLOCK / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap()
+        (1..=self.largest / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap()
     }
 
     /// The product of these factors, each of which is exact.
@@ -258,7 +260,8 @@ impl Layer {
     fn held_weights(&self, kernel: &Kernel) -> Vec<f32> {
         let width = self.inputs.next_multiple_of(PAD);
         let sizes: Vec<f32> = (0..self.inputs).map(|i| f32::from(self.outliers.contains(&i))).collect();
-        let input = if self.outliers.is_empty() { self.input.clone() } else { Input::observed(&sizes, None) };
+        let input =
+            if self.outliers.is_empty() { self.input.clone() } else { Input::observed(&sizes, None, self.largest) };
         let matrix = kernel.matrix(&self.w, &vec![0.0; self.outputs], &input);
         let mut ones = vec![0.0; self.inputs * width];
         for i in 0..self.inputs {
@@ -584,11 +587,16 @@ impl Head {
         found
     }
 
-    fn attend(&self, kernel: &Kernel, parts: &[Vec<f32>; 3], scratch: &mut Scratch) -> Vec<f32> {
+    /// The result of all tokens, or of the first one only.
+    fn attend(&self, kernel: &Kernel, parts: &[Vec<f32>; 3], first: bool, scratch: &mut Scratch) -> Vec<f32> {
         let [q, k, v] = parts;
         let out_stride = self.width + 5;
-        let mut out = Guarded::new((self.len - 1) * out_stride + self.width);
+        let rows = if first { 1 } else { self.len };
+        let mut out = Guarded::new((rows - 1) * out_stride + self.width);
         let mut job = Attention::new([q, k, v], self.stride, self.len, self.width, self.scale);
+        if first {
+            job = job.of_first();
+        }
         if let Some(reach) = self.reach {
             job = job.within(reach);
         }
@@ -613,7 +621,9 @@ impl Head {
         let spread = self.spread();
         for (isa, precision, kernel, scratch) in kernels {
             let what = format!("{isa} {precision}, {} tokens of width {}", self.len, self.width);
-            let got = self.attend(kernel, &spread, scratch);
+            let got = self.attend(kernel, &spread, false, scratch);
+            let first = self.attend(kernel, &spread, true, scratch);
+            assert_eq!(bits(&first), bits(&got[..self.width]), "{what}: the first token alone");
             let wrong = |expected: &[Near]| {
                 let inside = |(got, near): (&f32, &Near)| (f64::from(*got) - near.0).abs() <= near.1;
                 got.iter().zip(expected).position(|pair| !inside(pair))
@@ -632,7 +642,7 @@ impl Head {
             let mut turned = self.parts.clone();
             turned[0].rotate_left(turn * self.width);
             let turned = Self { parts: turned, ..*self };
-            let mut other = turned.attend(kernel, &turned.spread(), &mut Scratch::default());
+            let mut other = turned.attend(kernel, &turned.spread(), false, &mut Scratch::default());
             other.rotate_right(turn * self.width);
             assert_eq!(bits(&got), bits(&other), "{what}: queries turned by {turn}");
         }
@@ -799,7 +809,7 @@ fn what_does_not_fit_is_refused() {
         panics(&what("a row too few"), "rows of padded width", || hold(383, 128, 3, &input));
         panics(&what("more rows than there can be"), "rows of padded width", || hold(128, 128, 1 << 57, &input));
         panics(&what("part of a block"), "blocks of padded width", || hold(192, 192, 1, &input));
-        let last = Input::observed(&[&[0.0; 300][..], &[1.0; 20]].concat(), None);
+        let last = Input::observed(&[&[0.0; 300][..], &[1.0; 20]].concat(), None, 128);
         panics(&what("outliers outside"), "outliers are inputs", || hold(64, 64, 1, &last));
 
         let fit = "factors and product fit";
@@ -829,7 +839,7 @@ fn what_does_not_fit_is_refused() {
             }
         }
         if precision == Precision::Int8 {
-            let (narrow, wide) = (Input::observed(&[1.0; 256], None), Input::unknown(256));
+            let (narrow, wide) = (Input::observed(&[1.0; 256], None, 128), Input::unknown(256));
             let matrix = matrix(256, &narrow);
             kernel.hold(&mut [0.5; 256], 256, 1, &wide, &mut operand);
             panics(&what("other blocks"), fit, || multiply(&operand, &matrix, 256));

@@ -2,6 +2,7 @@
 //! it runs as candle does, and what neither computes is refused with a reason.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
@@ -10,6 +11,7 @@ use chunkmill::embed::{Backend, Embedder, Engine, Isa, Precision, PrecisionSetti
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::common::write;
 use crate::tiny::Tiny;
 
 /// Texts of several lengths, the longest longer than any model reads.
@@ -133,6 +135,34 @@ fn every_family_runs_and_padding_changes_nothing() {
         let swapped = cosine(&alone[0], &alone[1]);
         assert!(swapped < 0.999_999, "{tiny:?} does not see the order of words: {swapped}");
         assert!(cosine(&alone[0], &alone[3]) < 0.999, "{tiny:?}");
+    }
+}
+
+#[test]
+fn a_first_token_computed_alone_has_the_state_that_it_has_among_all() {
+    for tiny in runs_on_cpu() {
+        let folders = [json!(["cls"]), json!(["cls", "max"])].map(|modes| {
+            let folder = written(tiny);
+            let kept: Value = serde_json::from_slice(&fs::read(folder.path().join("modules.json")).unwrap()).unwrap();
+            let kept = json!(kept.as_array().unwrap()[..2]);
+            write(folder.path(), "modules.json", kept.to_string().as_bytes());
+            write(folder.path(), "1_Pooling/config.json", json!({"pooling_mode": modes}).to_string().as_bytes());
+            write(folder.path(), "config_sentence_transformers.json", br#"{"similarity_fn_name": "dot"}"#);
+            folder
+        });
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            for precision in Precision::ALL {
+                let backend = Backend { precision: PrecisionSetting::Fixed(precision), ..in_floats(isa) };
+                let [first, among] = folders.each_ref().map(|folder| {
+                    let embedder = open(folder.path(), backend);
+                    let ids = ids(embedder.as_ref());
+                    embedder.embed(&ids.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
+                });
+                let among: Vec<f32> =
+                    among.chunks(2 * tiny.hidden).flat_map(|both| &both[..tiny.hidden]).copied().collect();
+                assert_eq!(first, among, "{tiny:?} {isa} {precision}");
+            }
+        }
     }
 }
 

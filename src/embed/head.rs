@@ -317,6 +317,11 @@ impl Head {
         self.poolings == [Pooling::Mean]
     }
 
+    /// Returns whether vectors are made from the first token alone.
+    pub(super) fn is_cls(&self) -> bool {
+        self.poolings == [Pooling::Cls]
+    }
+
     /// Returns the vectors of texts, one after another. Token vectors are `hidden` values long and `stride` floats
     /// apart.
     ///

@@ -84,6 +84,11 @@ impl Classifier {
         })
     }
 
+    /// Returns whether only the state of the first token counts.
+    pub(super) fn is_cls(&self) -> bool {
+        self.pooling == Pooling::Cls
+    }
+
     /// Returns the score of a pair from the states of its tokens, which are `stride` floats apart and `hidden`
     /// wide.
     pub(super) fn judge(&self, states: &[f32], stride: usize, hidden: usize) -> f32 {

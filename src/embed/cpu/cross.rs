@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::classifier::Classifier;
+use super::encoder::Tokens;
 use super::{BATCH_TOKENS, Plan, Running};
 use crate::embed::batch::cut;
 use crate::embed::finite;
@@ -37,8 +38,9 @@ impl CrossEncoder {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
         let (stride, hidden) = (self.running.encoder.stride(), self.running.hidden);
+        let wanted = if self.classifier.is_cls() { Tokens::First } else { Tokens::All };
         let score = |states: &[f32]| self.activation.apply(self.classifier.judge(states, stride, hidden));
-        finite(self.running.states(&texts, &seconds, |texts| texts.map(score).collect())?)
+        finite(self.running.states(&texts, &seconds, wanted, |texts| texts.map(score).collect())?)
     }
 }
 

@@ -160,6 +160,14 @@ enum Site {
     Down,
 }
 
+/// The tokens of each text whose hidden states are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tokens {
+    All,
+    /// The first one, which a model with CLS pooling reads. The last layer then computes little else.
+    First,
+}
+
 /// Buffers of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
@@ -229,7 +237,7 @@ impl Encoder {
                 let floats = Layer::new(&kernel.floats(), shape, sight, inputs, &weights);
                 let len = encoder.floats(samples);
                 let job = Job { kernel: &kernel.floats(), shape, context, texts: samples };
-                inputs = floats.observe(&job, &mut states[..len], &mut workspace);
+                inputs = floats.observe(&job, kernel.largest_block(), &mut states[..len], &mut workspace);
             }
             let layer = Layer::new(&kernel, shape, sight, inputs, &weights);
             encoder.layers.push(layer);
@@ -256,24 +264,32 @@ impl Encoder {
         self.shape.width()
     }
 
-    /// Computes the hidden states of all tokens of some texts, one after another, [`Self::stride`] floats each.
+    /// Computes the hidden states of the wanted tokens of some texts, one after another, [`Self::stride`] floats each.
     /// `seconds` says at which token of each text a second text begins; texts without an entry have none.
     ///
     /// # Panics
     /// If [`Self::refuses`] returns a reason for one of the texts.
-    pub(super) fn forward<'w>(&self, texts: &[&[u32]], seconds: &[usize], workspace: &'w mut Workspace) -> &'w [f32] {
+    pub(super) fn forward<'w>(
+        &self,
+        texts: &[&[u32]],
+        seconds: &[usize],
+        wanted: Tokens,
+        workspace: &'w mut Workspace,
+    ) -> &'w [f32] {
         let len = self.floats(texts);
         let mut hidden = std::mem::take(&mut workspace.hidden);
         hidden.grow(len);
-        let states = &mut hidden[..len];
-        self.embed(texts, seconds, states);
+        self.embed(texts, seconds, &mut hidden[..len]);
         let job = Job { kernel: &self.kernel, shape: &self.shape, context: &self.context, texts };
-        for layer in &self.layers {
-            layer.run(&job, states, workspace, &mut |_, _| ());
+        let mut states = &mut hidden[..len];
+        for (index, layer) in self.layers.iter().enumerate() {
+            let wanted = if index + 1 == self.layers.len() { wanted } else { Tokens::All };
+            states = layer.run(&job, states, wanted, workspace, &mut |_, _| ());
         }
         if let Some(norm) = &self.last_norm {
             job.normalize(states, norm);
         }
+        let len = states.len();
         workspace.hidden = hidden;
         &workspace.hidden[..len]
     }
@@ -348,6 +364,16 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Moves the row of each text's first token to the front, and returns the number of these rows.
+    fn keep_first(&self, rows: &mut [f32], width: usize) -> usize {
+        let mut at = 0;
+        for (to, ids) in self.texts.iter().enumerate() {
+            rows.copy_within(at * width..(at + 1) * width, to * width);
+            at += ids.len();
+        }
+        self.texts.len()
+    }
+
     fn normalize(&self, rows: &mut [f32], [weight, bias]: &Scales) {
         self.kernel.layer_norm(rows, self.shape.hidden, weight, bias, self.shape.epsilon);
     }
@@ -385,8 +411,16 @@ impl Layer {
         }
     }
 
-    /// Runs the layer on the hidden states of some texts, in place. `watch` is called with the input of each site.
-    fn run(&self, job: &Job<'_>, hidden: &mut [f32], workspace: &mut Workspace, watch: &mut impl FnMut(Site, &[f32])) {
+    /// Runs the layer on the hidden states of some texts, in place, and returns those of the wanted tokens. `watch` is
+    /// called with the input of each site.
+    fn run<'h>(
+        &self,
+        job: &Job<'_>,
+        hidden: &'h mut [f32],
+        wanted: Tokens,
+        workspace: &mut Workspace,
+        watch: &mut impl FnMut(Site, &[f32]),
+    ) -> &'h mut [f32] {
         let Job { kernel, shape, .. } = job;
         let Workspace { normed, context, wide, operand, block, .. } = workspace;
         let width = shape.width();
@@ -407,7 +441,15 @@ impl Layer {
         }
         let context_width = (shape.heads * shape.head_width()).next_multiple_of(PAD);
         context.grow(tokens * context_width);
-        self.attend(job, operand, &mut workspace.heads, context, &mut workspace.scratch);
+        self.attend(job, operand, wanted, &mut workspace.heads, context, &mut workspace.scratch);
+        let hidden = match wanted {
+            Tokens::All => hidden,
+            Tokens::First => {
+                job.keep_first(context, context_width);
+                let count = job.keep_first(hidden, width);
+                &mut hidden[..count * width]
+            }
+        };
         let wide_width = shape.intermediate.next_multiple_of(PAD);
         let together = kernel.rows();
         wide.grow(together * wide_width);
@@ -444,11 +486,20 @@ impl Layer {
                 job.normalize(rows, &self.feed_forward_norm);
             }
         }
+        hidden
     }
 
     /// Computes the attention of each text over itself, for all heads. `heads` is the buffer for the queries, keys
     /// and values of one group of heads at a time.
-    fn attend(&self, job: &Job<'_>, operand: &Operand, heads: &mut Floats, context: &mut [f32], scratch: &mut Scratch) {
+    fn attend(
+        &self,
+        job: &Job<'_>,
+        operand: &Operand,
+        wanted: Tokens,
+        heads: &mut Floats,
+        context: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
         let Job { kernel, shape, texts, .. } = job;
         let head = shape.head_width();
         let context_width = (shape.heads * head).next_multiple_of(PAD);
@@ -476,6 +527,9 @@ impl Layer {
                     if let Some(distances) = job.context.distances.get(first_head + index) {
                         of = of.biased(distances);
                     }
+                    if wanted == Tokens::First {
+                        of = of.of_first();
+                    }
                     let to = first * context_width + (first_head + index) * head;
                     kernel.attend(of, &mut context[to..], context_width, scratch);
                 }
@@ -486,9 +540,9 @@ impl Layer {
     }
 
     /// Runs the layer and returns what it observed about its inputs.
-    fn observe(&self, job: &Job<'_>, states: &mut [f32], workspace: &mut Workspace) -> [Input; 4] {
+    fn observe(&self, job: &Job<'_>, block: usize, states: &mut [f32], workspace: &mut Workspace) -> [Input; 4] {
         let mut sizes = job.shape.inputs().map(|width| vec![0.0_f32; width]);
-        self.run(job, states, workspace, &mut |site, rows| {
+        self.run(job, states, Tokens::All, workspace, &mut |site, rows| {
             let sizes = &mut sizes[site as usize];
             for row in rows.chunks_exact(sizes.len().next_multiple_of(PAD)) {
                 sizes.iter_mut().zip(row).for_each(|(size, x)| *size = size.max(x.abs()));
@@ -497,10 +551,10 @@ impl Layer {
         let floor = if self.gate.is_some() { None } else { job.shape.activation.floor() };
         let [attention, output, up, down] = sizes;
         [
-            Input::observed(&attention, None),
-            Input::observed(&output, None),
-            Input::observed(&up, None),
-            Input::observed(&down, floor),
+            Input::observed(&attention, None, block),
+            Input::observed(&output, None, block),
+            Input::observed(&up, None, block),
+            Input::observed(&down, floor, block),
         ]
     }
 }

@@ -41,7 +41,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::tokens::TokenCounter;
-use encoder::{Encoder, Workspace};
+use encoder::{Encoder, Tokens, Workspace};
 use kernel::{Isa, Kernel, Precision};
 use weights::Network;
 
@@ -98,12 +98,13 @@ impl Running {
         Ok((Self { encoder, hidden, precision, isa, idle: Mutex::default() }, tensors))
     }
 
-    /// Runs the network on a batch and returns what `make` returns for the hidden states of each text in turn.
+    /// Runs the network on a batch and returns what `make` returns for the hidden states of each text's wanted tokens.
     /// `seconds` says at which token of each text a second text begins; texts without an entry have none.
     fn states<T>(
         &self,
         batch: &[&[u32]],
         seconds: &[usize],
+        wanted: Tokens,
         make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
     ) -> Result<T> {
         if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
@@ -111,9 +112,10 @@ impl Running {
         }
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let mut workspace = idle().pop().unwrap_or_default();
-        let mut rest = self.encoder.forward(batch, seconds, &mut workspace);
+        let mut rest = self.encoder.forward(batch, seconds, wanted, &mut workspace);
         let mut texts = batch.iter().map(|ids| {
-            let (tokens, after) = rest.split_at(ids.len() * self.encoder.stride());
+            let count = if wanted == Tokens::All { ids.len() } else { 1 };
+            let (tokens, after) = rest.split_at(count * self.encoder.stride());
             rest = after;
             tokens
         });
@@ -157,7 +159,8 @@ impl Embedder for Cpu {
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
         let stride = self.running.encoder.stride();
-        self.running.states(batch, &[], |texts| self.head.vectors(texts, stride, self.running.hidden))?
+        let wanted = if self.head.is_cls() { Tokens::First } else { Tokens::All };
+        self.running.states(batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.running.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -185,7 +188,7 @@ impl TokenEmbedder for Cpu {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
         let stride = self.running.encoder.stride();
-        self.running.states(&batch, &[], |texts| {
+        self.running.states(&batch, &[], Tokens::All, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
                 late::sum(tokens, stride, self.running.hidden, &window.ranges, &mut sums);
