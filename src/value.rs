@@ -76,6 +76,16 @@ whole_numbers! {
     NonZeroUsize: 1
 }
 
+impl Value for f64 {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("`{text}` is not a number"))
+    }
+
+    fn schema() -> Json {
+        json!({"type": "number"})
+    }
+}
+
 impl Value for bool {
     const FORM: Form = Form::Switch;
 

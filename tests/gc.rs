@@ -161,6 +161,15 @@ fn the_end_of_a_commit_is_ended_not_removed() {
     assert!(tree(&out) == whole);
 }
 
+#[test]
+fn an_age_may_be_longer_than_time() {
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n")]);
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
+    write(&home.path().join("out"), ORPHAN, b"of another snapshot");
+    let swept = gc(home.path(), &["--older-than", &u64::MAX.to_string()]);
+    assert_eq!((kinds(&swept["removed"]).len(), kinds(&swept["kept"])), (0, vec!["orphan"]));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_at_work_is_left_alone() {

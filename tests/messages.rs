@@ -87,7 +87,7 @@ fn typical_mistakes_are_answered_with_what_to_do() {
     ]);
     std::fs::create_dir(home.path().join("empty")).unwrap();
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
-    let mistakes: [(&str, u8, &[&str]); 51] = [
+    let mistakes: [(&str, u8, &[&str]); 53] = [
         ("index", 2, &["--output <OUT>", "<PATH>"]),
         ("index docs", 2, &["--output <OUT>"]),
         ("index dosc -o new", 2, &["dosc: ", "did you mean `docs`?"]),
@@ -129,6 +129,8 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("search out q --path [", 2, &["guide/**/*.md"]),
         ("search out q --rerank-depth 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("context out q --budget 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("search out q --min-score high", 2, &["`high` is not a number"]),
+        ("gc out --older-than soon", 2, &["`soon` is not a whole number of 0 or more"]),
         ("verify out --corpus docs/b.md", 1, &["is no longer in the corpus", "chunkmill index CORPUS -o out"]),
         ("delete out --doc nope", 2, &["no document nope", "`doc_id`"]),
         ("promote out a.md", 2, &["<LEVEL>"]),

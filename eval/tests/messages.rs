@@ -55,6 +55,21 @@ fn a_file_that_is_not_there_is_said_once_with_what_to_do() {
 }
 
 #[test]
+fn a_flag_that_is_not_a_number_says_what_it_should_be() {
+    for (args, wanted) in [
+        (&["recommend", "docs", "-o", "new", "--minutes", "ten"][..], "`ten` is not a whole number of 0 or more"),
+        (&["synth", "docs", "-o", "new", "--queries", "0"], "`0` is not a whole number of 1 or more"),
+        (&["synth", "docs", "-o", "new", "--seed", "x"], "`x` is not a whole number of 0 or more"),
+        (&["gate", "run", "--baseline", "run", "--max-slower", "twice"], "`twice` is not a number"),
+        (&["gate", "run", "--baseline", "run", "--max-larger", "1,5"], "`1,5` is not a number"),
+    ] {
+        let (code, said, err) = eval(args);
+        assert_eq!((code, said.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(wanted), "{args:?}: {err}");
+    }
+}
+
+#[test]
 fn a_gate_without_a_baseline_names_the_command_that_makes_one() {
     let report = report_of(&[("a", vec![Some(1.0)])]);
     let home = folder(&[("run/report.json", &serde_json::to_string(&report).unwrap())]);

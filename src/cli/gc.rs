@@ -9,6 +9,7 @@ use super::{print, print_json};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Leftover, Sweep, Swept, gc};
+use crate::value::Value;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -21,7 +22,7 @@ pub(super) struct Args {
     #[arg(long)]
     staging: bool,
     /// Remove only what is older than this many hours [default: 24 in an object store, otherwise 0]
-    #[arg(long, value_name = "HOURS")]
+    #[arg(long, value_name = "HOURS", value_parser = u64::read)]
     older_than: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
@@ -46,7 +47,7 @@ struct Item {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
-    let older_than = args.older_than.map(Duration::from_hours);
+    let older_than = args.older_than.map(|hours| Duration::from_secs(hours.saturating_mul(3600)));
     let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging, older_than })?;
     if args.json {
         let items = |leftovers: &[Leftover]| leftovers.iter().map(|leftover| item(&args.dataset, leftover)).collect();

@@ -19,7 +19,7 @@ pub(super) struct RetrievalArgs {
     /// The question, in plain words; there is no query syntax
     query: String,
     /// Drop hits with a lower score. Depending on the mode it is a dot product, a BM25 score or a fused score; with --rerank, the reranker's
-    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true, value_parser = f64::read)]
     min_score: Option<f64>,
     #[command(flatten)]
     search: SearchFlags,

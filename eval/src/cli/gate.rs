@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
+use chunkmill::value::Value;
 
 use super::diff::moved;
 use crate::gate::{Check, Outcome, State, Thresholds, gate};
@@ -31,10 +32,10 @@ pub(super) struct Args {
         worse; may be repeated [default: 0.01 for the primary metric, ndcg_at_10, doc_ndcg_at_10]")]
     max_drop: Vec<(String, f64)>,
     /// Largest allowed ratio of query and indexing times [default: inf, not checked]
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", value_parser = f64::read)]
     max_slower: Option<f64>,
     /// Largest allowed ratio of dataset sizes [default: 1.1]
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", value_parser = f64::read)]
     max_larger: Option<f64>,
     /// Also write the result as XML for CI (`JUnit`)
     #[arg(long, value_name = "FILE")]
@@ -46,8 +47,7 @@ pub(super) struct Args {
 
 fn drop_of(text: &str) -> Result<(String, f64), String> {
     let (metric, drop) = text.split_once('=').ok_or("write METRIC=DROP, as in ndcg_at_10=0.02")?;
-    let drop = drop.parse().map_err(|_| format!("`{drop}` is not a number"))?;
-    Ok((metric.to_owned(), drop))
+    Ok((metric.to_owned(), f64::read(drop)?))
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {

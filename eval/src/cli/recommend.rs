@@ -10,6 +10,7 @@ use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::Options;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
+use chunkmill::value::Value;
 use serde_json::json;
 
 use super::label::{label, prepare};
@@ -36,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
     /// Start no dataset after this many minutes; the first one is always built
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = u64::read)]
     minutes: u64,
     /// Folder for the result: chunkmill.toml, report.html, the labels and the run. An interrupted run resumes
     #[arg(short = 'o', long = "output", value_name = "DIR")]
@@ -51,7 +52,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let deadline = Instant::now() + Duration::from_secs(60 * args.minutes);
+    let deadline = Instant::now().checked_add(Duration::from_secs(args.minutes.saturating_mul(60)));
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let options = flags.or(environment()?);
     let set = labels(&args.documents, args.questions.as_deref(), &args.out, &options)?;
@@ -64,7 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let start = |plan: &grid::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
     let run = start(&plan);
     let mut progress = Progress::new();
-    let settings = Settings { deadline: Some(deadline), ..Settings::default() };
+    let settings = Settings { deadline, ..Settings::default() };
     let done = sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let plan = plan.first(done);
     let run = start(&plan);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chunkmill::cli::{print, tell};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
+use chunkmill::value::Value;
 
 use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
 
@@ -18,10 +19,10 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "SET")]
     output: PathBuf,
     /// Largest number of questions
-    #[arg(long, value_name = "N", default_value = "200")]
+    #[arg(long, value_name = "N", default_value = "200", value_parser = NonZeroUsize::read)]
     queries: NonZeroUsize,
     /// Seed of the random choice of questions
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = u64::read)]
     seed: u64,
     /// Kinds of questions to make, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "heading,sentence,title")]
