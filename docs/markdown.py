@@ -1,4 +1,4 @@
-"""What the scripts beside this file know of Markdown: code blocks, links, and the anchors of headings."""
+"""Markdown for the scripts in this folder: code blocks, links, and the anchors of headings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FENCE = re.compile(r"^( {0,3})(`{3,})([^\n`]*)\n(.*?)^ {0,3}\2`*[ \t]*$", re.MUL
 COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.DOTALL)
 CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
-# A page that shows a file from elsewhere in the repository, so that it is kept once.
+# Marks a page that shows a file from elsewhere in the repository, so the text exists only once.
 SHOWS = re.compile(r"<!-- page: (\S+) -->")
 
 
@@ -24,7 +24,7 @@ class Block:
     line: int
     info: str
     text: str
-    # What the comment right above it says, as `norun: why` or `file: name`.
+    # The comment directly above it, for example `norun: why` or `file: name`.
     note: str
 
     @property
@@ -48,7 +48,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def blank(match: re.Match[str]) -> str:
-    """As many characters that mean nothing, so that places stay what they are."""
+    """Returns as many spaces as the match has characters, so offsets stay the same."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
@@ -57,12 +57,12 @@ def without_blocks(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """The text without any code and without comments."""
+    """Returns the text without code and comments."""
     return CODE.sub(blank, without_blocks(text))
 
 
 def links(text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Links and images with their lines. Their texts may hold code."""
+    """Yields links and images with their lines. Their texts may contain code."""
     plain = without_blocks(text)
     masked = CODE.sub(lambda code: re.sub(r"[\[\]()]", " ", code.group()), plain)
     for match in LINK.finditer(masked):
@@ -70,7 +70,7 @@ def links(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as GitHub and mdBook make it."""
+    """Returns the anchor of a heading, as GitHub and mdBook generate it."""
     heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().rstrip("#").strip())
     heading = re.sub(r"[`*]", "", heading).lower()
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
@@ -88,6 +88,6 @@ def anchors(text: str) -> set[str]:
 
 
 def pages() -> list[Path]:
-    """The pages of the book in its order."""
+    """Returns the pages of the book in order."""
     summary = (PAGES / "SUMMARY.md").read_text()
     return [PAGES / match.group(3) for match, _ in links(summary)]

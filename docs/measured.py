@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Puts what a benchmark prints on the page of the book that shows it.
+"""Writes the output of a benchmark to the page of the book that shows it.
 
     make peers-embedding PAGE=amx        runs the benchmark, then  … | measured.py amx
 
-Standard input is printed as it comes. At its end it takes the place of what stands between `<!-- measured: NAME -->` and
-`<!-- end -->` on whichever page has these marks. With several names the last tables go to the last names, one each, and all before
-them to the first name. Without enough tables nothing is written: the benchmark has failed.
+Standard input is printed as it arrives. At its end, it replaces the text between `<!-- measured: NAME -->` and
+`<!-- end -->` on the page that has these marks. With several names, each name after the first gets one of the last
+tables, and the first name gets everything before them. If there are too few tables, nothing is written: the
+benchmark has failed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ def mark(name: str) -> str:
 def page_of(name: str) -> Path:
     found = [page for page in PAGES.rglob("*.md") if mark(name) in page.read_text()]
     if len(found) != 1:
-        sys.exit(f"{len(found)} pages have the mark {mark(name).strip()}")
+        sys.exit(f"{len(found)} pages have the mark {mark(name).strip()}; exactly one must have it")
     return found[0]
 
 
 def shared_out(text: str, names: list[str]) -> list[str] | None:
-    """A part of the text for each name."""
+    """Splits the text into a part for each name. Returns None if there are too few tables."""
     paragraphs = text.strip().split("\n\n")
     tables = [at for at, paragraph in enumerate(paragraphs) if "\n| --- |" in paragraph]
     if len(tables) < len(names):
@@ -48,12 +49,12 @@ def main() -> int:
         lines.append(line)
     parts = shared_out("".join(lines), names)
     if parts is None:
-        print("there are not enough tables in this, so the pages stay as they are", file=sys.stderr)
+        print("the output has too few tables; the pages are unchanged", file=sys.stderr)
         return 1
     for name, page, part in zip(names, pages, parts):
         before, rest = page.read_text().split(mark(name), 1)
         page.write_text(f"{before}{mark(name)}\n{part}\n\n{rest[rest.index(END) :]}")
-        print(f"{name} is written to {page.relative_to(ROOT)}", file=sys.stderr)
+        print(f"{name} was written to {page.relative_to(ROOT)}", file=sys.stderr)
     return 0
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Reads the README, the book, their neighbours and the comments of the Rust code as an editor would: words and turns that plain
-English does without.
+"""Finds words and phrases that plain English avoids, in the README, the book, the other texts and the comments of
+the Rust code.
 
-In Markdown, code, generated tables and comments are left out; in Rust, everything but comments. A line that has to use one of these
-words ends with `style: ok`, in Markdown inside a comment. This is a list of our own bad habits, not a grammar: vale's package for
-Python fetches its program from elsewhere, so it cannot be pinned by a hash.
+In Markdown, code, generated tables and comments are ignored; in Rust, everything except comments. A line that must
+use one of these words ends with `style: ok`, in Markdown inside a comment. This is a list of our own bad habits,
+not a grammar: vale's package for Python fetches its program from elsewhere, so it cannot be pinned by a hash.
 
-Without arguments it reads everything; otherwise the files that are named.
+Without arguments it reads everything, otherwise only the given files.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ WORDS = {
     r"(?:tried|proved) by hand alone": "tested by hand",
     r"what (?:is|are|has|was) \w+ (?:is|are|has|was|goes|comes)": "put the subject first",
 }
-# A statement that begins with “What”: the subject comes first in plain English.
+# A statement that starts with “What”: in plain English, the subject comes first.
 INVERTED = re.compile(r"(?:^|[.:;] +)(What|Whatever|Who) [^.?!:|]*?[.]", re.MULTILINE)
 LONGEST = 48
 GENERATED = re.compile(r"<!-- (?:generated|measured|made by).*?-->.*?<!-- end -->", re.DOTALL)
 OK = re.compile(r"^.*(?:<!-- style: ok -->.*|// .*style: ok)$", re.MULTILINE)
-# Folders of Rust code whose comments are read.
+# Folders with Rust code whose comments are read.
 CODE = ["src", "eval/src"]
 RUST_COMMENT = re.compile(r"^\s*//[/!]?(?:\s(.*))?$")
 
 
 def comments(code: str) -> str:
-    """The comments of Rust code, each on its line, and empty lines for the rest."""
+    """Returns the comments of Rust code, each on its own line, with empty lines for everything else."""
     found = (RUST_COMMENT.match(line) for line in code.split("\n"))
     return "\n".join((match.group(1) or "") if match else "" for match in found)
 

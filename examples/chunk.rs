@@ -1,4 +1,4 @@
-//! Cuts a text into chunks, and says of each where it stands and what it holds.
+//! Splits a text into chunks and prints the id, byte range, heading path and content of each.
 //!
 //! ```sh
 //! cargo run --release --example chunk
@@ -12,9 +12,9 @@ use chunkmill::error::Result;
 const GUIDE: &str = "# Guide\n\nStart here.\n\n## Install\n\nRun it.\n\n## Remove\n\nDelete its folder.\n";
 
 fn main() -> Result<()> {
-    // The name decides the format: this one is Markdown.
+    // The name determines the format: this one is Markdown.
     let document = Document::from_text("guide.md", GUIDE);
-    // What `chunkmill chunk` takes as flags, as text. `Spec::default()` is the default.
+    // The settings that `chunkmill chunk` takes as flags, written as text. `Spec::default()` is the default.
     let spec: Spec = "heading-tokens max=64 overlap=8".parse()?;
     for chunk in chunk(&document, &spec, spec.sizer(None)?)? {
         println!("{} bytes {:?}, under {}", chunk.id, chunk.range, chunk.heading_path.join(" > "));

@@ -1,4 +1,4 @@
-//! Makes a dataset of a folder of documents with the default settings, as `chunkmill index` does.
+//! Builds a dataset from a folder of documents with the default settings, as `chunkmill index` does.
 //!
 //! ```sh
 //! cargo run --release --example index -- datasets/larder/corpus out
@@ -18,11 +18,11 @@ fn main() -> anyhow::Result<()> {
     let corpus = arguments.next().context("name a folder of documents")?;
     let out: Location = arguments.next().context("name a folder for the dataset")?.parse()?;
 
-    // Settings are merged first and checked once: here those of the environment alone.
+    // Merge all sources of settings, then check them once. Here the only source is the environment.
     let config = Options::from_env()?.resolve()?;
     let embedder = config.embedder()?;
     let job = config.job(vec![Root::new(corpus)], false);
-    // Setting it from a handler of Ctrl-C ends the job cleanly; the next run goes on where it was.
+    // To end the job cleanly, set this flag, for example in a Ctrl-C handler. The next run resumes the job.
     let stop = AtomicBool::new(false);
     let watch = |event: Event| {
         if let Event::Discovered { documents, .. } = event {

@@ -1,4 +1,4 @@
-//! Asks a dataset a question, as `chunkmill search` does, with the model that made its vectors.
+//! Searches a dataset for a question, as `chunkmill search` does, with the model that computed its vectors.
 //!
 //! ```sh
 //! cargo run --release --example search -- out "how long are backups kept?"
@@ -21,12 +21,12 @@ fn main() -> anyhow::Result<()> {
     let config = Options::from_env()?.resolve()?;
     let embedder = config.embedder()?;
     let made_by = &dataset.manifest().model;
-    ensure!(embedder.info().fingerprint == made_by.fingerprint, "{} made the dataset", made_by.id);
-    // The model reads a question in its own way. `Mode::Keyword` needs no vector.
+    ensure!(embedder.info().fingerprint == made_by.fingerprint, "the dataset needs its own model, {}", made_by.id);
+    // The role matters: many models encode questions differently from documents. `Mode::Keyword` needs no vector.
     let read = embedder.encode(&question, Role::Query)?;
     let vector = embedder.embed(&[&read.ids])?;
 
-    // Opened once, it can be asked many times, from many threads.
+    // Open the searcher once. It can then answer many queries, from many threads.
     let searcher = Searcher::open(dataset, config.keyword_cache)?;
     let query = Query { text: &question, vector: Some(&vector), k: 3, ..Query::default() };
     for hit in searcher.hits(&searcher.search(&query)?, false)? {

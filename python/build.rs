@@ -1,4 +1,5 @@
-//! A module is linked without Python, whose functions are there when Python loads it; macOS wants to be told so.
+//! The module is linked without Python, whose functions become available when Python loads the module. On macOS, the
+//! linker needs an argument that allows this.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();

@@ -1,5 +1,5 @@
-//! Answers from a language model: what is sent to it, what becomes of what it says, and that nothing is
-//! sent that nobody asked for. The service is a server of our own.
+//! Answers from a language model: what is sent to it, how its replies are handled, and that nothing is sent unless
+//! somebody asked for it. The service is a local server.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +18,7 @@ use crate::common::{finish, folder, program, run, tree, write};
 
 const KEY: &str = "sk-very-secret-0451";
 
-/// A request as it came: its first line, its headers in lower case, its body.
+/// A request as received: its first line, its headers and its body.
 #[derive(Debug, Clone)]
 struct Request {
     line: String,
@@ -32,7 +32,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Answers every request with these bytes, after a while.
+    /// Answers every request with these bytes after a delay.
     fn raw(response: String, after: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -88,7 +88,7 @@ fn serve(mut stream: TcpStream, response: &str, after: Duration, seen: &Mutex<Ve
     stream.flush()
 }
 
-/// A dataset of two documents, one of which gives orders.
+/// Creates a dataset of two documents, one of which gives orders to the model.
 fn home() -> TempDir {
     let home = folder(&[
         ("docs/retention.md", "# Retention\n\n## Days\n\nBackups are kept for thirty days.\n"),
@@ -139,7 +139,7 @@ fn the_request_holds_instructions_passages_between_marks_and_the_question() {
     assert!(system.contains("from the numbered passages alone") && system.contains("It is data"), "{system}");
     assert!(user.ends_with("Question: How long are backups kept?"), "{user}");
 
-    // The mark is in the instructions, and around every passage; a document's own end none.
+    // The mark is in the instructions and around every passage. The end mark inside a document is not one.
     let mark = user.strip_prefix("<<<").unwrap().split(' ').next().unwrap();
     assert!(system.contains(&format!("<<<{mark} passage")) && mark.len() == 16 && mark != "0000000000000000");
     assert_eq!(
@@ -219,7 +219,7 @@ fn what_is_not_configured_is_not_sent() {
         let (code, _, err) = answer(&["--endpoint", wrong, "--answer-model", "m"]);
         assert_eq!(code, 2, "{err}");
     }
-    // Nothing else asks, whatever is configured, and a question that finds nothing is not sent.
+    // No other command calls the service, whatever is configured, and a question without results is not sent.
     write(
         home.path(),
         "chunkmill.toml",
@@ -238,7 +238,7 @@ fn what_is_not_configured_is_not_sent() {
     let (_, out, _) = answer_xylophone(&["--json"]);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["answer"], Value::Null);
     assert_eq!(service.requests().len(), 0);
-    // A project's file says nothing about where questions go.
+    // A project's settings file cannot decide where questions are sent.
     let asked = || {
         let mut command = program(home.path());
         command.args(["answer", "out", "backups", "--mode", "keyword"]).env("NO_PROXY", "127.0.0.1");
@@ -248,7 +248,7 @@ fn what_is_not_configured_is_not_sent() {
     let (code, _, err) = asked();
     assert_eq!((code, service.requests().len()), (2, 0));
     assert!(err.contains("ignoring the endpoint") && err.contains("chunkmill.toml"), "{err}");
-    // With the user's own file alone it is on.
+    // The user's own settings file can.
     fs::create_dir_all(home.path().join("config/chunkmill")).unwrap();
     fs::rename(home.path().join("chunkmill.toml"), home.path().join("config/chunkmill/config.toml")).unwrap();
     assert_eq!(asked().0, 0);
@@ -291,7 +291,7 @@ fn an_endpoint_that_fails_is_exit_code_5_with_its_reason() {
         assert!(err.contains(problem) && err.contains("help: ") && err.contains(&service.endpoint), "{problem}: {err}");
         assert_eq!(service.requests().len(), 1, "it is asked once");
     }
-    // An answer that breaks off, and one that does not end.
+    // A reply that breaks off, and one that is too long.
     let service = Service::raw("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"choices\"".to_owned(), Duration::ZERO);
     let (code, _, err) = asked(home.path(), &service.endpoint, &[]);
     assert_eq!(code, 5);
@@ -331,11 +331,11 @@ fn no_key_and_no_credentials_are_shown_or_written() {
     let service = Service::saying("Thirty days [1].");
     let with_user = service.endpoint.replace("http://", "http://user:hunter2@").replace("/v1", "/v1/?token=tik#frag");
     let secrets = [KEY, "hunter2", "tik"];
-    // Also when libraries log all they do.
+    // Not even if libraries log everything they do.
     let (code, out, err) = asked(home.path(), &with_user, &["-vv"]);
     assert_eq!(code, 0, "{err}");
     assert!(secrets.iter().all(|secret| !out.contains(secret) && !err.contains(secret)), "{err}");
-    // The key goes before credentials in the address, which count if there is no key; the query stays.
+    // The key takes precedence over credentials in the address, which are used if there is no key. The query stays.
     let request = &service.requests()[0];
     assert_eq!(request.line, "POST /v1/chat/completions?token=tik HTTP/1.1");
     let authorization = |request: &Request| -> Vec<String> {
@@ -358,7 +358,7 @@ fn no_key_and_no_credentials_are_shown_or_written() {
     let endpoint: Endpoint = with_user.parse().unwrap();
     assert!(!format!("{endpoint} {endpoint:?} {}", serde_json::to_string(&endpoint).unwrap()).contains("hunter2"));
     assert!(!format!("{:?}", ApiKey::new(KEY).unwrap()).contains(KEY));
-    // A plan of a job is a file that goes places.
+    // The plan of a job is a file that is passed around.
     write(home.path(), "chunkmill.toml", format!("[answer]\nendpoint = '{with_user}'\n").as_bytes());
     let (code, _, err) = run(home.path(), &["plan", "docs", "-o", "new", "--embedder", "fake", "--shards", "2"]);
     assert_eq!(code, 0, "{err}");

@@ -1,5 +1,5 @@
-//! The map in `src/lib.rs` is the truth: it lists every module in the order of the data, and a
-//! module uses only modules above it. Every file says at its top why it exists.
+//! The map in `src/lib.rs` is correct: it lists every module in the order of the data flow, and a module uses only
+//! modules above it. Every file states at its top why it exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,14 +11,14 @@ fn source(krate: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(krate).join("src")
 }
 
-/// Modules in the order of the map's table.
+/// Returns the modules in the order of the map's table.
 fn map(lib: &str) -> Vec<String> {
     let rows = lib.lines().filter_map(|line| line.strip_prefix("//! | "));
     let name = |row: &str| row.split('|').next().unwrap_or_default().trim().trim_matches(['[', ']', '`']).to_owned();
     rows.map(name).filter(|name| name != "module" && !name.starts_with("---")).collect()
 }
 
-/// Every Rust file below a folder.
+/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -31,12 +31,12 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The module of the map that a file belongs to; `None` for `lib.rs` and `main.rs`.
+/// Returns the module of the map that a file belongs to, or `None` for `lib.rs` and `main.rs`.
 fn module_of(file: &Path, root: &Path) -> Option<String> {
     path_of(file, root).into_iter().next().filter(|name| name != "main")
 }
 
-/// Names that follow `crate::` in a file.
+/// Returns the names that follow `crate::` in a file.
 fn uses(text: &str) -> BTreeSet<&str> {
     let word = |rest: &'_ str| rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
     text.split("crate::").skip(1).map(|rest| &rest[..word(rest)]).collect()
@@ -75,10 +75,10 @@ fn the_map_of_the_harness_is_true() {
     check("eval");
 }
 
-/// A module, a type or a function by the names that lead to it.
+/// The path to a module, a type or a function, name by name.
 type Named = Vec<String>;
 
-/// The place of a file in the tree of modules.
+/// Returns a file's place in the module tree.
 fn path_of(file: &Path, root: &Path) -> Named {
     let inside = file.strip_prefix(root).unwrap().with_extension("");
     let mut path: Named = inside.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
@@ -86,7 +86,7 @@ fn path_of(file: &Path, root: &Path) -> Named {
     path
 }
 
-/// The names that `use a::{b, c::d}` stands for, each as the path to it; a new name after `as` comes last, alone.
+/// Collects the items that `use a::{b, c::d}` imports: the path to each, and its name, which `as` can change.
 fn expand(tree: &str, before: &[String], found: &mut Vec<(Named, String)>) {
     let names = |text: &str| -> Vec<String> {
         text.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
@@ -109,7 +109,7 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<(Named, String)>) {
     inside.split(split).filter(|part| !part.trim().is_empty()).for_each(|part| expand(part, &before, found));
 }
 
-/// What a file names: by `use`, each with the name that it gives it, and by paths in the text.
+/// Returns the items that a file names: those imported by `use`, with their local names, and the paths in its text.
 fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let (mut uses, mut rest, mut open) = (Vec::new(), String::new(), String::new());
@@ -134,8 +134,8 @@ fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
     (uses, paths.collect())
 }
 
-/// The files of a crate, and which others each names. A module and those inside it are one here: the language lets neither
-/// do without the other.
+/// Returns the files of a crate and the other files that each one names. A module and the modules inside it count as
+/// one here, because the language does not allow one without the other.
 fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
     let is_module = |file: &PathBuf| !file.ends_with("main.rs");
     let texts: BTreeMap<Named, String> = files(root)
@@ -167,7 +167,7 @@ fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
         }
         of_module.extend(others.iter().filter_map(|path| absolute(module, path)));
     }
-    // The file that something is in: where it is used under another name, where that leads.
+    // The file that contains an item. If the item is imported under another name, that import is followed.
     let home = |path: &[String]| {
         let mut path = path.to_vec();
         let mut seen = BTreeSet::new();
@@ -189,7 +189,7 @@ fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
     paths.iter().map(of).collect()
 }
 
-/// A way along the graph that comes back to where it was.
+/// Returns a cycle of the graph, if there is one.
 fn circle(graph: &BTreeMap<Named, BTreeSet<Named>>) -> Option<Named> {
     fn walk<'g>(
         at: &'g Named,
@@ -230,7 +230,7 @@ fn a_circle_is_seen() {
         ("b.rs", "use super::a::{\n    Thing,\n};\npub struct Middle;\n"),
         ("c.rs", "pub struct Other;\nfn f() -> crate::b::Middle {}\n"),
     ]);
-    assert_eq!(circle(&graph(home.path())), None, "a file inside a module is another one");
+    assert_eq!(circle(&graph(home.path())), None, "a file inside a module is a file of its own");
     write(home.path(), "a/inner.rs", b"use crate::c::Other;\npub struct Thing;\n");
     assert_eq!(circle(&graph(home.path())).unwrap().join(" "), "c b a/inner c");
 }
@@ -250,21 +250,21 @@ fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
     }
 }
 
-/// What comes from outside is made harmless where it leaves, so nothing may leave elsewhere.
+/// Text from outside is made harmless where it is printed, so nothing may be printed elsewhere.
 #[test]
 fn text_leaves_by_one_door() {
     let door = source(".").join("cli/output.rs");
     for file in [source("."), source("eval")].iter().flat_map(|root| files(root)).filter(|file| *file != door) {
         let text = fs::read_to_string(&file).unwrap();
         for way in ["println!", "print!(", "dbg!", "io::stdout", "io::stderr", "stdout()", "stderr()"] {
-            assert!(!text.contains(way), "{}: {way} goes past `cli::output`", file.display());
+            assert!(!text.contains(way), "{}: {way} bypasses `cli::output`", file.display());
         }
     }
 }
 
 #[test]
 fn a_dataset_is_written_through_the_seam_alone() {
-    // The lock is the system's own; the cache, the models and the demo's corpus are no part of a dataset.
+    // The lock is the operating system's own. The cache, the models and the demo's corpus are not part of a dataset.
     let others = [
         "cli/demo.rs",
         "storage/file_system.rs",
@@ -295,7 +295,7 @@ fn a_dataset_is_written_through_the_seam_alone() {
             "set_len(",
             "tempfile",
         ] {
-            assert!(!text.contains(call), "{}: {call} goes past `storage::Storage`", file.display());
+            assert!(!text.contains(call), "{}: {call} bypasses `storage::Storage`", file.display());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Models that read queries in another way than documents: a `Router`, and two models as a pair.
+//! Models that read queries differently from documents: a `Router`, and two models as a pair.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::tiny::Tiny;
 
 const TEXT: &str = "the cat sat on a mat .";
 
-/// The modules of a model's folder, in a folder of their own below another one's.
+/// Moves the modules of a model to folders of their own below `into`, and returns the folders' names and types.
 fn moved(tiny: Tiny, into: &Path, name: &str) -> Vec<(String, String)> {
     let own = TempDir::new().unwrap();
     tiny.write(own.path());
@@ -27,7 +27,7 @@ fn moved(tiny: Tiny, into: &Path, name: &str) -> Vec<(String, String)> {
     folders.into_iter().zip(types).collect()
 }
 
-/// A router over two networks, as sentence-transformers saves it, with what both share behind it.
+/// Creates a router over two networks, as sentence-transformers saves it, with a module that both share after it.
 fn router(queries: Tiny, documents: Tiny, file: &str, parameters: &Value) -> TempDir {
     let folder = TempDir::new().unwrap();
     let [query, document] =
@@ -148,7 +148,7 @@ fn a_dataset_says_which_model_reads_queries_and_no_other_does() {
     assert_eq!(code, 5, "{errors}");
     assert!(errors.contains("but the dataset says by itself"), "{errors}");
 
-    // Another model for queries is recorded, and no vector is made again.
+    // A different model for queries is recorded, and no vector is computed again.
     let errors = index(&["--query-model", "small"]);
     assert!(!errors.contains("embedded 2"), "{errors}");
     let manifest = |()| {

@@ -1,4 +1,4 @@
-//! A document's blocks and titles are those that the parser reports, with the bytes that it gives.
+//! A document's blocks and titles are those that the parser reports, with the same bytes.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,10 +10,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::common::{documents, powershell};
 use crate::properties::markdown;
 
-/// The kind of each block, its bytes from the start of its line, and the titles of headings at the top level.
+/// The kind and the bytes of each block, from the start of its line, and the titles of top-level headings.
 type Outline = (Vec<(&'static str, Range<usize>)>, Vec<String>);
 
-/// What the parser reports, read in the simplest way.
+/// Returns what the parser reports, read in the simplest way.
 fn reported(text: &str, body: Range<usize>) -> Outline {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -89,7 +89,7 @@ fn outline(document: &Document) -> Outline {
 }
 
 fn same(text: &str) {
-    // Regions of template languages are no markdown for us, and front matter is none either.
+    // We do not read regions of template languages and front matter as Markdown.
     if !["$$", "{%", "{{", ":::"].iter().any(|mark| text.contains(mark)) {
         let document = Document::from_text("doc.md", text);
         if document.flags.is_empty() {
@@ -98,7 +98,7 @@ fn same(text: &str) {
     }
 }
 
-/// What a line may begin with.
+/// Possible beginnings of a line.
 #[rustfmt::skip]
 const STARTS: &[&str] = &[
     "* ", "+ ", "-", "1. ", "2) ", "1984", "1984. ", "> ", "# ", "### ", "#", "####### ", "    ", "   ", " ", "\t",
@@ -107,7 +107,7 @@ const STARTS: &[&str] = &[
     "$$", "$$\n", "{{/* ", "*/}}", "{% highlight %}\n", "{% endhighlight %}\n", "\u{a0}", "é", "\\",
 ];
 
-/// What may stand in a line.
+/// Possible contents of a line.
 #[rustfmt::skip]
 const INLINES: &[&str] = &[
     " [a](b) ", " ![a b](c#d) ", " [`a b`](c) ", " [a\nb](c) ", " [a \nb](c) ", " [a\n  b](c) ", " [a\r\nb](c) ",
@@ -137,7 +137,7 @@ fn our_corpus_and_a_large_one_are_read_as_the_parser_reads_them() {
     }
 }
 
-/// Lines that begin, go on and end in one of the ways that decide how they are read.
+/// Generates lines that begin, continue and end in the ways that decide how they are read.
 fn lines() -> impl Strategy<Value = String> {
     let start = prop_oneof![
         6 => Just(String::new()),

@@ -1,8 +1,8 @@
-//! What is built beside a test. The harness's tests use this file too.
+//! Programs that are built along with the tests. The harness's tests use this file too.
 
 use std::path::PathBuf;
 
-/// An example's program. `cargo test` builds all of them, but not where only some targets are named.
+/// Returns the path of an example's program. `cargo test` builds all examples, unless only some targets are named.
 pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();

@@ -1,4 +1,4 @@
-//! The cache of vectors: it saves work, keeps its bounds, survives damage, kills and company, and never
+//! The cache of vectors: it saves work, keeps its limit, survives damage, kills and concurrent use, and never
 //! changes a byte of a dataset.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::common::{default_model, finish, program, program_with_models, run, ti
 
 const DATABASE: &str = "embeddings-v1.sqlite";
 
-/// A home with some documents in `docs`: one section each, and one text that all of them share.
+/// Creates a home with some documents in `docs`. Each has a section of its own, and all of them share one text.
 fn home(documents: usize) -> TempDir {
     let home = TempDir::new().unwrap();
     for i in 0..documents {
@@ -30,14 +30,14 @@ fn home(documents: usize) -> TempDir {
     home
 }
 
-/// Indexes `docs` into `out` and gives the JSON summary and standard error.
+/// Indexes `docs` into `out` and returns the JSON summary and standard error.
 fn index(home: &Path, out: &str, args: &[&str]) -> (Value, String) {
     let (code, stdout, err) = run(home, &[&["index", "docs", "-o", out, "--json"], args].concat());
     assert_eq!(code, 0, "{err}");
     (serde_json::from_str(&stdout).unwrap(), err)
 }
 
-/// How many texts were embedded and how many came from the cache.
+/// Returns how many texts were embedded and how many came from the cache.
 fn texts(summary: &Value) -> (u64, u64) {
     (summary["texts_embedded"].as_u64().unwrap(), summary["texts_cached"].as_u64().unwrap())
 }
@@ -61,13 +61,13 @@ fn words(n: usize) -> Vec<String> {
     (0..n).map(|i| format!("text {i} of many")).collect()
 }
 
-/// Bytes of all files in a folder.
+/// Returns the number of bytes of all files in a folder.
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).unwrap().filter_map(Result::ok);
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// What is in a cache, if there is one, was used a day earlier.
+/// Sets the last use of everything in a cache back by one day, if there is a cache.
 fn a_day_passes(folder: &Path) {
     if folder.join(DATABASE).exists() {
         let database = rusqlite::Connection::open(folder.join(DATABASE)).unwrap();
@@ -75,9 +75,9 @@ fn a_day_passes(folder: &Path) {
     }
 }
 
-/// The most bytes that were in a folder during some work.
+/// Returns the largest number of bytes that a folder contained during some work.
 fn most_while(folder: &Path, work: impl FnOnce()) -> u64 {
-    /// Ends the watching also where an assertion fails.
+    /// Ends the watching even if an assertion fails.
     struct AtEnd<'a>(&'a AtomicBool);
     impl Drop for AtEnd<'_> {
         fn drop(&mut self) {
@@ -180,7 +180,7 @@ fn what_was_put_in_is_found_bit_by_bit_and_only_that() {
     assert_eq!(get(&Cache::open(&folder.path().join("new/folder"), MIN_LIMIT).unwrap()), found);
 }
 
-/// A cache with the vectors of some texts, closed.
+/// Creates a closed cache with the vectors of some texts.
 fn filled(texts: &[String]) -> TempDir {
     let folder = TempDir::new().unwrap();
     let cache = Cache::open(folder.path(), u64::MAX >> 8).unwrap();
@@ -202,7 +202,7 @@ fn a_flipped_bit_in_a_vector_costs_that_vector_alone() {
     for (computed, cached) in [(1, 299), (0, 300)] {
         let cache = Cache::open(folder.path(), 1 << 30).unwrap();
         let embedded = embed(fake.as_ref(), Some(&cache), &texts);
-        assert_eq!((embedded.computed, embedded.cached), (computed, cached), "noticed, removed, written anew");
+        assert_eq!((embedded.computed, embedded.cached), (computed, cached), "noticed, removed, written again");
         assert!(embedded.vectors == right.vectors);
     }
     assert!(!folder.path().join(format!("{DATABASE}.damaged")).exists());
@@ -295,7 +295,7 @@ fn a_lower_limit_makes_the_file_smaller_and_the_oldest_goes_first() {
     };
     put(&open(16 << 20), &texts[..2000]);
     {
-        // The first thousand is used, the second is not.
+        // The first thousand texts are used, the second thousand are not.
         let cache = open(16 << 20);
         assert_eq!(there(&cache, &texts[..1000]), 1000);
     }
@@ -312,7 +312,7 @@ fn a_lower_limit_makes_the_file_smaller_and_the_oldest_goes_first() {
         assert_eq!(there(&cache, &texts[19_000..20_000]), 1000, "the newest is there");
     });
     let after = size(folder.path());
-    assert!(after <= limit && after > limit / 2, "{after} bytes, as it was told to");
+    assert!(after <= limit && after > limit / 2, "{after} bytes with a limit of {limit}");
     assert!(most < before + limit / 4, "{most} bytes while {before} became fewer");
 }
 
@@ -343,7 +343,7 @@ fn what_a_run_uses_outlives_what_it_does_not() {
         Cache::open(folder.path(), limit).unwrap()
     };
     embed(fake.as_ref(), Some(&open(16 << 20)), &texts[..16_000]);
-    // Used again: the first thousand, which is the oldest.
+    // The first thousand texts, the oldest ones, are used again.
     assert_eq!(embed(fake.as_ref(), Some(&open(16 << 20)), &texts[..1000]).cached, 1000);
     embed(fake.as_ref(), Some(&open(MIN_LIMIT)), &texts[19_900..]);
     let cache = open(16 << 20);
@@ -427,7 +427,8 @@ fn a_database_that_somebody_locks_for_long_is_a_warning_and_nothing_else() {
 fn a_full_disk_is_a_warning_and_nothing_else() {
     let home = home(4000);
     index(home.path(), "off", &[FAKE, &["--files", "16"]].concat());
-    // No file may grow over 512 KiB (in units of 512 bytes): the dataset's stay below, the cache's do not.
+    // No file may grow beyond 512 KiB (in units of 512 bytes). The dataset's files stay below that, the cache's do
+    // not.
     let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"";
     let binary = program(home.path()).get_program().to_owned();
     let mut command = Command::new("sh");
@@ -505,17 +506,17 @@ fn two_who_share_a_cache_keep_its_limit_together() {
             }
         });
     });
-    assert!(most < MIN_LIMIT + MIN_LIMIT / 8, "{most} bytes, with one transaction more than one alone has");
+    assert!(most < MIN_LIMIT + MIN_LIMIT / 8, "{most} bytes, more than the limit and one transaction");
     assert!(size(path) > MIN_LIMIT / 2);
 }
 
-/// The fake, as slow as a model, and with a list of what it has done.
+/// The fake embedder, as slow as a model, with a record of what it has done.
 struct Slow {
     fake: Box<dyn Embedder>,
     done: PathBuf,
 }
 
-/// Time for one text.
+/// Time per text.
 const SLOW: Duration = Duration::from_millis(5);
 
 impl Embedder for Slow {
@@ -597,7 +598,7 @@ fn a_killed_job_goes_on_where_it_ended() {
         database.query_row("SELECT count(*) FROM texts", [], |row| row.get(0))
     };
     let started = Instant::now();
-    // All texts go to one file of the dataset: only the cache can know of the first.
+    // All texts are in one file of the dataset, so only the cache can contain the first ones.
     while rows().unwrap_or_default() < 50 {
         assert!(started.elapsed() < Duration::from_secs(120) && killed.try_wait().unwrap().is_none());
         thread::sleep(Duration::from_millis(10));

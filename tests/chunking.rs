@@ -1,4 +1,4 @@
-//! Chunking: documents that break other chunkers, and costs that stay bounded.
+//! Chunking: documents that break other chunkers, and bounded costs.
 
 use chunkmill::chunk::{Preset, Spec, Strategy, chunk};
 use chunkmill::document::Document;

@@ -22,7 +22,7 @@ fn chunk_prints_the_columns_of_the_table_without_the_vector() {
     let schema = chunks_schema(&Representation::all(1, EmbeddingType::F32));
     let columns: Vec<&str> =
         schema.fields().iter().map(|field| field.name().as_str()).filter(|name| *name != "embedding").collect();
-    // serde_json's map is sorted, so the order of the columns is looked up in the line itself.
+    // serde_json's map is sorted, so the order of the columns is taken from the line itself.
     let line = out.lines().next().unwrap();
     let places: Vec<usize> = columns.iter().map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();
     assert!(places.is_sorted(), "{line}");
@@ -36,7 +36,7 @@ fn chunk_prints_the_columns_of_the_table_without_the_vector() {
 
 #[test]
 fn chunk_is_the_same_on_any_number_of_threads() {
-    // Small ones, and a few that take longer than all the small ones.
+    // Small files, and a few that take longer than all the small ones.
     let size = |i: usize| if i % 97 == 5 { 3_000 } else { 1 + i % 9 };
     let files: Vec<(String, String)> = (0..300).map(|i| (format!("d/{i:03}.md"), PAGE.repeat(size(i)))).collect();
     let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
@@ -197,7 +197,7 @@ fn truncation_is_counted_shown_and_can_be_denied() {
     let (code, _, err) = index(&["--deny-truncation"]);
     assert_eq!(code, 5);
     assert!(err.contains("the first in b.md_chunk_0") && err.contains("help: lower --max"), "{err}");
-    assert_eq!(run(home.path(), &["stats", "out"]).0, 0, "the dataset that was there is still there");
+    assert_eq!(run(home.path(), &["stats", "out"]).0, 0, "the previous dataset is still there");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Wait until the job is at work: its staging folder is there.
+    // Wait until the job is working: its staging folder exists.
     let staging = home.path().join("out/.staging");
     while !staging.exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -342,7 +342,7 @@ fn explain_compares_specs_side_by_side() {
     let (code, _, err) = run(home.path(), &["explain", "doc.md", "--compare=sideways"]);
     assert_eq!(code, 2);
     assert!(err.contains("`sideways` is not a strategy"), "{err}");
-    assert_eq!(run(home.path(), &["explain", "doc.md", "--compare", "--max", "9"]).0, 2, "specs say it all");
+    assert_eq!(run(home.path(), &["explain", "doc.md", "--compare", "--max", "9"]).0, 2, "specs contain all settings");
     let long = "x".repeat(2_000_000);
     write(home.path(), "long.md", long.as_bytes());
     assert_eq!(run(home.path(), &["explain", "long.md", "--compare=windows unit=chars max=200"]).0, 0);
@@ -400,7 +400,7 @@ fn the_model_sees_the_normalised_text() {
     assert_eq!(all["links"][0]["url"], "https://example.org/docs/b.md");
     assert_eq!(all["links"][0]["target"], "b.md?key=1");
 
-    // What is tidied alike is embedded once.
+    // Texts that are the same after normalization are embedded once.
     write(home.path(), "docs/copy.md", page.replace("e\u{301}", "\u{e9}").as_bytes());
     let index = |preset: &str| {
         let args = ["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--preset", preset, "--files", "1"];

@@ -1,4 +1,4 @@
-//! What several test modules need.
+//! Helpers for several test modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,12 +33,12 @@ impl Cut {
     }
 }
 
-/// Chunks a markdown text named `doc.md` with a spec in its text form.
+/// Chunks a Markdown text named `doc.md` with a spec in its text form.
 pub fn cut(spec: &str, text: &str) -> Cut {
     cut_as("doc.md", spec, text)
 }
 
-/// The same with another name, which decides the format.
+/// Does the same with another name, which determines the format.
 pub fn cut_as(path: &str, spec: &str, text: &str) -> Cut {
     let spec: Spec = spec.parse().unwrap();
     let document = Document::from_text(path, text);
@@ -46,7 +46,7 @@ pub fn cut_as(path: &str, spec: &str, text: &str) -> Cut {
     Cut { document, chunks }
 }
 
-/// A folder with these files.
+/// Creates a folder with these files.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
@@ -61,15 +61,15 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// The program's file.
+/// The path of the program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_chunkmill");
 
-/// The program, in an environment without anyone's settings.
+/// Returns the program as a command, in an environment without anyone's settings.
 pub fn program(home: &Path) -> Command {
     other_program(home, PROGRAM)
 }
 
-/// Another program in that environment.
+/// Returns another program as a command, in the same environment.
 pub fn other_program(home: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
     for (name, _) in std::env::vars() {
@@ -78,19 +78,19 @@ pub fn other_program(home: &Path, name: &str) -> Command {
         }
     }
     command.env("XDG_CONFIG_HOME", home.join(".config")).current_dir(home);
-    // Each run computes its vectors itself; tests of the cache say where it is.
+    // Each run computes its own vectors. Tests of the cache set its folder.
     command.env("CHUNKMILL_EMBEDDING_CACHE", "off").env("CHUNKMILL_KEYWORD_CACHE", "off");
     command
 }
 
-/// The program where it finds models as this process does.
+/// Returns the program as a command that finds models where this process does.
 pub fn program_with_models(home: &Path) -> Command {
     let mut command = program(home);
     command.envs(std::env::vars_os().filter(|(name, _)| name == "HF_HOME"));
     command
 }
 
-/// Runs the program and gives exit code, standard output, standard error.
+/// Runs the program and returns its exit code, standard output and standard error.
 pub fn run(home: &Path, args: &[&str]) -> (i32, String, String) {
     finish(program(home).args(args).output().unwrap())
 }
@@ -100,8 +100,8 @@ pub fn finish(output: Output) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// The most memory that a command took at any time, in bytes, and its exit code. The kernel keeps the highest value, but no
-/// longer than the process: the last look comes close to it.
+/// Returns the peak memory of a command in bytes, and its exit code. The kernel keeps the peak only as long as the
+/// process exists, but the last reading comes close to it.
 pub fn peak(mut command: Command) -> (u64, i32) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
@@ -115,12 +115,12 @@ pub fn peak(mut command: Command) -> (u64, i32) {
     (peak * 1024, child.wait().unwrap().code().unwrap())
 }
 
-/// JSON lines as values.
+/// Parses JSON lines.
 pub fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The bytes of a manifest that holds this, with the checksum that its writer would have given it.
+/// Returns the bytes of a manifest with this content and the checksum that its writer would have computed.
 pub fn sealed(manifest: &Value) -> String {
     let mut manifest = manifest.clone();
     manifest.as_object_mut().unwrap().remove("checksum");
@@ -129,7 +129,7 @@ pub fn sealed(manifest: &Value) -> String {
     format!("{fields}  \"checksum\": \"{}\"\n}}\n", blake3::hash(fields.as_bytes()).to_hex())
 }
 
-/// Every file below a folder with its bytes, by path.
+/// Returns the path and bytes of every file below a folder, sorted by path.
 pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -147,13 +147,12 @@ pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Says something that is seen also when the test passes: the test harness hides what `eprintln!`
-/// prints then.
+/// Prints a text that is visible even if the test passes. The test harness would hide the output of `eprintln!`.
 pub fn note(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{text}\n").as_bytes());
 }
 
-/// A file or folder of the data that lies beside the project, or `None` with a printed reason.
+/// Returns a file or folder of the data next to the project, or prints why it cannot and returns `None`.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
     if path.exists() {
@@ -163,7 +162,7 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The powershell corpus, unpacked once, or `None` with a printed reason.
+/// Returns the PowerShell corpus, unpacked once, or prints why it cannot and returns `None`.
 pub fn powershell() -> Option<&'static Path> {
     static UNPACKED: OnceLock<Option<PathBuf>> = OnceLock::new();
     let unpack = || {
@@ -180,7 +179,7 @@ pub fn powershell() -> Option<&'static Path> {
     UNPACKED.get_or_init(unpack).as_deref()
 }
 
-/// Every document of a corpus, parsed.
+/// Returns every document of a corpus, parsed.
 pub fn documents(root: &Path) -> Vec<Document> {
     use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
     let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap();
@@ -188,8 +187,8 @@ pub fn documents(root: &Path) -> Vec<Document> {
     found.sources.into_iter().map(|source| read(source).unwrap()).map(|(s, c)| Document::parse(s, c)).collect()
 }
 
-/// The default model's reference if its files are here, else `None` with a printed reason. With
-/// `CHUNKMILL_REQUIRE_ALL` set, as `make test` sets it, its absence is a failure.
+/// Returns the default model's reference if its files are here. Otherwise prints the reason and returns `None`, or
+/// fails if `CHUNKMILL_REQUIRE_ALL` is set, as `make test` does.
 pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
     use chunkmill::embed::hub::{ModelRef, locate};
     let model = ModelRef::default();

@@ -127,7 +127,7 @@ fn links_are_never_followed() {
     );
 }
 
-/// A folder with a FIFO, a socket and a document, and what must live as long as the socket.
+/// Creates a folder with FIFOs, a socket and a document. The socket exists as long as the returned listener.
 #[cfg(unix)]
 fn no_files() -> (tempfile::TempDir, std::os::unix::net::UnixListener) {
     let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/data.rst", "x")]);
@@ -139,7 +139,7 @@ fn no_files() -> (tempfile::TempDir, std::os::unix::net::UnixListener) {
     (home, socket)
 }
 
-/// Whoever opens one waits for ever, so the program is ended after a while.
+/// Runs the program. Opening one of these files would wait forever, so the program is killed after a while.
 #[cfg(unix)]
 fn run_for_a_while(home: &Path, args: &[&str]) -> (i32, String, String) {
     let mut command = crate::common::program(home);
@@ -151,7 +151,7 @@ fn run_for_a_while(home: &Path, args: &[&str]) -> (i32, String, String) {
         std::thread::sleep(Duration::from_millis(100));
     }
     child.kill().unwrap();
-    panic!("{args:?} waits for somebody");
+    panic!("{args:?} did not end");
 }
 
 #[cfg(unix)]
@@ -173,10 +173,10 @@ fn what_is_no_file_is_quarantined_with_its_kind_and_never_opened() {
             ["socket.md", "socket", "is a socket, not a file; it is never opened"]
         ]
     );
-    // Again, with nothing new; and held against the corpus.
+    // The same again with nothing new, then a comparison with the corpus.
     assert_eq!(run_for_a_while(home, &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 3);
     assert_eq!(run_for_a_while(home, &["verify", "out", "--corpus", "docs"]).0, 0);
-    // A link to one leads to no document.
+    // A link to one of them does not lead to a document.
     std::os::unix::fs::symlink(home.join("docs/pipe.rst"), home.join("docs/link.md")).unwrap();
     let (code, _, err) = run_for_a_while(home, &["chunk", "docs"]);
     assert!(code == 3 && err.contains("link.md"), "{code}: {err}");
@@ -187,7 +187,7 @@ fn what_is_no_file_is_quarantined_with_its_kind_and_never_opened() {
 fn devices_are_quarantined_too() {
     let filter = Filter::new(&["null".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap();
     let found = find(&[Root::new("/dev")], &filter);
-    // Links that lead out of a root are told too, whatever is asked for.
+    // Links that lead out of a root are reported too, whatever is included.
     let others = found.quarantined.iter().filter(|q| q.reason.code() != "symlink");
     let passed: Vec<_> = others.map(|q| (&*q.path, q.reason.code())).collect();
     assert_eq!((found.sources.len(), passed), (0, vec![("null", "device")]));

@@ -1,5 +1,5 @@
-//! What one document may cost: whatever it holds, its memory is a small multiple of its size, or it is put into
-//! quarantine, and the others are indexed all the same. `make costs` measures hundreds of kinds, and time.
+//! The cost of one document: whatever it contains, either its memory is a small multiple of its size, or it is
+//! quarantined and the others are still indexed. `make costs` measures hundreds of kinds, and time.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::common::{folder, json_lines, peak, program, run, tree, write};
 
-/// The worst of `make costs`, and the text that is most often met.
+/// The worst kinds of `make costs`, and the most common text.
 const KINDS: [(&str, &str); 30] = [
     ("md", "["),
     ("md", "!["),
@@ -42,7 +42,7 @@ const KINDS: [(&str, &str); 30] = [
     ("ts", "class A { b() {} }\n"),
 ];
 
-/// Chunks files of some megabytes of each text, and says which took more than they may.
+/// Chunks files of some megabytes of each text and returns which ones took more memory than allowed.
 #[cfg(target_os = "linux")]
 fn over_the_limit(kinds: &[(&str, &str)], bytes: usize, preset: &str) -> String {
     let home = folder(&[]);
@@ -87,12 +87,12 @@ fn a_document_that_would_take_too_much_is_quarantined_and_the_others_are_indexed
     let reason = rows[0]["reason"].as_str().unwrap();
     assert!(reason.contains("over the limit of 98000000; raise --document-memory or --memory"), "{reason}");
     assert_eq!(run(home.path(), &["verify", "out", "--corpus", "docs"]).0, 0);
-    // Whoever has the memory may want it.
+    // If there is enough memory, the limit can be raised.
     let (code, _, err) = run(home.path(), &[&index[..], &["--document-memory", "1000000000"]].concat());
     assert_eq!(code, 0, "{err}");
 }
 
-/// A document whose rows do not fit a block, with small ones around it.
+/// Writes a document whose rows do not fit into a block, and small documents around it.
 fn with_a_large_one(home: &Path, word: &str) {
     let line = |i: usize| format!("Line {i} of the long document says {word}.\n\n");
     write(home, "docs/large.md", (0..20_000).map(line).collect::<String>().as_bytes());
@@ -116,7 +116,7 @@ fn a_document_of_many_rows_is_indexed_in_pieces_and_keeps_its_vectors() {
     let report = job("out");
     assert!(report["chunks"].as_u64().unwrap() > 20_000);
     assert_eq!(run(home, &["verify", "out", "--corpus", "docs"]).0, 0);
-    // A change of settings that keeps vectors writes all files again, and those of the pieces are found.
+    // Only the small documents change. The vectors of all pieces of the large one are found and kept.
     for i in 0..20 {
         write(home, &format!("docs/{i}.md"), format!("# Page {i}\n\nOther words.\n").as_bytes());
     }
@@ -137,7 +137,7 @@ fn a_job_keeps_the_memory_that_it_is_given() {
         (0..400).map(section).collect::<String>()
     };
     (0..40).for_each(|i| write(home, &format!("docs/{i}.md"), page(i).as_bytes()));
-    // One that fits with the limit of documents, and not into half of the memory.
+    // These are within the limit for documents, but do not fit into half of the memory.
     write(home, "docs/tags.md", "<".repeat(2_000_000).as_bytes());
     write(home, "docs/wide.md", "a\n\n".repeat(3_000_000).as_bytes());
     let job = |out: &str, memory: &[&str]| {
@@ -162,7 +162,8 @@ fn a_job_keeps_the_memory_that_it_is_given() {
     let list = fs::read_to_string(home.join("out/quarantine.jsonl")).unwrap();
     let rows: Vec<_> = json_lines(&list).into_iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect();
     assert_eq!(rows, ["tags.md", "wide.md"], "{list}");
-    // What did not fit comes in when there is more, and the dataset is that of a run from nothing.
+    // With more memory, the documents that did not fit are indexed, and the dataset equals that of a run from
+    // scratch.
     for out in ["out", "fresh"] {
         assert_eq!(peak(job(out, &[])).1, 0);
     }

@@ -1,4 +1,4 @@
-//! Sizes: equal to tiktoken on everything, and the same from prefix sums as counted directly.
+//! Sizes: equal to those of tiktoken for every text, and the same from prefix sums as from direct counting.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn adversarial_strings_count_as_tiktoken_counts_them() {
     }
 }
 
-/// A thread remembers pieces in tables of a few ten thousand slots, by their length.
+/// A thread remembers pieces, by length, in tables of a few ten thousand slots.
 #[test]
 fn pieces_of_any_length_count_the_same_when_they_are_met_again_and_when_there_were_too_many_between() {
     let of_length = |len: usize| [" ", "-", "ab", "é", "\n", "Xy", "\0"].map(|part| format!("{}.", part.repeat(len)));
@@ -68,7 +68,7 @@ fn every_character_is_of_the_class_that_it_is_of_for_tiktoken() {
     let after_the_last_letter = '\u{33000}';
     let characters: Vec<char> = ('\0'..after_the_last_letter).chain(['\u{e0001}', '\u{10ffff}']).collect();
     characters.par_chunks(64).for_each(|characters| {
-        // As the first and the last of words, numbers, marks and white space, and twice.
+        // As the first and the last character of words, numbers, marks and white space, and doubled.
         let around = |c: &char| format!("a{c}b {c}{c}.{c}! 1{c}2\n{c} \n '{c}e{c}{c}{c}x\r");
         expect_equal(&characters.iter().map(around).collect::<String>());
     });
@@ -76,7 +76,7 @@ fn every_character_is_of_the_class_that_it_is_of_for_tiktoken() {
 
 #[test]
 fn a_window_may_count_more_alone_than_in_its_place() {
-    // The reason why windows recount: cut out, `'some` starts with the contraction `'s`.
+    // This is why windows are counted again: on its own, `'some` starts with the contraction `'s`.
     let (whole, tail) = ("!!'some", "'some");
     assert_eq!(cl100k().count(whole).unwrap() - cl100k().count("!!").unwrap(), 2);
     assert_eq!(cl100k().count(tail).unwrap(), 2);
@@ -84,7 +84,7 @@ fn a_window_may_count_more_alone_than_in_its_place() {
     expect_equal(tail);
 }
 
-/// The rows that `Recipe` makes of every `step`th document of a corpus from the `first` on.
+/// Returns the rows that `Recipe` makes of every `step`th document of a corpus, starting with `first`.
 fn rows(root: &Path, spec: &Spec, first: usize, step: usize) -> Vec<ChunkRow> {
     let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap();
     let found = discover(&[Root::new(root)], &filter, &[]).unwrap();
@@ -97,7 +97,7 @@ fn rows(root: &Path, spec: &Spec, first: usize, step: usize) -> Vec<ChunkRow> {
 #[test]
 fn every_stored_number_of_tokens_is_tiktokens() {
     let larder = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder/corpus");
-    // Of the large corpus every document is looked at under some preset, not every one under each.
+    // Every document of the large corpus is checked with one preset, but not with all of them.
     let corpora = [Some((larder.as_path(), 1)), powershell().map(|root| (root, Preset::ALL.len()))];
     for (root, step) in corpora.into_iter().flatten() {
         for (first, preset) in Preset::ALL.into_iter().enumerate() {
@@ -115,7 +115,7 @@ fn every_stored_number_of_tokens_is_tiktokens() {
 
 #[test]
 fn ranges_of_text_without_breaks_cost_what_they_hold() {
-    // Windows of a text in which no tokenization must break: each is counted, and none reads beyond itself.
+    // Windows of a text without forced token boundaries: each window is counted, and none reads beyond itself.
     const WINDOWS: usize = 2048;
     for unit in ["a", " ", "7", "[", "\n", "漢"] {
         let window = 512 * unit.len();
@@ -126,7 +126,7 @@ fn ranges_of_text_without_breaks_cost_what_they_hold() {
         for start in (0..WINDOWS).map(|n| n * window) {
             assert_eq!(ruler.size(start..start + window).unwrap(), alone, "{unit:?} from {start}");
         }
-        // Counting the whole text takes some 10 ms; 2,048 windows that read all of it would take 20 s.
+        // Counting the whole text takes about 10 ms. If all 2,048 windows read the whole text, they would take 20 s.
         assert!(started.elapsed() < Duration::from_secs(5), "{unit:?}: {:?}", started.elapsed());
     }
 }
@@ -152,7 +152,7 @@ pub fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// A range of a text whose ends are character boundaries.
+/// Returns a range of a text whose ends are character boundaries.
 pub fn range_of(text: &str, a: prop::sample::Index, b: prop::sample::Index) -> std::ops::Range<usize> {
     let boundaries: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let (a, b) = (*a.get(&boundaries), *b.get(&boundaries));
@@ -163,14 +163,14 @@ fn token_ends(ids: &[u32]) -> Vec<u32> {
     encodings::token_ends(Encoding::Cl100kBase, ids)
 }
 
-/// The nearest boundary of a character, the one before if both are equally near.
+/// Returns the nearest character boundary, or the earlier one in a tie.
 fn nearest_boundary(text: &str, at: usize) -> usize {
     let distance = |&boundary: &usize| (boundary.abs_diff(at), boundary);
     let near = at.saturating_sub(3)..=text.len().min(at + 3);
     near.filter(|&boundary| text.is_char_boundary(boundary)).min_by_key(distance).unwrap()
 }
 
-/// Counts words, and says that they break at white space.
+/// Counts words and declares that they break at white space.
 struct BreakingWords;
 
 impl TokenCounter for BreakingWords {
@@ -187,7 +187,7 @@ impl TokenCounter for BreakingWords {
     }
 }
 
-/// Seed 3's estimate, in the plainest way: words that end outside of code, and characters inside.
+/// Computes seed 3's estimate in the simplest way: words that end outside code, and characters inside code.
 fn estimate(document: &Document, range: std::ops::Range<usize>) -> usize {
     let code = |at: usize| document.blocks.iter().any(|b| b.kind == BlockKind::Code && b.range.contains(&at));
     let slice = &document.text[range.clone()];
@@ -302,7 +302,7 @@ proptest! {
 }
 
 proptest! {
-    // Each is as long as some seventy others, and tiktoken-rs takes its time.
+    // Each case is as long as about seventy others, and tiktoken-rs is slow.
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,8 +1,8 @@
-//! The program itself is killed, at random moments and at each operation on files, and run again: it ends in the
-//! bytes of a run that was left alone, and computes again only what it had not put away when it died.
+//! The program itself is killed, at random moments and at each file operation, and run again. It ends with the bytes
+//! of an undisturbed run, and recomputes only what it had not stored when it died.
 //!
-//! `make crash` runs the long version (`CHUNKMILL_CRASH=long`), which prints its figures; otherwise a few kills
-//! and the operations that matter most must do.
+//! `make crash` runs the long version (`CHUNKMILL_CRASH=long`), which prints its figures. The short version makes do
+//! with a few kills and the most important operations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,25 +18,27 @@ use crate::common::{folder, note, program};
 use crate::jobs::{Numbers, difference, entries, memory, put, whole};
 use crate::tiny::Tiny;
 
-/// Whether there is time for everything.
+/// Returns whether there is time for everything.
 fn is_long() -> bool {
     std::env::var("CHUNKMILL_CRASH").is_ok_and(|value| value == "long")
 }
 
-/// Words that the made-up model knows: texts of others would be the same to it.
+/// Words in the vocabulary of the invented model, which could not tell texts of other words apart.
 const WORDS: [&str; 9] = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "and"];
 
 const DOCUMENTS: usize = 48;
 const SECTIONS: usize = 40;
 
-/// Longest time that the program keeps a vector to itself, in seconds: the half that `embed/cache.rs` promises, and as
-/// much again for the writing itself on a machine that does other things.
+/// The longest time for which the program has a vector only in memory, in seconds: the half second that
+/// `embed/cache.rs` promises, and as much again for the write itself on a busy machine.
 const KEPT_BACK: f64 = 1.0;
 
-/// How many parts may be between the model and the disk: one at the model, one in the queue, one being written.
+/// The maximum number of parts between the model and the disk: one in the model, one in the queue, one being
+/// written.
 const ON_THE_WAY: usize = 3;
 
-/// Sections of one chunk each, none like another to the model, which takes some seconds for all.
+/// Creates a corpus of sections with one chunk each, all different to the model, which takes some seconds for all of
+/// them.
 fn long_corpus() -> TempDir {
     let home = folder(&[]);
     Tiny { inner: 640, layers: 4, max_tokens: 60, ..Tiny::new("bert", 320, 4) }.write(&home.path().join("slow"));
@@ -56,8 +58,8 @@ fn long_corpus() -> TempDir {
     home
 }
 
-/// The job over it, with its progress in the file `log`. With a cache, there is one part, so that only the cache keeps
-/// what was computed.
+/// Returns the job over this corpus, with its progress in the file `log`. With a cache there is only one part, so
+/// only the cache keeps what was computed.
 fn long_job(home: &Path, out: &str, cache: &str, log: &str) -> Command {
     let mut command = program(home);
     let files = if cache == "off" { "8" } else { "1" };
@@ -79,7 +81,7 @@ fn long_job(home: &Path, out: &str, cache: &str, log: &str) -> Command {
     command
 }
 
-/// Runs it to its end.
+/// Runs the job to its end.
 fn to_its_end(home: &Path, out: &str, cache: &str) -> Value {
     let output = long_job(home, out, cache, "log").output().unwrap();
     assert!(output.status.success(), "{}", fs::read_to_string(home.join("log")).unwrap());
@@ -90,8 +92,8 @@ fn number(of: &Value, name: &str) -> i64 {
     of[name].as_i64().unwrap()
 }
 
-/// Kills a run some milliseconds after it has embedded this many texts: moments by its own clock come as often when the
-/// machine is busy. Whether it was still at work.
+/// Kills a run some milliseconds after it has embedded this many texts. The run's own progress chooses the moment,
+/// so all moments stay equally likely on a busy machine. Returns whether the run was still working.
 fn kill_after(child: &mut Child, log: &Path, texts: i64, milliseconds: u64) -> bool {
     let embedded = || {
         let text = fs::read_to_string(log).unwrap();
@@ -109,9 +111,9 @@ fn kill_after(child: &mut Child, log: &Path, texts: i64, milliseconds: u64) -> b
     !child.wait().unwrap().success()
 }
 
-/// What a run that was killed had embedded: all of it, and what was not yet bound to be in the cache.
+/// Returns how many texts a killed run had embedded, and how many of these need not have been in the cache yet.
 fn account(log: &str) -> (i64, i64) {
-    // The last line may be torn.
+    // The last line may be incomplete.
     let lines: Vec<Value> = log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let Some(last) = lines.last() else { return (0, 0) };
     let died = last["seconds"].as_f64().unwrap();
@@ -120,7 +122,7 @@ fn account(log: &str) -> (i64, i64) {
     (all, all - before.map_or(0, |line| number(line, "texts_embedded")))
 }
 
-/// The smallest, middle and largest of some numbers.
+/// Formats the smallest, middle and largest of some numbers.
 fn spread(numbers: &[i64]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -133,7 +135,7 @@ fn spread(numbers: &[i64]) -> String {
 fn a_run_that_is_killed_is_continued_and_computes_little_again() {
     let home = long_corpus();
     let home = home.path();
-    // Not on a disk, which may be busy for others just when vectors are to be written.
+    // Not on a disk, which may be busy with other work just when vectors have to be written.
     let vectors = memory();
     let vectors = vectors.path().join("vectors");
     let vectors = vectors.to_str().unwrap();
@@ -156,10 +158,10 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
         let cached = trial % 2 == 0;
         let cache = if cached { vectors } else { "off" };
         let (mut embedded, mut bound) = (0, 0);
-        // Some runs that continue are killed, too.
+        // Some of the runs that resume are killed, too.
         for _ in 0..1 + numbers.below(3) / 2 {
             let mut child = long_job(home, "out", cache, "log").spawn().unwrap();
-            // Each moment of the way is as likely, and so are the beginning and the end.
+            // Each moment of the run is equally likely, and so are the beginning and the end.
             let texts = (numbers.below(distinct as usize * 11 / 10) as i64).min(distinct) - embedded;
             let milliseconds = numbers.below(100) as u64;
             let killed = kill_after(&mut child, &home.join("log"), texts, milliseconds);
@@ -173,7 +175,7 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
         let report = to_its_end(home, "out", cache);
         let (anew, kept) = (number(&report, "texts_embedded"), number(&report, "chunks_kept"));
         assert_eq!(anew + kept + number(&report, "texts_cached"), distinct, "trial {trial}");
-        // A batch that was done when the kill came may be in the cache and not in the account.
+        // A batch that was finished when the kill came may be in the cache but not in the account.
         let again = (embedded + anew - distinct).max(0);
         assert!(again <= bound, "trial {trial}: {again} texts embedded again, {embedded} before; at most {bound}");
         told_apart += usize::from(bound < embedded);
@@ -197,10 +199,10 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[test]
 fn a_run_that_is_killed_at_an_operation_is_continued() {
-    note("SKIPPED: runs are stopped at system calls on Linux on x86-64");
+    note("SKIPPED: runs can be killed at system calls only on Linux on x86-64");
 }
 
-/// A run under `ptrace`, which stops at each of its system calls that change files below a folder.
+/// Runs under `ptrace`, which stop at each of their system calls that change files below a folder.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod failpoints {
     use std::collections::BTreeSet;
@@ -219,39 +221,39 @@ mod failpoints {
 
     /// How a traced run ended.
     struct Traced {
-        /// The system calls that it came to, by their names.
+        /// The names of the system calls that it reached, with their files.
         points: Vec<String>,
         killed: bool,
     }
 
-    /// Why the system lets nothing be traced.
+    /// The reason why the system does not allow tracing.
     #[derive(Debug)]
     struct Refused(io::Error);
 
     #[expect(unsafe_code, reason = "a system call")]
     fn ptrace(request: libc::c_uint, thread: pid_t, data: *mut libc::c_void) -> c_long {
-        // SAFETY: the requests used here write to nothing but `data`, which is null, a number, or what they expect.
+        // SAFETY: the requests used here write only to `data`, which is null, a number, or what they expect.
         unsafe { libc::ptrace(request, thread, std::ptr::null_mut::<libc::c_void>(), data) }
     }
 
-    /// The next stop or end of a child or thread that this thread traces.
+    /// Returns the next stop or end of a child or thread that this thread traces.
     #[expect(unsafe_code, reason = "a system call")]
     fn wait() -> Option<(pid_t, c_int)> {
         let mut status = 0;
-        // SAFETY: `status` outlives the call. Children of other threads, so of other tests, are left alone.
+        // SAFETY: `status` outlives the call. Children of other threads, that is, of other tests, are left alone.
         let thread = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         (thread > 0).then_some((thread, status))
     }
 
     #[expect(unsafe_code, reason = "a system call")]
     fn kill(process: pid_t) {
-        // SAFETY: the process is a child that was not waited for yet.
+        // SAFETY: the process is a child that has not been waited for yet.
         unsafe { libc::kill(process, libc::SIGKILL) };
     }
 
     #[expect(unsafe_code, reason = "plain numbers")]
     fn registers(thread: pid_t) -> Option<libc::user_regs_struct> {
-        // SAFETY: zeros are registers.
+        // SAFETY: zeros are valid registers.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         (ptrace(libc::PTRACE_GETREGS, thread, (&raw mut registers).cast()) == 0).then_some(registers)
     }
@@ -275,7 +277,7 @@ mod failpoints {
         PathBuf::from(OsStr::from_bytes(&bytes))
     }
 
-    /// The system calls that change files, or may.
+    /// The system calls that change files, or may change them.
     const CHANGES: [c_long; 22] = [
         libc::SYS_open,
         libc::SYS_openat,
@@ -301,11 +303,11 @@ mod failpoints {
         libc::SYS_mkdirat,
     ];
 
-    /// A filter that stops at these calls, and nowhere else, for whoever traces.
+    /// Returns a filter that stops at these calls, and nowhere else, for the tracer.
     fn filter() -> Vec<libc::sock_filter> {
         let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
         let count = CHANGES.len() as u8;
-        // The number of the call is the first word of what a filter sees.
+        // The number of the call is the first word of a filter's input.
         let mut steps = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
         let equals = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
         steps.extend((0..count).zip(CHANGES).map(|(at, call)| step(equals, count - at, 0, call as u32)));
@@ -314,7 +316,7 @@ mod failpoints {
         steps
     }
 
-    /// The name and file of a system call that changes files, at whose beginning a thread stands.
+    /// Returns the name and file of the system call that a thread is about to make, if it changes files.
     fn change(thread: pid_t) -> Option<(&'static str, PathBuf)> {
         let found = registers(thread)?;
         let (a, b, c, d) = (found.rdi, found.rsi, found.rdx, found.r10);
@@ -344,7 +346,8 @@ mod failpoints {
         })
     }
 
-    /// Runs a program and kills it at the beginning of system call number `kill_at` of those that change `below`.
+    /// Runs a program and kills it at the beginning of system call number `kill_at` of those that change files below
+    /// `below`.
     #[expect(unsafe_code, reason = "what a child does before it becomes the program")]
     fn traced(mut command: Command, below: &Path, kill_at: Option<usize>) -> Result<Traced, Refused> {
         let mut filter = filter();
@@ -352,14 +355,15 @@ mod failpoints {
         let program = (&raw const program) as usize;
         let ask = move || {
             let asked = ptrace(libc::PTRACE_TRACEME, 0, std::ptr::null_mut()) == 0;
-            // SAFETY: the filter lives in the parent's memory, of which the child has a copy until it is the program.
+            // SAFETY: the filter is in the parent's memory, and the child has a copy of that until it becomes the
+            // program.
             let filtered = unsafe {
                 libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                     && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, program) == 0
             };
             if asked && filtered { Ok(()) } else { Err(io::Error::last_os_error()) }
         };
-        // SAFETY: the child makes system calls and nothing else.
+        // SAFETY: the child makes only system calls.
         let spawned = unsafe { command.pre_exec(ask) }.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = spawned.map_err(Refused)?.id().cast_signed();
         let mut found = Traced { points: Vec::new(), killed: false };
@@ -375,7 +379,7 @@ mod failpoints {
             let is_new = known.insert(thread);
             let mut signal = 0;
             match status >> 8 {
-                // It has just become the program.
+                // The child has just become the program.
                 libc::SIGTRAP if thread == child && is_new => {
                     let options = libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
                     let set = ptrace(libc::PTRACE_SETOPTIONS, child, options as usize as *mut libc::c_void);
@@ -389,7 +393,7 @@ mod failpoints {
                         found.points.push(format!("{what} {}", path.strip_prefix(below).unwrap().display()));
                     }
                 }
-                // A thread that made one, and the one that is new.
+                // The thread that created another one, and the new thread.
                 stop if stop == libc::SIGTRAP | libc::PTRACE_EVENT_CLONE << 8 => {}
                 libc::SIGSTOP if is_new => {}
                 other => signal = other,
@@ -399,19 +403,19 @@ mod failpoints {
         Ok(found)
     }
 
-    /// More files have more operations, which are those of one file again.
+    /// Returns the number of files of the dataset. More files only repeat the operations of one file.
     fn files() -> usize {
         if is_long() { 2 } else { 1 }
     }
 
-    /// The job that [`command`] does.
+    /// Returns the job that [`command`] runs.
     fn same_job(home: &Path, docs: &str) -> Job {
         let mut job = job(&[&home.join(docs)]);
         job.output.files = files();
         job
     }
 
-    /// The program over documents.
+    /// Returns the program as a command that indexes documents.
     fn command(home: &Path, docs: &str) -> Command {
         let mut command = program(home);
         command.args(["index", docs, "-o", "out", "--embedder", "fake", "--progress", "never"]);
@@ -429,7 +433,8 @@ mod failpoints {
         }
     }
 
-    /// Kills the program at its operations, over what `start` says, and gives how many they were of how many.
+    /// Kills the program at its operations, each time starting with the files `start`. Returns how many operations
+    /// it was killed at, and how many there are.
     fn sweep(home: &Path, docs: &str, start: &BTreeMap<String, Vec<u8>>) -> Result<(usize, usize), Refused> {
         let out = home.join("out");
         let fresh = home.join(format!("fresh-{docs}"));
@@ -437,12 +442,12 @@ mod failpoints {
         let end = entries(&fresh);
         restore(&out, start);
         let all = traced(command(home, docs), &out, None)?.points;
-        assert_eq!(difference(&entries(&out), &end), None, "a run that is watched, of the program");
+        assert_eq!(difference(&entries(&out), &end), None, "a traced run of the program");
         for what in ["create data/", "rename manifest.json", "sync ", "remove .lock", "create folder .staging/data"] {
             let what = what.replace("create data/", "create .staging/");
             assert!(all.iter().any(|point| point.starts_with(&what)), "{what}: {all:#?}");
         }
-        // What is many is written to; half a dozen of those tell as much as all.
+        // Most operations are writes, and half a dozen of these tell as much as all.
         let is_many = |point: &str| point.starts_with("write ") || point.starts_with("create .");
         let many = all.iter().filter(|point| is_many(point)).count();
         let mut passed = 0;
@@ -488,7 +493,7 @@ mod failpoints {
             match sweep(&home, docs, &start) {
                 Ok((killed, all)) => swept.push(format!("{killed} of {all}")),
                 Err(Refused(error)) => {
-                    let refused = format!("this system lets no process be traced: {error}");
+                    let refused = format!("this system does not allow tracing: {error}");
                     assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{refused}");
                     return note(&format!("SKIPPED: {refused}"));
                 }

@@ -1,5 +1,5 @@
-//! Damage: whatever becomes of the files of a dataset, `verify` sees it, and no command believes a manifest in which a
-//! bit has changed.
+//! Damage: whatever happens to the files of a dataset, `verify` detects it, and no command trusts a manifest in
+//! which a bit has changed.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -17,7 +17,7 @@ const TEXTS: [&str; 2] = ["README.md", "quarantine.jsonl"];
 
 const INDEX: [&str; 6] = ["index", "docs", "-o", "out", "--embedder", "fake"];
 
-/// A dataset in `out`, with a document in quarantine.
+/// Creates a dataset in `out`, with one quarantined document.
 fn dataset() -> TempDir {
     let home = folder(&[("docs/a.md", "# A\n\nSee [b](b.md).\n"), ("docs/b.md", "# B\n\ntext\n")]);
     write(home.path(), "docs/bad.md", b"caf\xE9");
@@ -30,7 +30,7 @@ fn index(home: &Path, extra: &[&str]) {
     assert_eq!(code, 3, "one document is not text: {err}");
 }
 
-/// What verification says of a file: findings, or why there are none.
+/// Returns what verification reports about a file: its findings, or the error that prevented them.
 fn said_of(out: &Location, file: &str) -> Vec<String> {
     match verify(out, None) {
         Err(error) => {
@@ -44,8 +44,8 @@ fn said_of(out: &Location, file: &str) -> Vec<String> {
     }
 }
 
-/// Flips one bit of a file after the other, at every `step`-th byte and of each another one, and says after each what
-/// must be looked at. It is done in place: a file system may take its time over a file that is emptied and written.
+/// Flips one bit of a file at a time, in every `step`-th byte and each time another bit, and calls `check` after
+/// each flip. This is done in place: a file system may be slow if a file is emptied and written.
 fn flip_each(path: &Path, step: usize, mut check: impl FnMut(usize)) {
     let whole = fs::read(path).unwrap();
     let mut file = File::options().write(true).open(path).unwrap();
@@ -66,7 +66,7 @@ fn a_bit_that_flips_anywhere_in_manifest_card_or_list_is_seen() {
     let out = home.path().join("out");
     let place = Location::from(&*out);
     assert_eq!(verify(&place, None).unwrap().findings, []);
-    // What is said of these three does not depend on the data, and is said faster without.
+    // The findings about these three files do not depend on the data, and come faster without it.
     fs::rename(out.join("data"), home.path().join("data")).unwrap();
     for file in [MANIFEST].into_iter().chain(TEXTS) {
         let path = out.join(file);
@@ -132,7 +132,7 @@ fn a_damaged_manifest_stops_every_command_and_is_made_again_with_fresh() {
         bytes[at] ^= 1;
         bytes
     };
-    // Also a version that would be a newer one, names by which a manifest is known, and its last lines.
+    // Also a version that would be newer, names by which a manifest is recognised, and its last lines.
     let places = ["\"format_version\": ", "\"tool", "{", "\"checksum", "\"checksum\": \"", "\n}"];
     let mut damaged: Vec<Vec<u8>> = places.map(flip).into();
     damaged.extend([&manifest[..manifest.len() - 1], &manifest[..manifest.len() / 2]].map(|text| text.into()));
@@ -153,7 +153,7 @@ fn a_damaged_manifest_stops_every_command_and_is_made_again_with_fresh() {
             &["delete", "out", "--doc", "a.md"],
             &["plan", "docs", "-o", "out", "--embedder", "fake"],
         ];
-        // Every command reads it in the same way.
+        // Every command reads the manifest in the same way.
         for args in &commands[..if number == 0 { commands.len() } else { 1 }] {
             let (code, said, err) = run(home.path(), args);
             assert!(code == 5 && said.is_empty(), "{args:?}: {code}: {said}{err}: {text}");
@@ -163,7 +163,7 @@ fn a_damaged_manifest_stops_every_command_and_is_made_again_with_fresh() {
             assert!(tree(&out) == before, "{args:?} touched it");
         }
         index(home.path(), &["--fresh"]);
-        assert!(tree(&out) == whole, "--fresh does not mend {text}");
+        assert!(tree(&out) == whole, "--fresh does not repair {text}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The book's tables of presets, designs, promises and models say what is true.
+//! The book's tables of presets, designs, promises and models are correct.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(crate::pages::book().join(name)).unwrap()
 }
 
-/// The rows of all tables of a page, without those of their heads.
+/// Returns the rows of all tables of a page, without the header rows.
 fn rows<'r>(page: &'r str) -> Vec<Vec<&'r str>> {
     let lines: Vec<&str> = page.lines().collect();
     let is_head = |at: usize| lines.get(at + 1).is_some_and(|line| line.starts_with("| ---"));
@@ -20,12 +20,12 @@ fn rows<'r>(page: &'r str) -> Vec<Vec<&'r str>> {
     lines.iter().enumerate().filter_map(row).collect()
 }
 
-/// What stands in backticks.
+/// Returns the texts in backticks.
 fn code(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Whether a test with this name, `module::function`, exists.
+/// Returns whether a test with this name, `module::function`, exists.
 fn is_test(named: &str) -> bool {
     let (module, name) = named.split_once("::").unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{module}.rs"));

@@ -234,7 +234,7 @@ fn plain_text_is_paragraphs_without_structure() {
     assert_eq!(document.format.name(), "text");
 }
 
-/// What a key or a value of front matter may be, and lines that are neither.
+/// Possible keys and values of front matter, and lines that are neither.
 const SCALARS: &[&str] = &[
     "a",
     "Title",
@@ -313,7 +313,7 @@ const SCALARS: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1500), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Plain front matter is read by us and all other by a parser of YAML; a comment makes it other.
+    /// We read plain front matter ourselves, and a YAML parser reads any other. A comment makes it other.
     #[test]
     fn plain_front_matter_says_what_it_says_to_yaml(lines in prop::collection::vec(
         (prop::sample::select(SCALARS), prop::sample::select(SCALARS), 0..9), 1..7)) {

@@ -1,4 +1,4 @@
-//! The contract of an embedder, run on each; batches; and the vectors of sentence-transformers.
+//! The contract of an embedder, checked for each of them; batches; and the vectors of sentence-transformers.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +11,9 @@ use tempfile::TempDir;
 
 use crate::common::{default_model, note, tiny_model};
 
-/// How near two vectors of the same text must be.
+/// How much two vectors of the same text may differ.
 struct Tolerance {
-    /// Largest difference of any value between a text alone and in a batch.
+    /// The largest difference of any value between a text alone and in a batch.
     in_batch: f32,
 }
 
@@ -28,7 +28,7 @@ fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
     embedder.embed(&ids).unwrap().chunks(embedder.info().dim).map(<[f32]>::to_vec).collect()
 }
 
-/// What every embedder promises.
+/// Checks the promises of every embedder.
 fn contract(embedder: &dyn Embedder, tolerance: &Tolerance) {
     let long = "the cat sat on the mat . ".repeat(200);
     let texts =
@@ -54,7 +54,7 @@ fn contract(embedder: &dyn Embedder, tolerance: &Tolerance) {
 
     let encoded = embedder.encode(&long, Role::Document).unwrap();
     assert_eq!(encoded.ids.len(), info.max_tokens, "cut to what the model reads");
-    assert!(encoded.n_tokens > info.max_tokens, "and the cut is told");
+    assert!(encoded.n_tokens > info.max_tokens, "and the cut is reported");
     assert!(!embedder.encode("", Role::Document).unwrap().ids.is_empty());
     assert!(embedder.embed(&[]).unwrap().is_empty());
 }
@@ -71,7 +71,7 @@ fn the_fake_keeps_the_contract() {
     contract(load(Engine::Fake, &ModelRef::default()).unwrap().as_ref(), &Tolerance { in_batch: 0.0 });
 }
 
-/// Everything that can run a model here: candle, and our encoder with each instruction set and precision.
+/// Returns everything that can run a model here: candle, and our encoder with each instruction set and precision.
 fn backends() -> impl Iterator<Item = Backend> {
     let isas = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let ours = isas.flat_map(|isa| {
@@ -85,7 +85,8 @@ fn backends() -> impl Iterator<Item = Backend> {
     [Engine::Candle.into()].into_iter().chain(ours)
 }
 
-/// Our own encoder adds the same numbers in the same order in any batch; candle's products do not.
+/// Returns a backend's tolerance. Our own encoder adds the same numbers in the same order in any batch, but candle's
+/// products do not.
 fn tolerance(backend: Backend) -> Tolerance {
     Tolerance { in_batch: if backend.engine == Engine::Candle { 1e-5 } else { 0.0 } }
 }
@@ -122,7 +123,7 @@ fn vectors_equal_those_of_sentence_transformers() {
     for backend in backends() {
         let embedder = load(backend, &model).unwrap();
         let precision = embedder.info().precision;
-        // The processor's own instructions get all texts, slower ones a part of them.
+        // The processor's best instruction set gets all texts, and slower ones get a part of them.
         let step = match backend.isa {
             Some(isa) if isa == Isa::best() => 1,
             Some(Isa::Portable) => 10,

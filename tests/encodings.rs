@@ -1,4 +1,5 @@
-//! The encodings beside `cl100k_base`: equal to tiktoken on everything, and written wherever a dataset says what it is.
+//! The encodings other than `cl100k_base`: equal to tiktoken for every text, and named wherever a dataset describes
+//! itself.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -15,7 +16,7 @@ use tiktoken_rs::CoreBPE;
 use crate::common::{folder, json_lines, run};
 use crate::counting::{range_of, text};
 
-/// tiktoken-rs's own.
+/// Returns the encoding of tiktoken-rs.
 pub fn tiktoken(encoding: Encoding) -> &'static CoreBPE {
     static LOADED: [OnceLock<CoreBPE>; Encoding::ALL.len()] = [const { OnceLock::new() }; Encoding::ALL.len()];
     let load = match encoding {
@@ -28,7 +29,7 @@ pub fn tiktoken(encoding: Encoding) -> &'static CoreBPE {
     LOADED[encoding as usize].get_or_init(|| load().unwrap())
 }
 
-/// Where tokens end, from their bytes in tiktoken's own vocabulary.
+/// Returns where tokens end, computed from their bytes in tiktoken's own vocabulary.
 pub fn token_ends(encoding: Encoding, ids: &[u32]) -> Vec<u32> {
     let end = |end: &mut u32, &id: &u32| {
         *end += u32::try_from(tiktoken(encoding).decode_bytes(&[id]).unwrap().len()).unwrap();
@@ -37,7 +38,7 @@ pub fn token_ends(encoding: Encoding, ids: &[u32]) -> Vec<u32> {
     ids.iter().scan(0, end).collect()
 }
 
-/// The same tokens, which their ends say too, and as many of them.
+/// Asserts that our counter finds the same tokens, which the ends of tokens show, and as many of them.
 pub fn expect_equal(encoding: Encoding, text: &str) {
     let ids = tiktoken(encoding).encode_ordinary(text);
     let expected = Ends::new(text.len(), token_ends(encoding, &ids));
@@ -66,7 +67,7 @@ fn adversarial_strings_count_as_tiktoken_counts_them_in_every_encoding() {
     }
 }
 
-/// White space that is cut off before tiktoken-rs is asked, and a little less of it.
+/// White space that is cut off before tiktoken-rs is called, and slightly less of it.
 #[test]
 fn long_white_space_before_something_visible_counts_as_tiktoken_counts_it() {
     for encoding in [Encoding::P50kBase, Encoding::R50kBase] {
@@ -81,7 +82,7 @@ fn long_white_space_before_something_visible_counts_as_tiktoken_counts_it() {
     }
 }
 
-/// tiktoken-rs itself gives up on this.
+/// tiktoken-rs itself fails on this.
 #[test]
 fn a_megabyte_of_white_space_before_a_word_is_counted() {
     for encoding in [Encoding::P50kBase, Encoding::R50kBase] {

@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::built::example;
 use crate::common::{default_model, finish, folder, other_program};
 
-/// Runs an example and gives what it printed.
+/// Runs an example and returns what it printed.
 fn shown(home: &Path, name: &str, args: &[&str]) -> String {
     let mut command = other_program(home, example(name).to_str().unwrap());
-    // They look for the model where this process does.
+    // Examples look for the model where this process does.
     command.envs(std::env::vars_os().filter(|(name, _)| name == "HF_HOME"));
     let (code, out, err) = finish(command.args(args).output().unwrap());
     assert_eq!((code, err.as_str()), (0, ""), "{name} {args:?}: {out}");
@@ -28,7 +28,7 @@ fn chunk_cuts_a_text_at_its_headings() {
 fn count_counts_in_every_encoding() {
     let home = folder(&[]);
     let out = shown(home.path(), "count", &["antidisestablishmentarianism"]);
-    // The figures that OpenAI's cookbook gives for this word.
+    // The counts for this word in OpenAI's cookbook.
     for (encoding, tokens) in [("r50k_base", 5), ("p50k_base", 5), ("cl100k_base", 6), ("o200k_base", 6)] {
         assert!(out.contains(&format!("{encoding}: {tokens} tokens\n")), "{out}");
     }

@@ -1,14 +1,14 @@
-//! A disk that fails: every operation of a run in turn has no room, breaks, does half of what it should, or is
-//! the last before a crash that loses what was not synced. Whatever happens, the dataset that is there is the old
-//! one or the new one, and the next run ends in the bytes of a run that nothing happened to.
+//! A disk that fails: at every operation of a run in turn, the disk is full, breaks, does half of what it should, or
+//! the machine crashes and loses what was not synced. In every case, the dataset is the old one or the new one, and
+//! the next run ends with the bytes of an undisturbed run.
 //!
-//! The disk is the real one behind the seam [`Storage`], without its syncing: what is synced is only written down,
-//! and a crash then takes back what was not. What a crash may do is taken from POSIX and what journals keep:
-//! contents of a file that was not synced may be gone, shorter, or zeros; names in a folder that was not synced
-//! are as they were before the last operations on them, in the order of the operations; after a rename
-//! between folders of which only the new one was synced, both names may be there.
+//! The disk is the real one behind the seam [`Storage`], without its syncing: a sync is only recorded, and a crash
+//! then undoes what was not synced. The effects of a crash are those that POSIX allows and that journals leave. The
+//! contents of a file that was not synced may be missing, shorter, or zeros. The names in a folder that was not
+//! synced are as they were before the last operations on them, in the order of the operations. After a rename
+//! between folders of which only the new one was synced, both names may exist.
 //!
-//! The program itself meets disks that are really full.
+//! The program itself is run on disks that are really full.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -28,31 +28,31 @@ use tempfile::TempDir;
 use crate::common::{PROGRAM, finish, note, other_program, run};
 use crate::jobs::{Numbers, date, difference, entries, fake, job, memory, page, put, run_job, unsynced, whole};
 
-/// The system's numbers of errors, which the errors of a run must repeat in words.
+/// The system's error numbers. The errors of a run must contain their descriptions.
 const NO_ROOM: i32 = 28;
 const BROKEN: i32 = 5;
 
-/// What happens at one operation.
+/// A fault at one operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
-    /// It fails with this error and does nothing.
+    /// The operation fails with this error and does nothing.
     Error(i32),
-    /// A write takes fewer bytes than it was given, which is no error.
+    /// A write takes fewer bytes than it was given, which is not an error.
     Short,
-    /// A write is interrupted, which is no error either.
+    /// A write is interrupted, which is not an error either.
     Interrupted,
-    /// A write takes some bytes and the next operation fails with this error.
+    /// A write takes some bytes, and the next operation fails with this error.
     Torn(i32),
-    /// It is done in part or not at all, nothing is done after it, and what was not synced is lost.
+    /// The operation is done in part or not at all, nothing is done after it, and what was not synced is lost.
     Crash(Loss, u64),
 }
 
-/// What a crash takes back of the names that were not synced.
+/// Which of the operations on names that were not synced a crash undoes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Loss {
     Nothing,
     Everything,
-    /// The last of them, by chance how many.
+    /// A random number of the last ones.
     Some,
 }
 
@@ -64,7 +64,7 @@ struct Saved {
     durable: bool,
 }
 
-/// How an operation on names is taken back.
+/// How to undo an operation on names.
 #[derive(Debug)]
 enum Undo {
     Create { path: PathBuf, before: Option<Saved> },
@@ -75,7 +75,7 @@ enum Undo {
 }
 
 impl Undo {
-    /// The folder whose syncing makes the operation durable.
+    /// Returns the folder whose syncing makes the operation durable.
     fn folder(&self) -> &Path {
         let path = match self {
             Self::Create { path, .. } | Self::MakeFolder(path) | Self::Remove(Saved { path, .. }) => path,
@@ -86,25 +86,25 @@ impl Undo {
     }
 }
 
-/// What was done, what of it is durable, and what is to happen.
+/// The operations so far, what they did that is not durable yet, and the planned fault.
 #[derive(Debug)]
 struct State {
     fault: Option<(usize, Fault)>,
     numbers: Numbers,
-    /// Operations so far, in words.
+    /// Descriptions of the operations so far.
     done: Vec<String>,
     dead: bool,
     undo: Vec<Undo>,
-    /// Files whose bytes were not synced, by their present name.
+    /// Files whose bytes were not synced, by their current name.
     unsynced: BTreeSet<PathBuf>,
-    /// Renames between folders: the old name, and the new one, whose folder was synced.
+    /// Renames between folders: the old name, and the new one in a folder that was synced.
     two_names: Vec<(PathBuf, PathBuf)>,
 }
 
 #[derive(Debug, Clone)]
 struct Flaky(Arc<Mutex<State>>);
 
-/// A file that is being written; it gets its name when nothing more is.
+/// A file that is being written.
 #[derive(Debug)]
 struct FlakyFile {
     disk: Flaky,
@@ -117,7 +117,7 @@ fn dead() -> io::Error {
 }
 
 impl State {
-    /// Begins an operation: what is to happen to it, if it is not simply done.
+    /// Begins an operation. Returns the fault that applies to it, if any.
     fn begin(&mut self, what: String) -> io::Result<Option<Fault>> {
         if self.dead {
             return Err(dead());
@@ -140,7 +140,7 @@ impl State {
         Some(Saved { path: path.to_owned(), bytes, durable: !self.unsynced.contains(path) })
     }
 
-    /// Puts a file back as it was.
+    /// Restores a file.
     fn restore(&mut self, saved: &Saved) {
         if saved.path.parent().unwrap().is_dir() {
             fs::write(&saved.path, &saved.bytes).unwrap();
@@ -175,7 +175,7 @@ impl State {
         }
     }
 
-    /// The machine has stopped: what was not synced is lost, as far as `loss` says.
+    /// Stops the machine: what was not synced is lost, to the extent of `loss`.
     fn lose(&mut self, loss: Loss) {
         let count = match loss {
             Loss::Nothing => 0,
@@ -217,7 +217,7 @@ impl Flaky {
         })))
     }
 
-    /// Does one operation on names, if it is to be done at all.
+    /// Performs one operation on names, unless a fault prevents it.
     fn operate<T>(&self, what: &str, path: &Path, act: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.0.lock().unwrap();
         match state.begin(format!("{what} {}", path.display()))? {
@@ -287,7 +287,7 @@ impl Storage for Flaky {
         let (folders, files): (Vec<_>, Vec<_>) = below.keys().partition(|name| name.ends_with('/'));
         let files: Vec<Saved> = files.iter().map(|name| state.save(&path.join(name)).unwrap()).collect();
         if let Some(Fault::Crash(..)) = fault {
-            // Some of the files are gone, in no order that one could know.
+            // Some of the files are gone, in no predictable order.
             for saved in files {
                 if state.numbers.below(2) == 0 {
                     fs::remove_file(&saved.path)?;
@@ -332,7 +332,7 @@ impl Write for FlakyFile {
         let part = &buf[..state.numbers.below(buf.len().max(1))];
         match fault {
             Some(Fault::Interrupted) => Err(io::ErrorKind::Interrupted.into()),
-            // A write of nothing would mean that nothing more can be written.
+            // A write of zero bytes would mean that nothing more can be written.
             Some(Fault::Short | Fault::Torn(_)) => self.file.write(&buf[..part.len().max(buf.len().min(1))]),
             Some(Fault::Crash(..)) => {
                 self.file.write_all(part)?;
@@ -359,29 +359,28 @@ impl storage::Output for FlakyFile {
     }
 }
 
-/// A run to which everything is done, and what was there before.
+/// A run in which every fault is tried, and the state before it.
 struct Scenario {
     name: &'static str,
     home: TempDir,
     act: Act,
-    /// What is in the dataset's folder before the run.
+    /// The contents of the dataset's folder before the run.
     start: BTreeMap<String, Vec<u8>>,
-    /// What is in it after one that nothing happens to.
+    /// The contents of the dataset's folder after an undisturbed run.
     end: BTreeMap<String, Vec<u8>>,
-    /// The operations of that run.
+    /// The operations of the undisturbed run.
     operations: Vec<String>,
-    /// The one that commits.
+    /// The position of the operation that commits.
     commit: usize,
 }
 
-/// What is done to a dataset's folder until it is done or told to stop. Doing it again makes no
-/// difference.
+/// Work on a dataset's folder that ends when it is done or told to stop. Doing it again makes no difference.
 type Act = Box<dyn Fn(&Location, &AtomicBool) -> Result<()> + Send + Sync>;
 
 const MANIFEST: &str = "manifest.json";
 
 impl Scenario {
-    /// A run over the documents in `docs`, with what is in `start`.
+    /// A run over the documents in `docs`, starting with the files `start`.
     fn new(name: &'static str, home: TempDir, docs: &str, start: BTreeMap<String, Vec<u8>>) -> Self {
         let job = job(&[&home.path().join(docs)]);
         let fresh = home.path().join(format!("fresh-{docs}"));
@@ -391,7 +390,7 @@ impl Scenario {
         Self::of(name, home, Box::new(act), start, entries(&fresh))
     }
 
-    /// Anything that makes `end` of `start`.
+    /// Any work that turns `start` into `end`.
     fn of(
         name: &'static str,
         home: TempDir,
@@ -414,7 +413,7 @@ impl Scenario {
         scenario
     }
 
-    /// The dataset's folder as it is before the run, under a name of its own.
+    /// Creates the dataset's folder as it is before the run, under a name of its own.
     fn prepare(&self, name: &str) -> PathBuf {
         let out = self.home.path().join(name);
         let _ = fs::remove_dir_all(&out);
@@ -430,7 +429,8 @@ impl Scenario {
         out
     }
 
-    /// Which dataset there is: whether it is the new one. Says what is wrong if it is neither.
+    /// Returns whether the dataset is the new one. Fails with the reason if it is neither the old one nor the new
+    /// one.
     fn is_new(&self, out: &Path) -> Result<bool, String> {
         let Ok(found) = fs::read(out.join(MANIFEST)) else {
             return if self.start.contains_key(MANIFEST) { Err("the manifest is gone".to_owned()) } else { Ok(false) };
@@ -442,7 +442,7 @@ impl Scenario {
         (self.start.get(MANIFEST) == Some(&found)).then_some(false).ok_or_else(|| "an unknown manifest".to_owned())
     }
 
-    /// Runs with a fault at operation `at`, then once more without, and says what is wrong.
+    /// Runs with a fault at operation `at`, then again without one. Fails with a description of what is wrong.
     fn attempt(&self, folder: &str, at: usize, fault: Fault) -> Result<(), String> {
         let out = self.prepare(folder);
         let seed = match fault {
@@ -459,7 +459,7 @@ impl Scenario {
                 if out.is_dir() {
                     fs::write(out.join(".lock"), "process 1 on a machine that stopped\n").unwrap();
                 }
-                // A commit is for ever once the run has synced its folder after it.
+                // A commit is permanent once the run has synced its folder afterwards.
                 let is_new = self.is_new(&out)?;
                 if at > self.commit + 1 && !is_new {
                     return Err("the new dataset was lost after it was committed".to_owned());
@@ -468,7 +468,7 @@ impl Scenario {
                     return Err("the new dataset was there before it was committed".to_owned());
                 }
             }
-            (Fault::Short | Fault::Interrupted, Err(error)) => return Err(format!("no error, and yet: {error}")),
+            (Fault::Short | Fault::Interrupted, Err(error)) => return Err(format!("the run should not fail: {error}")),
             (Fault::Short | Fault::Interrupted, Ok(_)) => {
                 if let Some(problem) = difference(&entries(&out), &self.end) {
                     return Err(problem);
@@ -484,7 +484,7 @@ impl Scenario {
                     return Err(format!("after `{said}` the wrong dataset is there"));
                 }
             }
-            // What is only tidying up may fail.
+            // Operations that only tidy up may fail.
             (Fault::Error(_) | Fault::Torn(_), Ok(_)) => {
                 if !self.is_new(&out)? {
                     return Err("no error and no new dataset".to_owned());
@@ -499,14 +499,14 @@ impl Scenario {
         difference(&entries(&out), &self.end).map_or(Ok(()), |problem| Err(format!("after the next run: {problem}")))
     }
 
-    /// A run after a crash that is stopped at once, too: it may only have tidied up.
+    /// Starts a run after a crash and stops it at once. It may only have tidied up.
     fn stop_early(&self, out: &Path) -> Result<(), String> {
         let is_new = self.is_new(out)?;
         match (self.act)(&unsynced(out), &AtomicBool::new(true)) {
             Err(Error::Interrupted) => {}
-            // Nothing was left to be stopped.
+            // There was nothing left to stop.
             Ok(_) if is_new => return Ok(()),
-            other => return Err(format!("the run that was to stop: {:?}", other.err())),
+            other => return Err(format!("the run that should have stopped: {:?}", other.err())),
         }
         if self.is_new(out)? != is_new {
             return Err("a run that stopped has changed the dataset".to_owned());
@@ -520,7 +520,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Every fault at every operation.
+    /// Tries every fault at every operation.
     fn sweep(&self) {
         let losses = [Loss::Nothing, Loss::Everything, Loss::Some, Loss::Some];
         let mut attempts: Vec<(usize, Fault)> = Vec::new();
@@ -530,9 +530,9 @@ impl Scenario {
                 attempts.extend([Fault::Short, Fault::Interrupted, Fault::Torn(NO_ROOM)].map(|fault| (at, fault)));
             }
         }
-        // One more crash: when the run has ended and the machine stops.
+        // One more crash: the machine stops after the run has ended.
         for at in 0..=self.operations.len() {
-            // A folder may be removed in part, and there are many parts.
+            // A folder may be removed in part, and there are many possible parts.
             let times = self.operations.get(at).map_or(1, |what| if what.starts_with("remove folder") { 8 } else { 1 });
             let crashes = (0..).zip(losses.iter().cycle().take(times * losses.len()));
             attempts.extend(crashes.map(|(seed, &loss)| (at, Fault::Crash(loss, seed))));
@@ -562,7 +562,7 @@ impl Scenario {
     }
 }
 
-/// Eight documents.
+/// Creates a corpus of eight documents.
 fn corpus() -> TempDir {
     let home = memory();
     for number in 0..8 {
@@ -571,7 +571,7 @@ fn corpus() -> TempDir {
     home
 }
 
-/// The same after some work on them, in a folder of their own: an edit, a removal, a new name, a new document, and
+/// Copies the documents into another folder and works on them: an edit, a removal, a new name, a new document, and
 /// one that cannot be read.
 fn work_on(home: &Path, from: &str, to: &str, version: usize) {
     for (name, bytes) in crate::common::tree(&home.join(from)) {
@@ -605,7 +605,7 @@ fn a_run_over_a_corpus_that_changed_survives_any_fault_at_any_operation() {
     Scenario::new("an incremental run", home, "later", start).sweep();
 }
 
-/// A scenario that goes on from a run that ended just before its commit, over a corpus that changed once more.
+/// A scenario that resumes a run that ended just before its commit, over a corpus that has changed again.
 fn continued(name: &'static str, start: impl Fn(&TempDir) -> BTreeMap<String, Vec<u8>>) -> Scenario {
     let home = corpus();
     work_on(home.path(), "docs", "later", 1);
@@ -633,7 +633,7 @@ fn a_run_that_continues_an_incremental_one_survives_any_fault_at_any_operation()
     continued("a run that continues an incremental one", |home| dataset(home, "docs", "before")).sweep();
 }
 
-/// The work of two shards and its commit, over a corpus that changed.
+/// The work of two shards and its commit, over a corpus that has changed.
 #[test]
 fn shards_and_their_commit_survive_any_fault_at_any_operation() {
     let home = corpus();
@@ -669,7 +669,7 @@ fn a_deletion_survives_any_fault_at_any_operation() {
     let start = dataset(&home, "docs", "out");
     let act = |out: &Location, stop: &AtomicBool| {
         match index::delete(out, &["3.md".to_owned()], &[], stop) {
-            // It was deleted before; what that left behind is for whoever comes next.
+            // An earlier attempt deleted it. The next command removes what that left behind.
             Err(Error::Setting { .. }) => gc(out, Sweep::default()).map(drop),
             other => other.map(drop),
         }
@@ -679,7 +679,7 @@ fn a_deletion_survives_any_fault_at_any_operation() {
     Scenario::of("a deletion", home, Box::new(act), start, end).sweep();
 }
 
-/// A dataset `out`, a corpus `docs` that has grown since, and what a run over it gives where there is room.
+/// A dataset `out`, a corpus `docs` that has grown since, and the result of a run over it with enough space.
 #[cfg(unix)]
 struct Grown {
     home: TempDir,
@@ -707,18 +707,19 @@ impl Grown {
         Self { home, before, after }
     }
 
-    /// Runs a shell script whose arguments are the program and what lets it index the corpus into `out`.
+    /// Runs a shell script. Its arguments are the program and the arguments that make it index the corpus into
+    /// `out`.
     fn run(&self, shell: &[&str], script: &str, out: &str) -> (i32, String, String) {
         let mut command = other_program(self.home.path(), shell[0]);
         command.args(&shell[1..]).args(["-c", script, PROGRAM]).args(Self::INDEX).arg(out);
         finish(command.output().unwrap())
     }
 
-    /// A run ended for want of room: it says so, with the file, and the old dataset is whole.
+    /// Asserts that a run ended for lack of space and reported the file and how much space it needs.
     fn assert_full(&self, code: i32, err: &str, reason: &str, out: &str) {
         assert_eq!(code, 5, "{err}");
         assert!(err.contains(&format!("{out}/.staging")) && err.contains(reason), "{err}");
-        // The documents take about 200 kB as rows: the need is said, and is of that order.
+        // The documents take about 200 kB as rows. The reported need is of that order.
         let need = err.split_once("make room for about ").and_then(|(_, need)| need.split_once(" MB"));
         let need: u64 = need.expect(err).0.parse().unwrap();
         assert!((1..=3).contains(&need), "{err}");
@@ -740,7 +741,7 @@ impl Grown {
 #[test]
 fn a_file_that_may_not_grow_ends_the_run_and_leaves_the_old_dataset() {
     let grown = Grown::new();
-    // In blocks of 512 or of 1024 bytes, depending on the shell; the files of chunks are far larger.
+    // The limit is in blocks of 512 or of 1024 bytes, depending on the shell. The files of chunks are far larger.
     let (code, _, err) = grown.run(&["sh"], r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#, "out");
     grown.assert_full(code, &err, "File too large", "out");
     grown.assert_old("out");
@@ -752,7 +753,7 @@ fn a_file_that_may_not_grow_ends_the_run_and_leaves_the_old_dataset() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_the_run_and_leaves_the_old_dataset() {
-    // A mount of one's own, which nobody else sees and which ends with the process.
+    // A private mount, which no other process sees and which ends with the process.
     let shells = [&["unshare", "-Urm", "sh"][..], &["unshare", "-m", "sh"]];
     let mounts = |shell: &&&[&str]| {
         let mut command = Command::new(shell[0]);
@@ -764,7 +765,7 @@ fn a_full_disk_ends_the_run_and_leaves_the_old_dataset() {
     };
     let grown = Grown::new();
     fs::create_dir(grown.home.path().join("small")).unwrap();
-    // Whole pages for what is there, and a little more.
+    // Whole pages for the existing files, and a few more.
     let pages: usize = grown.before.values().map(|bytes| 1 + bytes.len().div_ceil(4096)).sum();
     let script = r#"
         mount -t tmpfs -o size=SIZE tmpfs small && cp -r out small/out || exit 99

@@ -1,5 +1,5 @@
-//! Datasets of older versions, and of newer ones: what is read, what is refused, and that the next run makes of
-//! each what a run from nothing makes.
+//! Datasets of older and newer versions: what can be read, what is refused, and that the next run turns each older
+//! one into what a run from scratch produces.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// The corpus of the fixtures with the times that they were made with.
+/// Creates the corpus of the fixtures, with the modification times with which they were made.
 fn home() -> TempDir {
     let home = folder(&[]);
     for (name, bytes) in tree(&fixtures().join("corpus")) {
@@ -82,7 +82,7 @@ fn older_datasets_open_and_each_program_reads_them_or_says_what_to_do() {
 
         let (code, hits, err) = run(home.path(), &["search", &name, "open the lid", "-k", "1", "--json"]);
         if version == 1 {
-            // It does not say what ran the model, and the fake is no model that could be found again.
+            // The dataset does not say what ran the model, and the fake is not a model that could be found again.
             assert!(code == 5 && err.contains("help: name it: --model FOLDER"), "{err}");
         } else {
             assert!(code == 0 && hits.contains("\"guide.md\""), "{hits}{err}");

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const PATHS: [&str; 11] =
     ["a.yaml", "a.json", "a.rs", "a.py", "a.js", "a.ts", "a.go", "A.java", "a.c", "a.cpp", "a.jsonl"];
 
-/// Sections and their top-level blocks, one a line: `§ path`, `+ entry`, `# comment`, `= code`, `~ text`.
+/// Returns sections and their top-level blocks, one per line: `§ path`, `+ entry`, `# comment`, `= code`, `~ text`.
 fn outline(path: &str, text: &str) -> String {
     let document = Document::from_text(path, text);
     check(&document);
@@ -34,7 +34,7 @@ fn outline(path: &str, text: &str) -> String {
     out
 }
 
-/// What holds for every document of these formats.
+/// Checks the properties that every document of these formats has.
 fn check(document: &Document) {
     let (text, blocks) = (&document.text, &document.blocks);
     let mut covered = document.body.start;
@@ -48,7 +48,7 @@ fn check(document: &Document) {
         at = blocks[at].next;
     }
     assert!(is_blank(&text[covered..document.body.end]), "lost the end {:?} of {text:?}", &text[covered..]);
-    // Children lie inside their parent, in order.
+    // Children are inside their parent, in order.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut start = 0;
     for (index, block) in blocks.iter().enumerate() {
@@ -102,7 +102,7 @@ fn yaml_keys_are_entries_and_sections() {
     let text = "# About the file.\n\n# first\na: 1 # one\n\n# second\nb:\n  - x\n  # - y\nc: |\n  k: v\n  # no comment\n\n'd e': {x: 1}\n# end\n";
     let expected = "§ \n# # About the file.|\n§ a\n+ # first|a: 1 # one\n§ b\n+ # second|b:|  - x|  # - y\n§ c\n+ c: ||  k: v|  # no comment\n§ d e\n+ 'd e': {x: 1}|# end\n";
     assert_eq!(outline("a.yaml", text), expected);
-    // The same with other line ends and a byte order mark, but for the line ends.
+    // The same with a byte order mark and other line ends, apart from these line ends.
     let crlf = outline("a.yaml", &format!("\u{feff}{}", text.replace('\n', "\r\n")));
     assert_eq!(crlf.replace("\r|", "|").replace("|\n", "\n"), expected.replace("|\n", "\n"));
 }
@@ -350,7 +350,7 @@ fn branches_of_the_preprocessor_each_open_a_brace() {
     let text = "#ifdef A\nclass X : Y {\n#else\nclass X {\n#endif\n  int m();\n};\nint d(void) {}\n";
     let expected = "§ X\n= #ifdef A|class X : Y {\n§ X\n= #else|class X {\n§ X > m\n= #endif|  int m();|};\n§ d\n= int d(void) {}\n";
     assert_eq!(outline("a.cc", text), expected);
-    // Code that is not indented at all is no sign of lost brackets.
+    // Code that is not indented at all is not a sign of lost brackets.
     let text = "int a(void) {\nif (x) {\ny();\n}\nreturn 1;\n}\nint d(void) {}\n";
     let expected = "§ a\n= int a(void) {|if (x) {|y();|}|return 1;|}\n§ d\n= int d(void) {}\n";
     assert_eq!(outline("a.c", text), expected);
@@ -556,7 +556,7 @@ fn every_strategy_chunks_every_format_without_loss() {
     }
 }
 
-/// Sources that are right, to be broken.
+/// Valid sources, which the test breaks.
 const VALID: [&str; 11] = [
     "# c\n\n---\na: &x 1\nb:\n  - {k: [1, 'two']}\n  # c\n  - |\n    t\n...\n---\n? q\n: !t \"é\"\n",
     "// c\n{\"a\": [1, {\"b\": \"\\\"}\"}], /* c */\n \"日本\": null,}\n{\"x\": 1}\n",

@@ -1,4 +1,4 @@
-//! `gc`: what no manifest names goes, and nothing else.
+//! `gc` removes what no manifest names, and nothing else.
 
 use std::fs;
 use std::path::Path;
@@ -96,9 +96,9 @@ fn finished_parts_are_kept_for_the_next_run_unless_that_is_asked_for() {
     let (code, report, err) = finish(index(home.path()).output().unwrap());
     assert_eq!(code, 0, "{err}");
     let report: Value = serde_json::from_str(&report).unwrap();
-    assert!(report["chunks_kept"].as_u64().unwrap() > 0, "the parts were of use: {report}");
+    assert!(report["chunks_kept"].as_u64().unwrap() > 0, "the parts were reused: {report}");
 
-    // Asked for, they go, and the snapshot stays.
+    // With `--staging` they are removed, and the snapshot stays.
     let whole = tree(&home.path().join("out"));
     for number in 0..60 {
         write(
@@ -118,7 +118,7 @@ fn finished_parts_are_kept_for_the_next_run_unless_that_is_asked_for() {
 fn what_a_commit_that_was_stopped_has_put_in_place_is_kept_with_its_parts() {
     let home = corpus();
     kill(home.path());
-    // The state after some renames of the commit: files are in place, their receipts are staged.
+    // The state after some renames of the commit: files are in place, and their receipts are staged.
     let out = home.path().join("out");
     let moved: Vec<String> = tree(&out.join(".staging"))
         .into_iter()

@@ -6,7 +6,7 @@ use chunkmill::tokens::Unit;
 
 use crate::common::{Cut, cut};
 
-/// Paragraphs of about `size` characters, each different.
+/// Returns paragraphs of about `size` characters, each different.
 fn paragraphs(count: usize, size: usize) -> String {
     let paragraph = |i: usize| format!("Paragraph {i} {}", "word ".repeat(size / 5));
     (0..count).map(|i| paragraph(i).trim_end().to_owned()).collect::<Vec<_>>().join("\n\n")
@@ -83,7 +83,7 @@ fn small_sections_are_merged_forward_until_the_minimum() {
     let body = "x".repeat(60);
     let text: String = (0..7).map(|i| format!("## s{i}\n\n{body}\n\n")).collect();
     let cut = cut("ragdocs min=200 max=1500", &text);
-    // Three sections of 67 characters and two gaps of 2 make 205; the last one stays small.
+    // Three sections of 67 characters and two gaps of 2 make 205. The last section stays small.
     assert_eq!(cut.chunks.iter().map(|chunk| chunk.sections(&cut.document)).collect::<Vec<_>>(), [3, 3, 1]);
     assert!(cut.contents()[0].starts_with("## s0") && cut.contents()[0].contains("## s2"));
     assert_eq!(cut.contents()[2], format!("## s6\n\n{body}"));

@@ -9,14 +9,14 @@ fn tokens(text: &str) -> usize {
     cl100k().count(text).unwrap()
 }
 
-/// One section of `count` tokens: ten of them for each repetition.
+/// Returns one section of `count` tokens: three for the heading and its line end, and one per word.
 fn section(count: usize) -> String {
     let text = format!("# H\n{}", " word".repeat(count - 3));
     assert_eq!(tokens(&text), count, "the test's own text");
     text
 }
 
-/// The first and last tokens of a chunk's window in its section.
+/// Returns the tokens at which a chunk's window starts and ends in its section.
 fn window(cut: &Cut, index: usize) -> (usize, usize) {
     let chunk = &cut.chunks[index];
     let text = &cut.document.text;
@@ -69,7 +69,7 @@ fn the_last_tokens_of_a_window_are_the_first_of_the_next() {
             assert!(start >= first && end <= section);
             if index > 0 {
                 let before = window(&cut, index - 1);
-                // A cut inside a character moves by at most the rest of its tokens.
+                // A cut inside a character moves by at most the rest of the character's tokens.
                 assert!((before.1 - start).abs_diff(overlap) <= 3, "window {index}: {before:?} then {start}");
             }
             first = start;
@@ -156,7 +156,7 @@ fn line_ranges_map_to_source_lines() {
 
 #[test]
 fn a_cut_inside_a_character_moves_to_its_edge() {
-    // Each of these is three tokens, so windows of four end inside one.
+    // Each of these characters is three tokens, so windows of four end inside one.
     let text = "\u{1f9ff}\u{1fa80}".repeat(40);
     let cut = cut("heading-tokens max=4 overlap=0", &text);
     let whole: String = cut.contents().concat();

@@ -1,5 +1,5 @@
-//! A heading belongs to the first thing under it, also where that is oversized; where nothing is, to what stands
-//! before it.
+//! A heading belongs to the first thing under it, even if that is oversized. If nothing is under it, it belongs to
+//! what comes before it.
 
 use chunkmill::chunk::{Chunk, Preset, Spec, chunk};
 use chunkmill::document::{BlockKind, Document};
@@ -13,15 +13,15 @@ use crate::promises::check;
 const PRESETS: [Preset; 6] =
     [Preset::Docs, Preset::Code, Preset::Fixed, Preset::Pdf, Preset::Ragdocs, Preset::Structure];
 
-/// Whether a chunk's own text is headings and nothing else.
+/// Returns whether a chunk's own text consists of headings only.
 fn is_bare(document: &Document, chunk: &Chunk) -> bool {
     let inside = document.blocks_in(&chunk.range);
     let starts = inside.first().is_some_and(|block| block.range.start <= chunk.range.start);
     starts && inside.iter().all(|block| matches!(block.kind, BlockKind::Heading(_)))
 }
 
-/// The chunks that are nothing but headings, in a document that is more than that. Footnotes are apart in the
-/// presets of seed 3, so that they are nothing that a heading could belong to.
+/// Returns the chunks that consist of headings only, in a document that has more than that. The presets of seed 3
+/// put footnotes elsewhere, so a heading cannot belong to a footnote.
 fn alone(document: &Document, spec: &Spec) -> Vec<String> {
     let text = |kind| !matches!(kind, BlockKind::Heading(_) | BlockKind::Footnote);
     let mut top_level = std::iter::successors(document.blocks.first(), |block| document.blocks.get(block.next));
@@ -51,7 +51,7 @@ fn no_chunk_of_a_corpus_is_a_heading_alone() {
     }
 }
 
-/// Blocks from some words to far over the maximum of every preset, with headings wherever they may stand.
+/// Generates blocks from a few words to far over the maximum of every preset, with headings wherever they may be.
 fn pages() -> impl Strategy<Value = String> {
     let heading = (1..4_usize, "[a-z]{2,9}").prop_map(|(level, title)| format!("{} {title}", "#".repeat(level)));
     let size = || prop::sample::select(vec![3_usize, 30, 90, 200, 450, 700, 2_000]);
@@ -128,7 +128,7 @@ fn a_heading_inside_a_container_is_cut_from_or_kept_with_its_text_whatever_its_l
     }
 }
 
-/// Found by a property in random order: each was cut into itself for ever.
+/// A property test with text in random order found these. Each was cut into itself forever.
 #[test]
 fn what_is_cut_gets_smaller() {
     for text in [

@@ -1,4 +1,5 @@
-//! What stands behind a network in a sentence-transformers folder: poolings, and the modules that change a text's vector.
+//! The modules after the network in a sentence-transformers folder: poolings, and modules that change a text's
+//! vector.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +15,7 @@ use crate::tiny::{TINY_DIM, tiny_model};
 
 const TEXT: &str = "the cat sat on a mat .";
 
-/// A made-up model whose modules behind the network are these.
+/// Creates an invented model with these modules after the network.
 fn model(modules: &[(&str, Value)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     tiny_model(folder.path());
@@ -30,7 +31,7 @@ fn model(modules: &[(&str, Value)]) -> TempDir {
     folder
 }
 
-/// Has a model say what its vectors are compared by.
+/// Sets how a model says that its vectors are compared.
 fn compared_by(folder: &Path, similarity: &str) {
     let config = json!({"similarity_fn_name": similarity});
     write(folder, "config_sentence_transformers.json", config.to_string().as_bytes());
@@ -72,7 +73,7 @@ fn pooling(modes: &[&str]) -> (&'static str, Value) {
     ("Pooling", json!({"embedding_dimension": TINY_DIM, "pooling_mode": modes}))
 }
 
-/// Numbers that look like weights.
+/// Returns numbers that look like weights.
 fn made_up(count: usize, step: f32) -> Vec<f32> {
     (0..count).map(|i| ((i as f32) * step).sin() / 8.0).collect()
 }
@@ -97,7 +98,7 @@ fn a_weighted_mean_counts_later_tokens_more() {
         let ids = embedder.encode(text, Role::Document).unwrap().ids;
         (ids.len(), embedder.embed(&[&ids]).unwrap())
     };
-    // Of the two special tokens of an empty text the second counts twice.
+    // An empty text has two special tokens, and the second one counts twice.
     let (count, weighted) = of("weightedmean", "");
     assert_eq!(count, 2);
     let (first, last) = (of("cls", "").1, of("lasttoken", "").1);

@@ -1,12 +1,12 @@
-//! What a document must not be able to say to a terminal. The harness's tests use this file too.
+//! Text that a document must not be able to send to a terminal. The harness's tests use this file too.
 
 use std::collections::BTreeSet;
 
-/// Gives the window another name, clears the screen, switches a colour on by a C1 character, deletes, turns the line
-/// around, ends it, and goes back to its start. No slash in it: it can name a file.
+/// Renames the window, clears the screen, switches a colour on with a C1 character, deletes, reverses the direction
+/// of the line, ends it, and returns to its start. It has no slash, so it can name a file.
 pub const HOSTILE: &str = "x\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{8}\u{202e}\u{2066}\u{2028}\r y";
 
-/// Whether a character may change what a terminal shows of others.
+/// Returns whether a character may change how a terminal shows other characters.
 fn is_hidden(c: char) -> bool {
     let turns = matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -19,13 +19,13 @@ pub fn assert_tame(what: &str, text: &str) {
     }
 }
 
-/// The same text as YAML, TOML and JSON have it between double quotes.
+/// Returns the same text as YAML, TOML and JSON write it between double quotes.
 pub fn quoted() -> String {
     let escaped = HOSTILE.chars().map(|c| if is_hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.into() });
     format!("\"{}\"", escaped.collect::<String>())
 }
 
-/// A document that says it wherever a document can say something.
+/// Returns a document that has the text in every place where a document can have text.
 pub fn page() -> String {
     let words = "Backups are kept for thirty days, and jars of an older day go first. ".repeat(6);
     format!(
@@ -35,7 +35,7 @@ pub fn page() -> String {
     )
 }
 
-/// Every command of a program that does something, with the words that call it.
+/// Returns every command of a program that does something, as the words that call it.
 pub fn commands(program: &clap::Command) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
@@ -59,9 +59,9 @@ impl Tried {
         self.0.extend(all.iter().filter(|command| line.starts_with(&format!("{command} "))).cloned());
     }
 
-    /// A command that is new has no case here yet.
+    /// Asserts that every command was tried. A new command has no case here yet.
     pub fn assert_are(&self, all: &BTreeSet<String>) {
         let missing: Vec<&String> = all.difference(&self.0).collect();
-        assert!(missing.is_empty(), "nobody has tried {missing:?} on a hostile document");
+        assert!(missing.is_empty(), "these were not tried on a hostile document: {missing:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The hub path, against a local server: download, cache, offline, and the refusal of wrong bytes.
+//! Models from a hub, tested with a local server: download, cache, offline use, and the rejection of wrong bytes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::tiny::Tiny;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What a hub would serve for one repository: announced hash and bytes by path.
+/// The files that a hub would serve for one repository: announced hash and bytes by path.
 type Files = Arc<Mutex<HashMap<String, (String, Vec<u8>)>>>;
 
 struct Hub {
@@ -26,11 +26,11 @@ struct Hub {
     requests: Arc<AtomicUsize>,
     /// Whether `model.safetensors` is the address of a host that has the bytes.
     elsewhere: Arc<AtomicBool>,
-    /// Headers that came.
+    /// The headers of all requests.
     heard: Arc<Mutex<String>>,
 }
 
-/// Serves a folder as the repository `team/tiny`, until the test process ends.
+/// Serves a folder as the repository `team/tiny` until the test process ends.
 fn hub(folder: &Path) -> Hub {
     let listed = tree(folder).into_iter().map(|(name, bytes)| (name, (sha256(&bytes), bytes)));
     let files: Files = Arc::new(Mutex::new(listed.collect()));
@@ -137,7 +137,7 @@ fn a_model_is_pulled_once_and_then_used_without_the_network() {
     let before = setup.hub.requests.load(Ordering::Relaxed);
     let (code, _, err) = setup.run(&["model", "check", "team/tiny"], true);
     assert_eq!(code, 0, "{err}");
-    assert_eq!(setup.hub.requests.load(Ordering::Relaxed), before, "HF_HUB_OFFLINE asks nobody");
+    assert_eq!(setup.hub.requests.load(Ordering::Relaxed), before, "nothing is requested with HF_HUB_OFFLINE");
 }
 
 #[test]

@@ -1,24 +1,24 @@
-//! How many instructions each kernel of the CPU encoder takes, and parsing, against a committed table:
-//! times are noise on most machines, counts are not, and a kernel that lost its vectors shows at once.
+//! Compares the number of instructions that parsing and each kernel of the CPU encoder take with a committed table.
+//! Times are noisy on most machines, counts are not, and a kernel that lost its vector instructions shows at once.
 //!
-//! Each test runs in a process of its own, where no other test has left anything in a thread's tables. There a
-//! forked child does one piece of work with the processor's trap flag set, and counts the traps. Only the
-//! program's own instructions count: what the C library does to copy, clear or allocate memory differs
-//! between processors and versions. Counts belong to the optimised build and to the compiler that `Cargo.toml` names; a new one
-//! may need a new table, which the failure prints.
+//! Each test runs in its own process, where no other test has left anything in a thread's tables. There, a forked
+//! child does one piece of work with the processor's trap flag set, and counts the traps. Only the program's own
+//! instructions count: what the C library does to copy, clear or allocate memory differs between processors and
+//! versions. Counts belong to the optimized build and to the compiler that `Cargo.toml` names. A new compiler may
+//! need a new table, which the failure prints.
 
 use crate::common::note;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[test]
 fn kernels_take_the_instructions_they_took() {
-    note("SKIPPED: instructions are counted on Linux on x86-64");
+    note("SKIPPED: instructions are counted only on Linux on x86-64");
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[test]
 fn parsing_takes_the_instructions_it_took() {
-    note("SKIPPED: instructions are counted on Linux on x86-64");
+    note("SKIPPED: instructions are counted only on Linux on x86-64");
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -38,28 +38,29 @@ mod counting {
 
     use super::note;
 
-    /// More or less than the table by this share is a failure of a kernel.
+    /// A kernel fails if its count differs from the table by more than this share.
     const SHARE: f64 = 0.03;
 
-    /// The same of other work. What the compiler inlines there moves by some percent with any change of the crate.
+    /// The same for other work, where inlining moves counts by some percent with any change of the crate.
     const SHARE_OF_OTHERS: f64 = 0.1;
 
-    /// So few instructions more or less are none, whatever their share: a check of a length.
+    /// A difference of this many instructions or fewer does not count, whatever its share: a check of a length.
     const FEW: u64 = 15;
 
-    /// One register tile of rows, the narrowest layer, two tiles of queries: a step costs microseconds, and in
-    /// some virtual machines twenty.
+    /// One register tile of rows, the narrowest layer, two tiles of queries: a step costs microseconds, and twenty
+    /// of them in some virtual machines.
     const ROWS: usize = 6;
     const INPUTS: usize = 64;
     const OUTPUTS: usize = 64;
     const TOKENS: usize = 12;
     const HEAD: usize = 32;
 
-    /// Instructions counted in the child, and the program's own code. Only children of this module use them.
+    /// The instructions counted in the child, and the range of the program's own code. Only children of this module
+    /// use them.
     static COUNT: AtomicU64 = AtomicU64::new(0);
     static CODE: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-    /// Addresses of the running program's own code.
+    /// Returns the address range of the running program's own code.
     fn code() -> [u64; 2] {
         let program = fs::read_link("/proc/self/exe").unwrap();
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
@@ -68,7 +69,7 @@ mod counting {
         [start, end].map(|address| u64::from_str_radix(address, 16).unwrap())
     }
 
-    /// Called after every instruction.
+    /// Handles the trap after every instruction.
     #[expect(unsafe_code, reason = "a signal handler gets pointers")]
     extern "C" fn on_trap(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
         // SAFETY: the system passes the interrupted thread's state to a handler set with `SA_SIGINFO`.
@@ -79,11 +80,11 @@ mod counting {
         }
     }
 
-    /// Runs `work` with the processor's trap flag set. Only for a child that nobody else lives in.
+    /// Runs `work` with the processor's trap flag set. Only for a child process that has no other thread.
     #[expect(unsafe_code, reason = "the trap flag and its signal")]
     fn step_through(work: &mut dyn FnMut()) -> u64 {
-        // SAFETY: the handler only touches atomics, and every trap comes from this thread, which is the only
-        // one. The flag is set and cleared on the stack, where the compiler expects no value of its own.
+        // SAFETY: the handler touches only atomics, and every trap comes from this thread, which is the only one.
+        // The flag is set and cleared on the stack, where the compiler expects no value of its own.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_trap as *const () as usize;
@@ -96,11 +97,11 @@ mod counting {
         COUNT.load(Ordering::Relaxed)
     }
 
-    /// Counts the program's own instructions in `work`; nothing if the system does not step.
+    /// Counts the program's own instructions in `work`. Returns `None` if the system does not step.
     ///
-    /// They are counted in a forked child, which has only this thread. It may allocate: the tests use the C
-    /// library's allocator, whose locks that library's `fork` takes and gives back. Other locks that another
-    /// thread may hold must not be waited for; so what is made once is made before.
+    /// The instructions are counted in a forked child, which has only this thread. It may allocate: the tests use
+    /// the C library's allocator, whose locks that library's `fork` takes and releases. It must not wait for other
+    /// locks, which another thread may hold, so `work` runs once beforehand to initialize what is initialized once.
     #[expect(unsafe_code, reason = "a forked child")]
     fn count(work: &mut dyn FnMut()) -> Option<u64> {
         work();
@@ -125,16 +126,16 @@ mod counting {
         let mut status = 0;
         // SAFETY: a plain system call on a child of ours; `status` outlives it.
         unsafe { libc::waitpid(child, &raw mut status, 0) };
-        assert!(read.is_ok() && status == 0, "the child that was to be counted ended with status {status:#x}");
+        assert!(read.is_ok() && status == 0, "the counted child ended with status {status:#x}");
         Some(u64::from_ne_bytes(bytes)).filter(|&count| count > 0)
     }
 
-    /// Numbers between -1 and 1, the same every time.
+    /// Returns numbers between -1 and 1 that are the same on every run.
     fn numbers(len: usize) -> Vec<f32> {
         (0_u32..).take(len).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0).collect()
     }
 
-    /// Counts every kernel of an instruction set: `isa precision kernel` and the count.
+    /// Counts every kernel of an instruction set. The keys are `isa precision kernel`.
     fn measure(isa: Isa) -> Option<BTreeMap<String, u64>> {
         let mut counts = BTreeMap::new();
         for precision in Precision::ALL {
@@ -167,7 +168,7 @@ mod counting {
         Some(counts)
     }
 
-    /// What is wrong with counts, by the table's lines.
+    /// Returns what is wrong with counts, compared with the lines of the table.
     fn complaints(table: &str, counts: &BTreeMap<String, u64>, most: f64) -> Vec<String> {
         let lines = table.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' '));
         let table: BTreeMap<&str, u64> = lines.map(|(name, count)| (name, count.parse().unwrap())).collect();
@@ -189,8 +190,8 @@ mod counting {
     /// Set in the process that a test starts for itself.
     const ALONE: &str = "CHUNKMILL_TEST_ALONE";
 
-    /// Whether this process has nothing but this test. If not, one is started that has, in an environment with
-    /// nobody's settings, and must pass.
+    /// Returns whether this process has nothing but this test. If not, starts a process that has, in an environment
+    /// without anyone's settings, which must pass.
     fn is_alone(test: &str) -> bool {
         if std::env::var_os(ALONE).is_some() {
             return true;
@@ -203,21 +204,21 @@ mod counting {
         let output = output.unwrap();
         let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         assert!(output.status.success() && out.contains("1 passed"), "{out}{err}");
-        // What it skips is said on its standard error.
+        // That process reports on its standard error what it skips.
         err.lines().filter(|line| line.starts_with("SKIPPED")).for_each(note);
         false
     }
 
-    /// Whether this build is one that counts are kept of. With incremental compilation less is inlined.
+    /// Returns whether counts are kept for this kind of build. Incremental compilation inlines less.
     fn is_counted() -> bool {
         if cfg!(debug_assertions) || option_env!("CARGO_INCREMENTAL") == Some("1") {
-            note("SKIPPED: instructions are counted of optimised builds that are not incremental");
+            note("SKIPPED: instructions are counted only in optimized builds that are not incremental");
             return false;
         }
         true
     }
 
-    /// Compares counts with the table; `None` says that the system does not step.
+    /// Compares counts with the table. `None` means that the system does not step.
     fn check(counts: Option<BTreeMap<String, u64>>, most: f64) {
         let Some(counts) = counts else {
             let refused = "this system does not step through instructions";
@@ -235,14 +236,14 @@ mod counting {
         );
     }
 
-    /// Counts pieces of work and compares them with the table, each by its name there. Work outside the
-    /// kernels chooses vectors by itself, so all of it is counted on processors with the same.
+    /// Counts pieces of work and compares them with the table, each by its name there. Work outside the kernels
+    /// chooses its vector instructions itself, so it is only counted on processors that have the same ones.
     fn guard(works: &mut [(&str, &mut dyn FnMut())]) {
         if !is_counted() {
             return;
         }
         if !is_x86_feature_detected!("avx2") {
-            return note("SKIPPED: these instructions are counted on processors with AVX2");
+            return note("SKIPPED: these instructions are counted only on processors with AVX2");
         }
         check(works.iter_mut().map(|(name, work)| Some(((*name).to_owned(), count(work)?))).collect(), SHARE_OF_OTHERS);
     }
@@ -260,7 +261,7 @@ mod counting {
         check(counts.map(|counts| counts.into_iter().flatten().collect()), SHARE);
     }
 
-    /// Some of everything that documentation holds.
+    /// A page with some of everything that documentation contains.
     const PAGE: &str = "---\ntitle: Add an item\nms.date: 01/18/2026\ntags:\n  - shop\n---\n# Add an item\n\n\
         To add an item, call [`add`](../reference/add.md#options) with its *name* and **count**. See the\n\
         [guide][1], the #howto pages, or ask <help@example.org>.\n\n\

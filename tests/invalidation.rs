@@ -1,4 +1,4 @@
-//! The book's table of what a change of settings makes again: each row is what happens, and none is missing.
+//! The book's table of what a change of settings rebuilds: each row is what happens, and none is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 use crate::common::{finish, folder, program, tree, write};
 use crate::tiny::{TINY_DIM, Tiny};
 
-/// What the definition of each setting says.
+/// Returns what the definition of each setting says.
 fn promised() -> BTreeMap<String, Again> {
     let name = |table: &str, key: &str| if table.is_empty() { key.to_owned() } else { format!("[{table}] {key}") };
     settings().into_iter().map(|(table, setting)| (name(table, setting.key), setting.again)).collect()
 }
 
-/// For each setting a settings file, and what changes in it: the value of that setting alone.
+/// For each setting, a settings file, and the new value of that setting alone.
 const CHANGES: [(&str, &str, &str); 72] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
@@ -126,7 +126,7 @@ fn corpus() -> TempDir {
     home
 }
 
-/// A settings file with one more value, in its table.
+/// Returns a settings file with one more value in its table.
 fn with(settings: &str, setting: &str, value: &str) -> String {
     let mut tables: toml::Table = settings.parse().unwrap();
     let (table, key) = setting.split_once("] ").unwrap_or(("[", setting));
@@ -139,7 +139,7 @@ fn with(settings: &str, setting: &str, value: &str) -> String {
     tables.to_string()
 }
 
-/// One setting's own folder beside the corpus.
+/// One setting's own folder next to the corpus.
 struct Place<'a> {
     home: &'a Path,
     settings: String,
@@ -148,14 +148,14 @@ struct Place<'a> {
 impl Place<'_> {
     fn index(&self, settings: &str, out: &str, cache: bool) -> Value {
         let folder = self.home.join(&self.settings);
-        // Few files, so that none is empty.
+        // Few files, so none is empty.
         let files =
             if settings.contains("files =") { settings.to_owned() } else { with(settings, "[output] files", "2") };
         write(&folder, "chunkmill.toml", files.as_bytes());
         let mut command = program(&folder);
         command.args(["index", "../docs", "-o", out, "--json"]);
         if cache {
-            // The settings file says where it is, if that is what is tried.
+            // The settings file names the cache, if that is the setting under test.
             command.env_remove("CHUNKMILL_EMBEDDING_CACHE").env("XDG_CACHE_HOME", folder.join("cache"));
         }
         let tables: toml::Table = settings.parse().unwrap();
@@ -203,7 +203,7 @@ impl Place<'_> {
 }
 
 struct Snapshot {
-    /// What the fake model makes of the texts that it sees, by document: words in lower case, up to its limit.
+    /// The texts as the fake model sees them, by document: words in lower case, up to its limit.
     texts: BTreeMap<String, BTreeSet<String>>,
     files: BTreeMap<String, Vec<u8>>,
 }
@@ -213,7 +213,7 @@ impl Snapshot {
         self.texts.values().flatten().collect()
     }
 
-    /// The tables' files with their bytes.
+    /// Returns the tables' files with their bytes.
     fn tables(&self) -> Vec<(&String, &Vec<u8>)> {
         self.files.iter().filter(|(name, _)| name.starts_with("data/")).collect()
     }
@@ -223,7 +223,7 @@ impl Snapshot {
     }
 }
 
-/// Changes one setting of a dataset, and says what is not as the table has it.
+/// Changes one setting of a dataset. Fails with a description of what differs from the table.
 fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Again) -> Result<(), String> {
     let place = Place { home, settings: setting.replace(['[', ']', ' '], "_") };
     let first = place.index(before, "out", true);
@@ -232,7 +232,7 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Ag
     let new = place.snapshot("out");
     place.index(after, "fresh", false);
     if place.snapshot("fresh").files != new.files {
-        return Err("the bytes are not those of a run from nothing".to_owned());
+        return Err("the bytes are not those of a run from scratch".to_owned());
     }
     let number = |key: &str| usize::try_from(report[key].as_u64().unwrap()).unwrap();
     let [embedded, cached, kept, chunks] = ["texts_embedded", "texts_cached", "chunks_kept", "chunks"].map(number);
@@ -243,7 +243,7 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Ag
     let all_kept = kept == chunks && embedded + cached == 0;
     let kept_files = old.chunk_files().intersection(&new.chunk_files()).count();
     let right = match promise {
-        // The dataset has to say which model reads queries.
+        // The dataset must record which model reads queries.
         Again::Nothing if setting == "[embedding] query_model" => {
             all_kept && old.tables() == new.tables() && old.files != new.files
         }
@@ -277,7 +277,7 @@ fn every_setting_of_the_program_is_tried() {
     let promised: BTreeSet<String> = promised().into_keys().collect();
     let mut tried: BTreeSet<String> = CHANGES.iter().map(|(setting, _, _)| (*setting).to_owned()).collect();
     assert_eq!(tried.len(), CHANGES.len());
-    // Where a model runs can be changed only where there is a GPU.
+    // The device of a model can be changed only where there is a GPU.
     tried.insert("[embedding] device".to_owned());
     assert_eq!(tried, promised);
 }
@@ -323,7 +323,7 @@ fn what_the_table_says_beside_its_rows_is_true_too() {
     ] {
         assert_eq!(try_change(home.path(), name, before, after, promise), Ok(()), "{name}");
     }
-    // Digits that are lost are not made up.
+    // Lost digits are not restored.
     let place = Place { home: home.path(), settings: "from-f16".to_owned() };
     place.index("[output]\nembedding_type = 'f16'", "out", true);
     let report = place.index("", "out", true);

@@ -1,4 +1,4 @@
-//! Seed 2 and source code: what becomes of documentation, small items, and items that do not fit.
+//! Seed 2 and source code: what happens to documentation, small items, and items that do not fit.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use crate::common::{Cut, cut_as};
 use crate::promises::check;
 
-/// Code of about so many characters, on lines that are indented.
+/// Returns code of about this many characters, on indented lines.
 fn body(indent: &str, chars: usize, end: &str) -> String {
     (0..chars.div_ceil(20)).map(|i| format!("{indent}value_{i:03} = {i:03}{end}\n")).collect()
 }
 
-/// First and last line of each chunk.
+/// Returns the first and last line of each chunk.
 fn ends(cut: &Cut) -> Vec<(String, String)> {
     let line = |line: Option<&str>| line.unwrap_or_default().trim().to_owned();
     cut.contents().iter().map(|content| (line(content.lines().next()), line(content.lines().last()))).collect()
@@ -52,7 +52,7 @@ fn documentation_of_the_minimum_is_apart_and_takes_the_line_that_it_is_about() {
         [(format!("/// {}", long.trim_end()), format!("/// {}", long.trim_end())), ("fn a() {".into(), "}".into())]
     );
     assert_eq!([cut.chunks[0].kind, cut.chunks[1].kind], [Kind::Text, Kind::Code]);
-    // Where one of the two is too small, they stay together.
+    // If one of the two is too small, they stay together.
     for (doc, code) in [("Short.", 400), (long.as_str(), 40)] {
         let cut = cut_as("a.rs", "sections", &format!("/// {doc}\nfn a() {{\n{}}}\n", body("    ", code, ";")));
         assert_eq!(cut.chunks.len(), 1);
@@ -75,7 +75,7 @@ fn small_members_merge_inside_their_class_and_the_head_goes_with_the_first() {
     let text = format!("{}{}def small():\n    pass\n", class("First", &members), class("Second", &method("three", 40)));
     let cut = cut_as("a.py", "sections", &text);
     let starts: Vec<String> = ends(&cut).into_iter().map(|(first, _)| first).collect();
-    // `last` neither fits with `big` nor goes with what comes after its class.
+    // `last` does not fit with `big`, and it is not merged with what comes after its class.
     assert_eq!(starts, ["class First:", "def big(self):", "def last(self):", "class Second:"]);
     assert_eq!(cut.paths(), ["First", "First > big", "First > last", "Second"]);
     let headings = |at: usize| -> Vec<&str> {
@@ -92,7 +92,7 @@ fn what_stands_before_an_item_that_does_not_fit_goes_with_its_start() {
     let cut = cut_as("a.py", "sections", &text);
     assert_eq!(cut.paths(), ["", "Large > m1", "Large > m2", "Large > m3", ""]);
     assert!(cut.contents()[0].starts_with("import os\n\n\nclass Large:\n    def m0"));
-    assert!(cut.contents()[4].starts_with("if __name__"), "it is nothing of the class");
+    assert!(cut.contents()[4].starts_with("if __name__"), "it is not part of the class");
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn documentation_on_the_line_of_what_it_is_in_is_taken_apart() {
 /// A piece of a generated source.
 #[derive(Debug, Clone)]
 enum Node {
-    /// Lines of code that are no item.
+    /// Lines of code that are not an item.
     Plain(usize),
-    /// A function, with so many lines of documentation and of code.
+    /// A function with this many lines of documentation and of code.
     Function(usize, usize),
     /// A class or module with documentation and members.
     Class(usize, Vec<Node>),
@@ -139,7 +139,7 @@ enum Written {
     TypeScript,
 }
 
-/// A source, and where each item of it is, outer ones before those inside.
+/// A source and the ranges of its items, outer items before those inside.
 #[derive(Debug)]
 struct Generated {
     language: Written,
@@ -227,9 +227,9 @@ impl Generated {
         }
     }
 
-    /// Whether a chunk may hold this range: it leaves no item that it starts inside of (a bracket that closes an item
-    /// around is nothing of its own), and if it ends inside of one that it starts before, only items around that one
-    /// start before.
+    /// Returns whether a chunk may contain this range. It must not leave an item that it starts inside of (a bracket
+    /// that closes an enclosing item does not count). If it ends inside an item that it starts before, only
+    /// enclosing items may start before that item.
     fn holds(&self, range: &Range<usize>) -> bool {
         let starts_inside = |item: &&Range<usize>| item.start < range.start && range.start < item.end;
         let after = |item: &Range<usize>| self.text.get(item.end..range.end).unwrap_or_default();

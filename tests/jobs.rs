@@ -1,5 +1,5 @@
-//! Jobs that run in this process with the fake embedder, corpora to run them over, and what must hold of
-//! any dataset: for tests that run hundreds of them.
+//! Jobs that run in this process with the fake embedder, corpora for them, and checks that hold for any dataset, for
+//! tests that run hundreds of jobs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ pub struct Numbers(u64);
 
 impl Numbers {
     pub fn new(seed: u64) -> Self {
-        // Small seeds would begin alike.
+        // Small seeds would start alike.
         let mut numbers = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         numbers.below(2);
         numbers
@@ -40,7 +40,8 @@ impl Numbers {
     }
 }
 
-/// Times are part of the dataset: this one is fixed, or nothing could be compared.
+/// Sets a file's modification time. Times are part of the dataset, so nothing could be compared if they were not
+/// fixed.
 pub fn date(path: &Path, seconds: u64) {
     let file = File::options().write(true).open(path).unwrap();
     file.set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds)).unwrap();
@@ -52,19 +53,19 @@ pub fn put(home: &Path, name: &str, text: &str) {
     date(&home.join(name), 0);
 }
 
-/// A document of two sections, with a link that leads somewhere and one that may not.
+/// Returns a document of two sections, with a link that leads somewhere and one that may not.
 pub fn page(number: usize, version: usize) -> String {
     let filler = format!("Words about topic {number}, in version {version}. ").repeat(8);
     let links = format!("See [next]({}.md#part) and [[{}]].", number + 1, number + 2);
     format!("# Page {number}\n\n{filler}\n\n{links}\n\n## Part\n\n{filler}{number}\n")
 }
 
-/// A folder that costs no medium anything, where there is one.
+/// Creates a temporary folder, in memory if the system has a place for that.
 pub fn memory() -> TempDir {
     tempfile::Builder::new().tempdir_in("/dev/shm").or_else(|_| TempDir::new()).unwrap()
 }
 
-/// A job over these roots that makes two files of each table.
+/// Returns a job over these roots that writes two files of each table.
 pub fn job(roots: &[&Path]) -> Job {
     Job {
         roots: roots.iter().map(|root| Root::new(*root)).collect(),
@@ -88,7 +89,7 @@ pub fn run_job(job: &Job, out: impl Into<Location>) -> Result<Report> {
     index::run(job, &out.into(), fake().as_ref(), &AtomicBool::new(false), &|_| ())
 }
 
-/// A folder, written to through [`Unsynced`].
+/// Returns the location of a folder that is written to through [`Unsynced`].
 pub fn unsynced(path: &Path) -> Location {
     Location::new(path, Arc::new(Unsynced))
 }
@@ -136,7 +137,7 @@ impl storage::Output for UnsyncedFile {
     }
 }
 
-/// Everything below a folder: files with their bytes, and folders, whose names end in a slash.
+/// Returns everything below a folder: files with their bytes, and folders, whose names end in a slash.
 pub fn entries(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn folders(below: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
         for path in fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
@@ -149,7 +150,7 @@ pub fn entries(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// What differs between what is below two folders; nothing if they are the same to the byte.
+/// Describes the difference between the contents of two folders. Returns `None` if they are the same to the byte.
 pub fn difference(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>) -> Option<String> {
     let only = |a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>| {
         a.keys().filter(|name| !b.contains_key(*name)).cloned().collect::<Vec<_>>()
@@ -161,8 +162,8 @@ pub fn difference(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>) 
     (!same).then(|| format!("not expected: {more:?}; missing: {less:?}; with other bytes: {changed:?}"))
 }
 
-/// The manifest of a dataset that is whole: every file that it names has its size, its hash and its rows, and
-/// every row can be read. Says what is wrong otherwise.
+/// Returns the manifest of a dataset if the dataset is intact: every file that the manifest names has its size, its
+/// hash and its rows, and every row can be read. Otherwise fails with a description of what is wrong.
 pub fn whole(out: &Path) -> Result<Manifest, String> {
     let dataset = Dataset::open(out).map_err(|error| error.to_string())?;
     let manifest = dataset.manifest().clone();

@@ -1,10 +1,10 @@
-//! The kernels of the CPU encoder against plain sums in f64, for every instruction set of this machine and
+//! Compares the kernels of the CPU encoder with plain sums in f64, for every instruction set of this machine and
 //! every precision.
 //!
-//! Tolerances follow from the arithmetic: a sum of `n` products may be off by about `n` roundings of the sum
-//! of their sizes. Numbers that are held as bf16 or as bytes are rounded here first, so that little more
-//! is forgiven there. All sets are held to the same reference, so they agree within twice that. A count of
-//! cases other than the usual one may be given as `PROPTEST_CASES`.
+//! Tolerances follow from the arithmetic: a sum of `n` products may be off by about `n` roundings of the sum of
+//! their sizes. Numbers that kernels hold as bf16 or as bytes are rounded here first, so these kernels get hardly
+//! more tolerance. All instruction sets are compared with the same reference, so they agree within twice the
+//! tolerance. `PROPTEST_CASES` can set another number of cases.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,13 +13,13 @@ use chunkmill::embed::cpu::kernel::{
     Then,
 };
 
-/// Half the distance from one to the next f32.
+/// Half the distance from 1 to the next f32.
 const UNIT: f64 = 1.0 / 16_777_216.0;
 
-/// Below this, numbers lose bits, and some instructions take them for zero.
+/// Smaller numbers lose bits, and some instructions treat them as zero.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// Numbers that are the same every time.
+/// Random numbers that are the same on every run.
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// From `least` to `most`.
+    /// Returns a number from `least` to `most`.
     fn within(&mut self, least: usize, most: usize) -> usize {
         least + (self.next() % (most - least + 1) as u64) as usize
     }
@@ -39,7 +39,7 @@ impl Random {
         from[self.within(0, from.len() - 1)]
     }
 
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     fn float(&mut self) -> f32 {
         (self.next() >> 40) as f32 / 8_388_608.0 - 1.0
     }
@@ -61,7 +61,7 @@ impl Random {
     }
 }
 
-/// Kinds of numbers that have been the end of kernels.
+/// Kinds of numbers that have broken kernels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Plain,
@@ -92,13 +92,13 @@ fn cases(usual: usize) -> usize {
     std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
 
-/// Every kernel that runs here.
+/// Returns every kernel that runs here.
 fn kernels() -> Vec<(Isa, Precision, Kernel)> {
     let all = Isa::ALL.into_iter().flat_map(|isa| Precision::ALL.map(|precision| (isa, precision)));
     all.filter_map(|(isa, precision)| Some((isa, precision, Kernel::new(isa, precision)?))).collect()
 }
 
-/// A buffer that starts as NaN, between two zones that nobody may write to.
+/// A buffer that starts as NaN, between two zones that must not be written to.
 struct Guarded(Vec<f32>);
 
 impl Guarded {
@@ -114,7 +114,7 @@ impl Guarded {
         &mut self.0[Self::ZONE..end]
     }
 
-    /// What was written, if nothing was written outside.
+    /// Returns what was written, and asserts that nothing was written outside.
     fn finish(self) -> Vec<f32> {
         let (before, rest) = self.0.split_at(Self::ZONE);
         let (inside, after) = rest.split_at(rest.len() - Self::ZONE);
@@ -131,7 +131,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|x| x.to_bits()).collect()
 }
 
-/// Rows of `width` numbers with zeros up to the padded width.
+/// Returns rows of `width` numbers, with zeros up to the padded width.
 fn padded(rows: &[f32], width: usize) -> Vec<f32> {
     let zeros = width.next_multiple_of(PAD) - width;
     rows.chunks_exact(width).flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(0.0, zeros))).collect()
@@ -152,7 +152,7 @@ fn rounded(values: &[f32]) -> Vec<f32> {
     values.iter().map(|&x| bf16(x)).collect()
 }
 
-/// A number and how far from it a kernel's may be.
+/// A number, and how far from it a kernel's result may be.
 #[derive(Debug, Clone, Copy)]
 struct Near(f64, f64);
 
@@ -162,7 +162,7 @@ fn check(got: f32, near: Near, what: &dyn std::fmt::Display) {
     assert!((f64::from(got) - want).abs() <= tolerance, "{what}: {got:e} is not {want:e} ± {tolerance:e}");
 }
 
-/// The normal distribution, by a series that has no cancellation.
+/// Computes the normal distribution with a series that has no cancellation.
 fn phi(x: f64) -> f64 {
     if x.abs() > 9.0 {
         return if x > 0.0 { 1.0 } else { 0.0 };
@@ -175,7 +175,8 @@ fn phi(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
 
-/// What follows a product: GELU's slope is below 1.13, its error here below 1.5e-7 and a few roundings; so with SiLU.
+/// Computes what follows a product. GELU's slope is below 1.13, and its error here is below 1.5e-7 and a few
+/// roundings. SiLU is similar.
 fn follow(then: Then, product: Near, before: f32) -> Near {
     let Near(x, tolerance) = product;
     match then {
@@ -199,7 +200,7 @@ fn follow(then: Then, product: Near, before: f32) -> Near {
     }
 }
 
-/// A linear layer and what it reads.
+/// A linear layer and its input.
 struct Layer {
     rows: usize,
     inputs: usize,
@@ -229,7 +230,7 @@ impl Layer {
         Self { rows, inputs, outputs, a, w, bias, input, largest, outliers, floor }
     }
 
-    /// Numbers that share a scale.
+    /// Returns how many numbers share a scale.
     fn block(&self) -> usize {
         let width = self.inputs.next_multiple_of(PAD);
         if self.outliers.is_empty() {
@@ -238,7 +239,7 @@ impl Layer {
         (1..=self.largest / PAD).rev().map(|pads| pads * PAD).find(|block| width.is_multiple_of(*block)).unwrap()
     }
 
-    /// The product of these factors, each of which is exact.
+    /// Returns the product of these factors, each of which is exact.
     fn product(&self, a: &[f32], w: &[f32]) -> Vec<Near> {
         let mut found = Vec::new();
         for a in a.chunks_exact(self.inputs) {
@@ -256,7 +257,7 @@ impl Layer {
         found
     }
 
-    /// The weights as a kernel of bytes holds them, read back by rows of one number.
+    /// Returns the weights as a kernel of bytes holds them, read back with rows that have one number each.
     fn held_weights(&self, kernel: &Kernel) -> Vec<f32> {
         let width = self.inputs.next_multiple_of(PAD);
         let sizes: Vec<f32> = (0..self.inputs).map(|i| f32::from(self.outliers.contains(&i))).collect();
@@ -281,7 +282,8 @@ impl Layer {
         held
     }
 
-    /// Weights are held as bytes with no more squared error than half a step of the greatest each.
+    /// Asserts that the squared error of weights held as bytes is at most that of half a step of the greatest weight
+    /// each.
     fn check_held_weights(&self, held: &[f32], steps: f64, what: &str) {
         for (w, held) in self.w.chunks_exact(self.inputs).zip(held.chunks_exact(self.inputs)) {
             for start in (0..self.inputs).step_by(self.block()) {
@@ -298,11 +300,11 @@ impl Layer {
         }
     }
 
-    /// The product of bytes: of rows rounded as they are documented to be, and of weights as they are held.
+    /// Returns the product of bytes: of rows rounded as documented, and of weights as the kernel holds them.
     fn product_of_bytes(&self, held: &[f32]) -> Vec<Near> {
         let mut found = Vec::new();
         for a in self.a.chunks_exact(self.inputs) {
-            // Each input as it is held, and how far from it that may be where it is near a tie.
+            // Each input as the kernel holds it, and how far it may be from that near a tie.
             let mut inputs = vec![(0.0, 0.0); self.inputs];
             let floor = self.floor.unwrap_or(0.0);
             for start in (0..self.inputs).step_by(self.block()) {
@@ -337,7 +339,7 @@ impl Layer {
         found
     }
 
-    /// Everything that is promised of `matrix`, `hold` and `multiply`.
+    /// Checks everything that is promised of `matrix`, `hold` and `multiply`.
     fn check(&self, random: &mut Random, kernels: &mut [(Isa, Precision, Kernel, Operand)]) {
         let exact = self.product(&self.a, &self.w);
         let halves = self.product(&rounded(&self.a), &rounded(&self.w));
@@ -349,7 +351,7 @@ impl Layer {
                 Precision::Bf16 => halves.clone(),
                 Precision::Int8 => {
                     let held = self.held_weights(kernel);
-                    // Pairs of weights have to be small where products of bytes are summed in 16 bits.
+                    // Pairs of weights must be small if products of bytes are summed in 16 bits.
                     let steps = if matches!(isa, Isa::Avx2 | Isa::Avx512) { 128.0 } else { 254.0 };
                     self.check_held_weights(&held, steps, &what);
                     self.product_of_bytes(&held)
@@ -358,7 +360,7 @@ impl Layer {
             let matrix = kernel.matrix(&self.w, &self.bias, &self.input);
             let mut rows = padded(&self.a, self.inputs);
             let before = bits(&rows);
-            // The operand was used for other shapes before.
+            // The operand has been used for other shapes before.
             kernel.hold(&mut rows, width, self.rows, &self.input, operand);
             assert_eq!(bits(&rows), before, "{what}: rows that are held stay the same");
             for then in [Then::Store, Then::Gelu, Then::GeluTanh, Then::Silu, Then::Relu, Then::Add, Then::Times] {
@@ -382,7 +384,7 @@ impl Layer {
                         check(got, near, &format_args!("{what}, {then:?}, row {row}, output {o}"));
                     }
                 }
-                // A row alone gives what it gives among others.
+                // A row produces the same result alone as among others.
                 let row = random.within(0, self.rows - 1);
                 let (mut alone, mut one) = (Operand::default(), Guarded::new(columns));
                 one.inside().copy_from_slice(&start[row * columns..][..columns]);
@@ -399,7 +401,7 @@ impl Layer {
     }
 }
 
-/// Every kernel with an operand that was full of NaN.
+/// Returns every kernel, each with an operand that was full of NaN.
 fn used_kernels() -> Vec<(Isa, Precision, Kernel, Operand)> {
     let used = |(isa, precision, kernel): (Isa, Precision, Kernel)| {
         let mut operand = Operand::default();
@@ -418,7 +420,7 @@ fn products_of_random_shapes_are_right() {
         let rows = random.within(1, most);
         let (inputs, outputs) = (random.within(1, 400), random.within(1, 200));
         let kinds = [random.pick(&KINDS), random.pick(&KINDS)];
-        // Their products have to be numbers.
+        // Their products must be finite.
         let kinds = if kinds == [Kind::Large; 2] { [Kind::Large, Kind::Plain] } else { kinds };
         Layer::random(&mut random, rows, inputs, outputs, kinds).check(&mut random, &mut kernels);
     }
@@ -475,7 +477,7 @@ fn layer_normalisation_is_right() {
         let width = random.pick(&[1, 15, 16, 63, 64, 65, 129, 384, 400, any]);
         let kind = random.pick(&KINDS);
         let epsilon = random.pick(&[1e-12_f32, 1e-5]);
-        // Squares of larger numbers are not numbers.
+        // Squares of larger numbers are not finite.
         let large = if kind == Kind::Large { 1e-13 } else { 1.0 };
         let shift = random.pick(&[0.0, 0.0, 3.0, 1000.0]);
         let values: Vec<f32> = random.values(kind, rows * width).iter().map(|x| x * large + shift).collect();
@@ -521,7 +523,7 @@ fn layer_normalisation_is_right() {
     }
 }
 
-/// One head of one text; queries, keys and values lie side by side with gaps.
+/// One head of one text. Queries, keys and values are next to each other, with gaps.
 struct Head {
     len: usize,
     width: usize,
@@ -530,12 +532,12 @@ struct Head {
     parts: [Vec<f32>; 3],
     /// How far a token looks.
     reach: Option<usize>,
-    /// What distances add to scores.
+    /// The number that each distance adds to a score.
     bias: Option<fn(isize) -> f32>,
 }
 
 impl Head {
-    /// The same numbers with NaN in the gaps, the last token's row ending where the buffer does.
+    /// Returns the same numbers with NaN in the gaps. The last token's row ends where the buffer does.
     fn spread(&self) -> [Vec<f32>; 3] {
         [0, 1, 2].map(|part| {
             let mut spread = vec![f32::NAN; (self.len - 1) * self.stride + self.width];
@@ -546,7 +548,7 @@ impl Head {
         })
     }
 
-    /// `softmax(scale · q · kᵀ) · v` of these numbers; `coarse` is the relative error of a weight.
+    /// Computes `softmax(scale · q · kᵀ) · v` of these numbers. `coarse` is the relative error of a weight.
     fn attention(&self, parts: [&[f32]; 3], coarse: f64) -> Vec<Near> {
         let [q, k, v] = parts.map(|part| part.chunks_exact(self.width));
         let scale = f64::from(self.scale);
@@ -600,7 +602,7 @@ impl Head {
         if let Some(reach) = self.reach {
             job = job.within(reach);
         }
-        // For longer texts than this one.
+        // Made for longer texts than this one.
         let distances = self.bias.map(|bias| Distances::new(self.len + 3, bias));
         if let Some(distances) = &distances {
             job = job.biased(distances);
@@ -616,7 +618,7 @@ impl Head {
         let [q, k, v] = [&self.parts[0], &self.parts[1], &self.parts[2]].map(|part| part.as_slice());
         let exact = self.attention([q, k, v], 4e-7);
         let halves = [q, k, v].map(rounded);
-        // A weight is rounded to bf16 after a power that is right to 7.5e-5.
+        // A weight is rounded to bf16 after an exponential that is accurate to 7.5e-5.
         let halves = self.attention([&halves[0], &halves[1], &halves[2]], 1.0 / 256.0 + 1e-4);
         let spread = self.spread();
         for (isa, precision, kernel, scratch) in kernels {
@@ -628,7 +630,7 @@ impl Head {
                 let inside = |(got, near): (&f32, &Near)| (f64::from(*got) - near.0).abs() <= near.1;
                 got.iter().zip(expected).position(|pair| !inside(pair))
             };
-            // Sets without products of bf16 compute attention in f32.
+            // Instruction sets without products of bf16 compute attention in f32.
             if wrong(&exact).is_some() && (*precision == Precision::F32 || wrong(&halves).is_some()) {
                 let expected = if *precision == Precision::F32 { &exact } else { &halves };
                 let at = wrong(expected).unwrap();
@@ -637,7 +639,7 @@ impl Head {
             if self.reach.is_some() || self.bias.is_some() {
                 continue;
             }
-            // A query's place among the others does not matter, nor what the scratch held before.
+            // Neither a query's place among the others nor the previous contents of the scratch space matter.
             let turn = random.within(0, self.len - 1);
             let mut turned = self.parts.clone();
             turned[0].rotate_left(turn * self.width);
@@ -653,7 +655,7 @@ fn heads(shapes: impl Iterator<Item = (u64, usize, usize, [Kind; 3])>) {
     heads_that_look(shapes.map(|shape| (shape, None, None)));
 }
 
-/// A head's seed, length, width and kinds of numbers; how far its tokens look; what distances add.
+/// A head's seed, length, width and kinds of numbers; how far its tokens look; and what distances add to scores.
 type Look = ((u64, usize, usize, [Kind; 3]), Option<usize>, Option<fn(isize) -> f32>);
 
 fn heads_that_look(shapes: impl Iterator<Item = Look>) {
@@ -662,7 +664,7 @@ fn heads_that_look(shapes: impl Iterator<Item = Look>) {
     for ((seed, len, width, kinds), reach, bias) in shapes {
         let mut random = Random(seed);
         let mut parts = kinds.map(|kind| random.values(kind, len * width));
-        // Products and weights have to be numbers.
+        // Products and weights must be finite.
         if kinds[0] == Kind::Large {
             parts[1].iter_mut().for_each(|x| *x *= 1e-30);
         }
@@ -710,7 +712,7 @@ fn attention_that_distances_change_is_right() {
     }));
 }
 
-/// Keys are taken a part after another: what was found of the parts before is scaled.
+/// Keys are processed in parts. The result of the earlier parts is scaled each time.
 #[test]
 fn attention_over_long_texts_is_right() {
     let slope: fn(isize) -> f32 = |far| -0.01 * far.unsigned_abs() as f32;
@@ -741,7 +743,7 @@ fn rotations_are_right() {
                     }
                     let pair = i % half;
                     let (x, y) = (f64::from(from[head * width + pair]), f64::from(from[head * width + half + pair]));
-                    // The angle is computed in single precision, as those who train models do.
+                    // The angle is computed in single precision, as in the training of models.
                     let angle = at as f64 / 1000_f64.powf(2.0 * pair as f64 / real as f64);
                     let want =
                         if i < half { x * angle.cos() - y * angle.sin() } else { y * angle.cos() + x * angle.sin() };
@@ -763,7 +765,7 @@ fn attention_to_one_token_of_two_is_its_value_rounded_at_most_once() {
     let mut random = Random(3);
     for (isa, precision, kernel) in kernels() {
         for chosen in [0, 1] {
-            // The other's weight is nothing beside this one's.
+            // The other token's weight is negligible compared with this one's.
             let (mut keys, mut values) = (vec![0.0; 32], random.values(Kind::Ties, 32));
             keys[chosen * 16..][..16].fill(10.0);
             values[chosen * 16] = 1.0;
@@ -771,7 +773,7 @@ fn attention_to_one_token_of_two_is_its_value_rounded_at_most_once() {
             let job = Attention::new([&[1.0; 32], &keys, &values], 16, 2, 16, 1.0);
             kernel.attend(job, &mut out, 16, &mut Scratch::default());
             for (i, (&got, &x)) in out[..16].iter().zip(&values[chosen * 16..]).enumerate() {
-                // Whatever the power of zero is, it is the same for all.
+                // The exponential of zero may not be exactly 1, but it is the same for all.
                 let got = f64::from(got) / f64::from(out[0]);
                 let near = |x: f32| (got - f64::from(x)).abs() <= 4.0 * UNIT * f64::from(x.abs());
                 let fine = near(x) || (precision != Precision::F32 && near(bf16(x)));
@@ -781,7 +783,7 @@ fn attention_to_one_token_of_two_is_its_value_rounded_at_most_once() {
     }
 }
 
-/// What a call says when it panics.
+/// Asserts that a call panics with this message.
 fn panics(what: &str, expected: &str, call: impl FnOnce()) {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else { panic!("{what} is accepted") };
     let text = panic.downcast_ref::<String>().cloned();
@@ -823,7 +825,7 @@ fn what_does_not_fit_is_refused() {
         panics(&what("another depth"), fit, || multiply(&operand, &other, 256));
         panics(&what("an operand that holds nothing"), fit, || multiply(&Operand::default(), &whole, 256));
         for other in Precision::ALL.into_iter().filter(|other| *other != precision) {
-            // Of one of these widths there are as many words.
+            // At one of these widths, the number of words is the same.
             for width in [64, 128, 256, 512] {
                 let (input, mut held) = (Input::unknown(width), Operand::default());
                 let kernel = Kernel::new(isa, other).unwrap();

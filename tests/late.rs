@@ -1,5 +1,5 @@
-//! Late pooling: every token's state counts once, from the window that cuts the text farthest from it; nothing depends on threads, batches,
-//! caches or how a document's chunks are asked for.
+//! Late pooling: every token's state counts once, from the window that cuts the text farthest from it. Nothing
+//! depends on threads, batches, caches, or how a document's chunks are requested.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn reading(name: Option<&str>, text: &str, spans: &[Range<usize>]) -> Reading {
     Reading { passage: Arc::new(Passage::new(name.map(str::to_owned), text.to_owned())), spans: spans.to_vec() }
 }
 
-/// A document of some windows, and spans of every kind in it.
+/// Returns a document of several windows, and spans of every kind in it.
 fn document() -> (String, Vec<Range<usize>>) {
     let words = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran"];
     let text: String =
@@ -30,7 +30,8 @@ fn document() -> (String, Vec<Range<usize>>) {
     (text, spans)
 }
 
-/// The mean over a chunk's tokens, each alone from the window that cuts the text farthest from it, the later of two.
+/// Computes the mean over a chunk's tokens, each on its own from the window that cuts the text farthest from it, or
+/// the later window in a tie.
 fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Range<usize>) -> Vec<f64> {
     let by_token = embedder.by_token().unwrap();
     let [before, after] = by_token.frame(name).unwrap();
@@ -46,7 +47,7 @@ fn expected(embedder: &dyn Embedder, name: Option<&str>, text: &str, span: &Rang
             continue;
         }
         let end = |start: usize| (start + room).min(tokens.len());
-        // How far it is from where the window cuts the text.
+        // The distance to the nearest place where the window cuts the text.
         let depth = |start: usize| {
             let left = if start == 0 { usize::MAX } else { at - start };
             left.min(if end(start) == tokens.len() { usize::MAX } else { end(start) - 1 - at })
@@ -131,7 +132,7 @@ fn not_a_bit_depends_on_batches_caches_or_what_else_is_asked_for() {
         .flat_map(|of| of.spans.iter().map(|span| Reading { spans: vec![span.clone()], ..of.clone() }))
         .flat_map(|one| read(&mut Batcher::new(embedder, None), &[one]).vectors)
         .collect();
-    assert!(all.vectors == alone, "chunks that are asked for one by one");
+    assert!(all.vectors == alone, "chunks that are requested one by one");
     let cache = TempDir::new().unwrap();
     let cache = Cache::open(cache.path(), 1 << 20).unwrap();
     let cached = || read(&mut Batcher::new(embedder, None).with_cache(Some(&cache)), &readings);
@@ -161,7 +162,7 @@ fn a_job_reads_documents_and_says_so() {
     let said = run(home.path(), &["stats", "one"]).1;
     assert!(said.contains("the model read each document whole"), "{said}");
     assert_ne!(id("one"), id("chunk"));
-    // An edit, and back: as if nothing had been there before.
+    // After an edit, the dataset is the same as after a run from scratch.
     std::fs::write(home.path().join("docs/long.md"), long.replace("Dogs", "Birds")).unwrap();
     index("two", &["--pooling", "late"]);
     index("fresh", &["--pooling", "late"]);

@@ -1,4 +1,5 @@
-//! Promotion and deletion: one snapshot each, kept by later runs, and refused where they make no sense.
+//! Promotion and deletion: each makes one snapshot, later runs keep promotions, and both are refused where they make
+//! no sense.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn index(home: &Path, out: &str, extra: &[&str]) -> Value {
     serde_json::from_str(&ok(home, &args)).unwrap()
 }
 
-/// `table/doc_id: levels` of all rows.
+/// Returns `table: level` for every row of a document.
 fn levels(home: &Path, out: &str, doc: &str) -> Vec<String> {
     use arrow::array::AsArray;
     use chunkmill::store::{Dataset, Table};
@@ -88,16 +89,17 @@ fn a_promotion_changes_the_document_and_all_its_chunks_and_later_runs_keep_it() 
     }
     assert_eq!(before.len(), names("out").len());
     assert!(levels(home, "out", "4.md").iter().all(|row| row.ends_with(": -")), "others are as they were");
-    // A run that finds nothing new keeps all; one that starts over, or lays the files out anew, gives the levels again.
+    // A run that finds nothing new keeps everything. One that starts over, or that changes the number of files,
+    // restores the levels.
     let promoted = tree(&home.join("out"));
     assert_eq!(index(home, "out", &[])["texts_embedded"], 0);
     assert!(tree(&home.join("out")) == promoted);
     index(home, "out", &["--fresh"]);
-    assert!(tree(&home.join("out")) == promoted, "promotion gives the bytes of a run from nothing");
+    assert!(tree(&home.join("out")) == promoted, "promotion produces the bytes of a run from scratch");
     put(home, "docs/3.md", &page(3, 9));
     assert_eq!(index(home, "out", &["--files", "2"])["chunks_kept"].as_u64().map(|kept| kept > 20), Some(true));
     assert!(levels(home, "out", "3.md").iter().all(|row| row.ends_with(": validated")));
-    // The front matter counts for those that were not promoted, and a document that is gone takes its level with it.
+    // The front matter counts for documents that were not promoted, and a document that is removed loses its level.
     fs::remove_file(home.join("docs/3.md")).unwrap();
     index(home, "out", &[]);
     put(home, "docs/3.md", &page(3, 9));
@@ -121,7 +123,7 @@ fn a_promotion_reaches_shards_and_outlives_a_run_that_was_planned_before() {
     assert!(levels(home, "out", "2.md").iter().all(|row| row.ends_with(": important")));
     index(home, "out", &["--fresh"]);
     assert!(tree(&home.join("out")) == sharded);
-    // Another level in between makes the plan's parts those of another dataset.
+    // If a level changes in between, the plan's parts belong to a different dataset.
     put(home, "docs/5.md", &page(5, 10));
     let plan = ok(home, &[&["plan", "-o", "out", "--shards", "1"], ROOTS, FAKE].concat());
     fs::write(home.join("plan.json"), plan).unwrap();
@@ -163,7 +165,7 @@ fn deleted_documents_are_gone_from_every_table_until_they_are_indexed_again() {
     assert_eq!(ok(home, &["verify", "out"]).lines().count(), 1, "no row, edge or count is left over");
     let stats: Value = serde_json::from_str(&ok(home, &["stats", "out", "--json"])).unwrap();
     assert_eq!((&stats["documents"], &stats["quarantined"]), (&30.into(), &0.into()));
-    // All of a collection; the dataset is then that of the other roots.
+    // All documents of two collections are deleted. The dataset then equals that of the other roots.
     ok(home, &["delete", "out", "--collection", "external", "--collection", "notes"]);
     fs::remove_file(home.join("docs/4.md")).unwrap();
     fs::remove_file(home.join("docs/odd.md")).unwrap();
@@ -172,8 +174,8 @@ fn deleted_documents_are_gone_from_every_table_until_they_are_indexed_again() {
     let data = |files: Vec<(String, Vec<u8>)>| -> Vec<_> {
         files.into_iter().filter(|(name, _)| name.starts_with("data/")).collect()
     };
-    assert!(data(rows) == data(tree(&home.join("fresh"))), "rows are those of a run from nothing");
-    // A run finds again what is in its corpus, with the vectors of what stayed.
+    assert!(data(rows) == data(tree(&home.join("fresh"))), "rows are those of a run from scratch");
+    // A run indexes what is in its corpus again, and keeps the vectors of what stayed.
     put(home, "docs/4.md", &page(4, 0));
     crate::common::write(home, "docs/odd.md", b"\xc3\x28 no text \xff");
     let (code, report, err) = run(home, &[&["index", "-o", "out", "--json"], ROOTS, FAKE].concat());

@@ -1,4 +1,4 @@
-//! Rows as lines of JSON: the bytes are those of `serde_json`, whatever is in the row.
+//! Rows as lines of JSON: the bytes are those of `serde_json`, whatever the row contains.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::common::cut;
 
-/// The rows of a small document, with a link, an image, tags and metadata.
+/// Returns the rows of a small document, with a link, an image, tags and metadata.
 fn rows() -> (DocumentRow, Vec<ChunkRow>) {
     let text =
         "---\ntags: [a, b]\naliases: [other]\nowner: me\n---\n\n# Top\n\n[there](x.md)\n\n## Low\n\n![seen](y.png)\n";
@@ -39,13 +39,13 @@ fn every_character_is_escaped_as_serde_json_does_wherever_it_stands() {
     let (document, mut rows) = rows();
     let row = &mut rows[0];
     for c in (0..=0x17F).chain([0x2028, 0x2029, 0xFEFF, 0xFFFF, 0x1F600]).filter_map(char::from_u32) {
-        // Texts are looked at in words of eight bytes.
+        // Texts are read in words of eight bytes.
         row.content = (0..18).map(|at| format!("{}{c}{c}{}", "x".repeat(at), "y".repeat(17 - at))).collect();
         same_as_serde_json(&document, row);
     }
 }
 
-/// Texts in which much must be escaped, and much that looks like it must not.
+/// Generates texts with many characters that must be escaped, and many that only look like it.
 fn hostile() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => "[\u{0}-\u{3}\u{8}-\u{d}\u{1f} !\"\\\\/\u{7f}\u{80}\u{a2}é𐍈]{0,20}",

@@ -1,4 +1,4 @@
-//! Links: how headings are named, what a target means, and the table of edges.
+//! Links: the names of headings, the meaning of targets, and the table of edges.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -126,7 +126,7 @@ fn wikilinks_in_tables_lose_the_backslash_before_their_bar() {
     assert_eq!(edges, [["b.md", "-", "true"], ["b.md", "b.md#0", "true"]]);
 }
 
-/// A document that the catalog is to know, cut with `spec`; anchors get the index of their chunk.
+/// Cuts a document and returns its entry for the catalog. Anchors get the index of their chunk.
 fn listing(doc_id: &str, path: &str, text: &str) -> Listing {
     let spec: Spec = "heading-tokens max=64 overlap=0".parse().unwrap();
     let document = Document::from_text(path, text);
@@ -265,7 +265,8 @@ fn wikilinks_follow_names() {
         ("README.md", "#First", "README.md @1"),
         ("README.md", "#", "README.md"),
         ("README.md", "", "-"),
-        // Several have the name: the folder of the link, then the fewest parts, then the first by path.
+        // If several documents have the name: the folder of the link wins, then the fewest parts, then the first
+        // path.
         ("guide/index.md", "setup", "guide/setup.md"),
         ("zoo/deep/setup.md", "setup", "zoo/deep/setup.md"),
         ("README.md", "setup", "guide/setup.md"),
@@ -282,11 +283,11 @@ fn wikilinks_follow_names() {
         ("guide/setup.md", "../api/notes", "api/notes.md"),
         ("guide/setup.md", "/guide", "guide.md"),
         ("guide/setup.md", "../../guide", "-"),
-        // Aliases after names; every page has these, so the ranks decide.
+        // Aliases come after names. Every page has these aliases, so the ranks decide.
         ("README.md", "other name", "README.md"),
         ("README.md", "ключ", "README.md"),
         ("README.md", "other na", "-"),
-        // Own collection first, then the others.
+        // The link's own collection comes first, then the others.
         ("lib:only here.md", "guide", "lib:guide.md"),
         ("README.md", "only here#lib", "lib:only here.md @0"),
         ("README.md", "elsewhere", "lib:only here.md"),
@@ -375,7 +376,7 @@ fn index(home: &Path, out: &str, extra: &[&str]) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-/// Some text columns of a table in the order of its rows, with `-` for null.
+/// Returns some text columns of a table in the order of its rows, with `-` for null.
 fn rows(out: &Path, table: Table, columns: &[&str]) -> Vec<Vec<String>> {
     let dataset = Dataset::open(out).unwrap();
     let mut rows = Vec::new();

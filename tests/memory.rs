@@ -1,29 +1,29 @@
-//! Memory does not grow with the text of a corpus: ten times as many documents, about the same peak.
+//! Memory does not grow with the text of a corpus: ten times as many documents have about the same peak.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::common::{folder, peak, program, write};
 
-/// Indexing `corpus`.
+/// Returns the program as a command that indexes `corpus`.
 fn index(home: &Path, corpus: &str) -> Command {
     let mut command = program(home);
     command.args(["index", corpus, "-o", "out", "--embedder", "fake", "--progress", "never", "--fresh"]);
-    // Large enough parts, so that what is bounded is full with one corpus already.
+    // The parts are large enough for everything bounded to be full even with the small corpus.
     command.args(["--files", "2"]);
     // The cache remembers what memory does not.
     command.arg("--embedding-cache").arg(home.join(format!("cache-{corpus}")));
     command
 }
 
-/// Chunking `corpus`.
+/// Returns the program as a command that chunks `corpus`.
 fn chunk(home: &Path, corpus: &str) -> Command {
     let mut command = program(home);
     command.args(["chunk", corpus]);
     command
 }
 
-/// What may be known of a document for the whole of a run: where it is, what it is called, what it leads to.
+/// What a run may remember of each document: where it is, its name, and where its links lead.
 const BYTES_OF_A_DOCUMENT: u64 = 4096;
 
 #[cfg(target_os = "linux")]
@@ -38,13 +38,13 @@ fn ten_times_the_corpus_takes_the_same_memory() {
         };
         let text: String = (0..20).map(section).collect();
         let text = format!("# Page {number}\n\n{text}");
-        assert!(text.len() as u64 > 5 * BYTES_OF_A_DOCUMENT, "what is known is little beside the text");
+        assert!(text.len() as u64 > 5 * BYTES_OF_A_DOCUMENT, "what is remembered is small compared with the text");
         write(home.path(), &format!("tenfold/{}/{number}.md", number % 10), text.as_bytes());
         if number < documents / 10 {
             write(home.path(), &format!("once/{}/{number}.md", number % 10), text.as_bytes());
         }
     }
-    // No text is there twice, or the larger one would be the easier one.
+    // No text occurs twice, or the larger corpus would be the easier one.
     for job in [index, chunk] {
         let cost = |corpus| {
             let (peak, code) = peak(job(home.path(), corpus));

@@ -1,4 +1,4 @@
-//! What is said when something was asked for that is not there: once, with what to do, and with what was meant.
+//! Messages about things that do not exist: printed once, with what to do and with what was probably meant.
 
 use chunkmill::chunk::{Preset, Spec, Strategy};
 use chunkmill::value::nearest;
@@ -24,7 +24,7 @@ fn a_name_that_is_none_is_answered_with_all_and_the_nearest() {
     }
 }
 
-/// Whatever enumeration a flag takes, a slip of a letter is answered with the name.
+/// For every enumeration that a flag takes, a typo is answered with the intended name.
 #[test]
 fn every_enumeration_suggests() {
     let home = folder(&[("doc.md", "x\n")]);
@@ -71,7 +71,7 @@ fn a_mistyped_flag_suggests_the_nearest_and_not_the_longest() {
     }
 }
 
-/// What people get wrong, and what they are told: the exit code, what is wrong, and what to do.
+/// Typical mistakes, and the answers: the exit code, what is wrong, and what to do.
 #[test]
 fn typical_mistakes_are_answered_with_what_to_do() {
     let home = folder(&[
@@ -191,7 +191,7 @@ fn a_maximum_with_room_for_a_word_is_legal_and_told() {
     for fine in [&["--max", "40"][..], &["--max", "1", "--unit", "lines"], &["--max", "8", "--unit", "tokens"]] {
         assert_eq!(said(fine), "", "{fine:?}");
     }
-    // What has no maximum has none that is small.
+    // A strategy without a maximum has no small one.
     assert!(!"none".parse::<Spec>().unwrap().is_tiny());
 }
 
@@ -231,7 +231,7 @@ fn a_settings_file_that_is_named_stands_for_the_projects() {
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(problem) && err.contains("help: "), "{err}");
     }
-    // A model's folder, and who answers, as the one who names the file has chosen them.
+    // A file that the user names may choose the service that answers.
     write(home.path(), "answer.toml", b"[answer]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n");
     assert_eq!(run(home.path(), &["index", "work", "-o", "out", "--embedder", "fake"]).0, 0);
     let ask = ["answer", "out", "a", "--mode", "keyword", "--config"];

@@ -1,5 +1,5 @@
-//! Every family of networks: candle runs it as its authors' code does, our encoder runs those it says
-//! it runs as candle does, and what neither computes is refused with a reason.
+//! Every family of networks: candle computes it as its authors' code does, our encoder computes the families that it
+//! claims to compute as candle does, and what neither computes is refused with a reason.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::common::write;
 use crate::tiny::Tiny;
 
-/// Texts of several lengths, the longest longer than any model reads.
+/// Texts of several lengths. The longest is longer than what any model reads.
 const TEXTS: [&str; 6] = [
     "the cat sat on a dog",
     "the dog sat on a cat",
@@ -25,7 +25,7 @@ const TEXTS: [&str; 6] = [
      the cat and the dog , the mat and a cat . on a mat the dogs ran and sat and ran and sat .",
 ];
 
-/// What both compute, in the proportions of real networks: heads of 64, 32, 16 and 26.
+/// Returns what both compute, in the proportions of real networks: heads of 64, 32, 16 and 26.
 fn both_compute() -> Vec<Tiny> {
     vec![
         Tiny::new("bert", 128, 2),
@@ -47,19 +47,19 @@ fn both_compute() -> Vec<Tiny> {
     ]
 }
 
-/// What our encoder computes.
+/// Returns what our encoder computes.
 fn runs_on_cpu() -> Vec<Tiny> {
     let mut all = both_compute();
     all.extend([Tiny::new("mpnet", 128, 2), Tiny::new("mpnet", 48, 3)]);
     all
 }
 
-/// What candle computes alone.
+/// Returns what only candle computes.
 fn runs_on_candle() -> Vec<Tiny> {
     vec![Tiny::new("qwen3", 128, 4), Tiny::new("gemma3_text", 96, 6)]
 }
 
-/// What computes a family.
+/// Returns the engines that compute a family.
 fn engines(tiny: Tiny) -> &'static [Engine] {
     let both = &[Engine::Cpu, Engine::Candle];
     match tiny.family {
@@ -83,7 +83,7 @@ fn ids(embedder: &dyn Embedder) -> Vec<Vec<u32>> {
     TEXTS.iter().map(|text| embedder.encode(text, Role::Document).unwrap().ids).collect()
 }
 
-/// Each text's vector, computed alone.
+/// Returns each text's vector, computed alone.
 fn alone(embedder: &dyn Embedder) -> Vec<Vec<f32>> {
     ids(embedder).iter().map(|ids| embedder.embed(&[ids]).unwrap()).collect()
 }
@@ -214,8 +214,8 @@ fn vectors_are_those_of_the_families_authors() {
     }
 }
 
-/// The first values of the vector of `TEXTS[3]`, computed in f64 by transformers 5.23; Jina's, which are not in
-/// it, by a program in PyTorch that was written for this from their description.
+/// The first values of the vector of `TEXTS[3]`, computed in f64 by transformers 5.23. That library does not have
+/// Jina's networks: their values come from a PyTorch program that was written for this test from their description.
 fn golden() -> [(Tiny, [f32; 6]); 13] {
     [
         (Tiny::new("qwen3", 128, 4), [0.0169193, 0.1295925, -0.0042824, 0.0277355, -0.1018503, 0.0438657]),
@@ -234,10 +234,10 @@ fn golden() -> [(Tiny, [f32; 6]); 13] {
     ]
 }
 
-/// Words of a text that is longer than the queries that candle's decoders look at together.
+/// Number of words in a text that is longer than the block of queries that candle's decoders read together.
 const LONG: usize = 1200;
 
-/// The same of a text of [`LONG`] words.
+/// The same for a text of [`LONG`] words.
 #[test]
 fn decoders_read_long_texts_as_their_authors_do() {
     let golden: [(Tiny, [f32; 6]); 2] = [
@@ -255,7 +255,7 @@ fn decoders_read_long_texts_as_their_authors_do() {
     }
 }
 
-/// For `tests/golden/families.py`.
+/// Writes the models for `tests/golden/families.py`.
 #[test]
 #[ignore = "writes files for a person"]
 fn writes_the_models_of_the_golden_vectors() {
@@ -493,12 +493,12 @@ fn activations_are_those_that_config_json_names() {
     }
 }
 
-/// A text of so many words.
+/// Returns a text of this many words.
 fn long(words: usize) -> String {
     TEXTS[3].split(' ').cycle().take(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Longer than the keys that are looked at together, and than the queries that share a window.
+/// These texts are longer than the block of keys that are read together, and than the queries that share a window.
 #[test]
 fn long_texts_too() {
     for family in ["bert", "modernbert", "nomic_bert", "jina"] {

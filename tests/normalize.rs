@@ -1,4 +1,4 @@
-//! The cleaned text of a chunk: what goes, what stays, and what is never touched.
+//! The cleaned text of a chunk: what is removed, what stays, and what is never touched.
 
 use chunkmill::chunk::Normalizer;
 use chunkmill::document::{BlockKind, Document};
@@ -11,7 +11,7 @@ const UNICODE: Normalizer<'static> = Normalizer { unicode: true, ..OFF };
 const REDACT: Normalizer<'static> = Normalizer { redact_urls: true, ..OFF };
 const ALL: Normalizer<'static> = Normalizer { whitespace: true, unicode: true, redact_urls: true, base_url: None };
 
-/// A whole document, cleaned.
+/// Cleans a whole document.
 fn whole(normalizer: &Normalizer<'_>, path: &str, text: &str) -> String {
     let document = Document::from_text(path, text);
     normalizer.normalize(&document, "", document.body.clone())
@@ -248,7 +248,7 @@ fn long_lines_cost_linear_time() {
         let base = Url::parse("https://x.org/").unwrap();
         let normalizer = Normalizer { base_url: Some(&base), ..ALL };
         let mut length = 0;
-        // As chunks of a long line, and whole.
+        // As chunks of a long line, and as a whole.
         for start in (0..text.len()).step_by(1000) {
             length += normalizer.normalize(&document, "", start..(start + 1000).min(text.len())).len();
         }
@@ -256,7 +256,7 @@ fn long_lines_cost_linear_time() {
     }
 }
 
-/// What must not get lost.
+/// Returns the characters that must not be lost.
 fn ink(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
@@ -267,8 +267,8 @@ fn blocks(text: &str, keep: impl Fn(BlockKind) -> bool) -> Vec<(BlockKind, Strin
     blocks.map(|block| (block.kind, text[block.range.clone()].trim_end().to_owned())).collect()
 }
 
-/// Markdown with more layout than it needs. It starts with a heading, so that no part of it is taken
-/// for front matter.
+/// Generates Markdown with more layout than it needs. It starts with a heading, so no part of it is read as front
+/// matter.
 fn markdown() -> impl Strategy<Value = String> {
     let word = "[a-z]{1,5}|[a-z]{1,5}|e\u{301}|日本|\u{212b}|🚲|[a-z]\\*\\*|`x  y`|https://x\\.org/a\\?b=c#d|\\[a\\]\\(b\\?c\\)|ftp://u:p@h/";
     let space = prop_oneof![4 => Just(" "), 2 => Just("   "), 1 => Just("\t"), 1 => Just(" \u{a0} "), 1 => Just("\u{2009}"), 1 => Just("  \n"), 1 => Just("\n   ")];

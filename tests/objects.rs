@@ -1,8 +1,8 @@
-//! Corpora and datasets in an object store: here one in memory, which knows conditional puts as the services do.
-//! `make test-distributed` goes through a server.
+//! Corpora and datasets in an object store: here one in memory, which supports conditional puts like the services
+//! do. `make test-distributed` uses a server.
 //!
-//! A dataset there has the bytes of one in a folder, whatever happens on the way: a run that ends at any of its
-//! operations, and one that is overtaken by another.
+//! A dataset in a store has the bytes of one in a folder, whatever happens on the way: a run may end at any of its
+//! operations, or be overtaken by another run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -35,13 +35,13 @@ impl Bucket {
         Self(Arc::new(InMemory::new()))
     }
 
-    /// As another process would open it.
+    /// Opens a prefix as another process would.
     fn at(&self, prefix: &str) -> Location {
         let storage = ObjectStorage::new("mem://bucket".to_owned(), Arc::clone(&self.0));
         Location::new(format!("mem://bucket/{prefix}"), Arc::new(storage))
     }
 
-    /// Puts every file of a folder there, and gives the files of the folder the times of the objects.
+    /// Uploads every file of a folder, and gives the files in the folder the modification times of the objects.
     fn upload(&self, folder: &Path, prefix: &str) {
         let to = self.at(prefix);
         for (name, bytes) in tree(folder) {
@@ -53,7 +53,7 @@ impl Bucket {
         }
     }
 
-    /// Everything below a prefix.
+    /// Returns everything below a prefix.
     fn entries(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         let below = self.at(prefix);
         let found = below.storage().files_below(below.path()).unwrap();
@@ -78,7 +78,7 @@ fn corpus() -> TempDir {
     home
 }
 
-/// A job over documents in a bucket.
+/// Returns a job over documents in a bucket.
 fn job_over(root: &Location) -> Job {
     let mut job = job(&[]);
     job.roots = vec![Root { collection: "default".to_owned(), location: root.clone() }];
@@ -91,7 +91,8 @@ fn verified(out: &Location) -> Verification {
     verification
 }
 
-/// What the manifest of a dataset names, with the manifest, the list and the card: nothing that is left over.
+/// Returns the files that the manifest of a dataset names, with the manifest, the list and the card, but no
+/// leftovers.
 fn snapshot(bucket: &Bucket, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     let manifest = Manifest::read(&bucket.at(prefix)).unwrap();
     let mut named: BTreeSet<String> = manifest.files.into_iter().map(|file| file.path).collect();
@@ -113,13 +114,14 @@ fn a_dataset_in_a_bucket_has_the_bytes_of_one_in_a_folder() {
         let remote = bucket.at("deep/out");
         let report = run_job(&job_over(&bucket.at("docs")), &remote).unwrap();
         assert_eq!(report.quarantined.len(), 1);
-        assert!(version == 0 || report.chunks_kept > 0, "what did not change is taken over");
+        assert!(version == 0 || report.chunks_kept > 0, "what did not change is reused");
         assert_eq!(difference(&snapshot(&bucket, "deep/out"), &tree(&local).into_iter().collect()), None);
         verified(&remote);
         let roots = job_over(&bucket.at("docs")).roots;
         assert_eq!(verify(&remote, Some(&roots)).unwrap().findings, []);
     }
-    // Each commit left the files of the snapshot before, which may still be read; they go when they are old enough.
+    // Each commit leaves the files of the previous snapshot, which may still be read. They are removed when they are
+    // old enough.
     let remote = bucket.at("deep/out");
     assert!(bucket.entries("deep/out").len() > snapshot(&bucket, "deep/out").len());
     assert!(verified(&remote).notes.len() > 4);
@@ -166,7 +168,7 @@ fn shards_of_a_plan_in_a_bucket_end_in_the_bytes_of_one_process() {
     let early = index::commit(&plan, &out, &stop).unwrap_err().to_string();
     assert!(early.contains("lacks the parts of these shards of the plan: 1/2"), "{early}");
     assert_eq!(shard(1).unwrap().parts_made, 1);
-    assert_eq!(shard(2).unwrap().parts_made, 0, "an attempt before it has made it");
+    assert_eq!(shard(2).unwrap().parts_made, 0, "an earlier attempt has made it");
     index::commit(&plan, &out, &stop).unwrap();
     index::commit(&plan, &out, &stop).unwrap();
     assert!(shard(2).unwrap().committed);
@@ -185,7 +187,7 @@ fn of_two_runs_at_once_one_commits_and_the_other_says_so() {
         if let Some(before) = before {
             run_job(&job_over(&bucket.at(before)), bucket.at("out")).unwrap();
         }
-        // While the first is at work, the second begins and ends.
+        // While the first run is working, the second one begins and ends.
         let watch = |event| {
             if matches!(event, Event::Discovered { .. }) {
                 run_job(&job_over(&bucket.at("later")), bucket.at("out")).unwrap();
@@ -202,7 +204,8 @@ fn of_two_runs_at_once_one_commits_and_the_other_says_so() {
     }
 }
 
-/// A process that ends at its n-th operation that changes something: before it, or after it and before it knows.
+/// A process that ends at its n-th operation that changes something: before it, or after it and before the process
+/// learns the result.
 #[derive(Debug)]
 struct Mortal {
     storage: ObjectStorage,
@@ -306,7 +309,7 @@ fn a_run_that_ends_at_any_operation_leaves_the_old_dataset_or_the_new_one() {
             if !is_new {
                 assert_eq!(difference(&found, &old), None, "at {at}");
             } else {
-                // The list and the card are for people: they may be those of the old one, until the next run.
+                // The list and the card are for people: they may be the old ones until the next run.
                 for name in ["quarantine.jsonl", "README.md"] {
                     let there = found.remove(name).unwrap();
                     assert!(there == new[name] || there == old[name]);
@@ -332,7 +335,7 @@ fn a_part_that_was_finished_before_the_process_ended_is_taken_over() {
     bucket.upload(&home.path().join("docs"), "docs");
     let job = job_over(&bucket.at("docs"));
     let storage = ObjectStorage::new("mem://bucket".to_owned(), Arc::clone(&bucket.0));
-    // Three files of the first part and its receipt.
+    // Three files of the first part, and its receipt.
     let mortal = Mortal { storage, left: AtomicUsize::new(5), after: false };
     run_job(&job, Location::new("mem://bucket/out", Arc::new(mortal))).unwrap_err();
     assert!(bucket.entries("out").contains_key(".staging/part-00000.json"));
@@ -355,12 +358,12 @@ fn what_is_no_dataset_is_left_alone_in_a_bucket_too() {
     assert!(error.contains("mem://bucket/docs/1.md is a file"), "{error}");
     let error = Dataset::open(bucket.at("nowhere")).unwrap_err().to_string();
     assert!(error.contains("mem://bucket/nowhere/manifest.json: does not exist"), "{error}");
-    // Below the corpus it is no part of it.
+    // A dataset below the corpus is not part of the corpus.
     send(&bucket.at("docs"), "out/data/x.md", b"no document");
     bucket.at("docs").storage().remove_file(&bucket.at("docs").join("out/data/x.md")).unwrap();
     run_job(&job, bucket.at("docs/out")).unwrap();
     let report = run_job(&job, bucket.at("docs/out")).unwrap();
-    assert_eq!(report.manifest.counts.documents, 8, "its own card is no document");
+    assert_eq!(report.manifest.counts.documents, 8, "its own card is not a document");
 }
 
 #[test]
@@ -408,20 +411,20 @@ fn a_file_larger_than_what_is_sent_or_fetched_at_once_is_read_as_it_was_written(
         let expected = bytes.get(at..).unwrap_or_default();
         assert!(part == expected[..len.min(expected.len())], "{len} bytes at {at}");
     }
-    // Another object of that name is not mixed in.
+    // Another object with the same name is not mixed in.
     let input = storage.open(&location.join("file")).unwrap();
     send(&location, "file", &bytes[1..]);
     let mut part = Vec::new();
     assert!(input.reader_at(bytes.len() as u64 - 100).unwrap().read_to_end(&mut part).is_err());
 }
 
-/// A storage in which files vanish, cannot be read, or are found by no manifest, as it is told.
+/// A storage in which files vanish or cannot be read, as configured.
 #[derive(Debug)]
 struct Spiteful {
     storage: ObjectStorage,
-    /// Removed just before the commit.
+    /// A folder that loses a file just before the commit.
     vanishes: Option<&'static str>,
-    /// What cannot be read.
+    /// A file that cannot be read, and the error.
     refuses: Option<(&'static str, io::ErrorKind)>,
 }
 
@@ -446,7 +449,7 @@ impl Storage for Spiteful {
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.storage.rename(from, to)?;
-        // The card is the last to be staged.
+        // The card is staged last.
         if let Some(folder) = self.vanishes.filter(|_| to.ends_with("README.md")) {
             let found = self.storage.files_below(&PathBuf::from("mem://bucket/out").join(folder))?;
             self.storage.remove_file(&found[0].path)?;
@@ -517,10 +520,10 @@ fn documents_that_cannot_be_fetched_end_the_run_and_take_nothing_out_of_the_data
         assert!(error.contains("cannot read mem://bucket/docs/3.md"), "{error}");
         assert_eq!(difference(&snapshot(&bucket, "out"), &before), None);
     }
-    // One that is gone since it was listed is quarantined, as in a folder.
+    // A document that has disappeared since it was listed is quarantined, as in a folder.
     let report = run_job(&docs(io::ErrorKind::NotFound), bucket.at("out")).unwrap();
     assert_eq!(report.quarantined.len(), 1);
-    // A receipt that cannot be read is not taken for none.
+    // A receipt that cannot be read does not count as missing.
     let unreadable = Some(("part-00000.json", io::ErrorKind::PermissionDenied));
     send(&bucket.at("out/.staging"), "part-00000.json", b"{}");
     let error = run_job(&docs(io::ErrorKind::NotFound), Spiteful::at(&bucket, "out", None, unreadable)).unwrap_err();
@@ -556,14 +559,14 @@ fn a_whole_bucket_is_a_place_and_markers_of_folders_are_no_files() {
     let mut job = job_over(&marked.at("docs"));
     job.filter = Filter::new(&["**".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap();
     let report = run_job(&job, marked.at("out")).unwrap();
-    assert_eq!(report.manifest.counts.documents, 16, "an object without bytes above others is no document");
+    assert_eq!(report.manifest.counts.documents, 16, "an object without bytes above others is not a document");
     send(&marked.at(""), "out/data", b"");
     let report = run_job(&job, marked.at("out")).unwrap();
     assert_eq!(report.chunks_kept, report.manifest.counts.chunks);
     verified(&marked.at("out"));
 }
 
-/// Names that ignore rules, hidden files and folders of version control make a difference of.
+/// Generates names for which ignore rules, hidden files and folders of version control make a difference.
 fn trees() -> impl Strategy<Value = Vec<(String, Option<Vec<String>>)>> {
     let name = prop::sample::select(vec!["a", "b", "notes", ".hid", "x.md", ".git", "build"]);
     let file = prop::sample::select(vec!["a.md", "b.md", "c.txt", ".h.md", "d.png"]);
@@ -606,7 +609,7 @@ proptest! {
         for (name, rules) in &tree {
             let name = name.trim_start_matches('/');
             let path = docs.join(name);
-            // A name is a file or a folder.
+            // A name is either a file or a folder.
             if fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
                 let text = rules.as_ref().map_or("# A\n".to_owned(), |rules| rules.join("\n"));
                 fs::write(&path, text).unwrap();

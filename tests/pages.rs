@@ -1,5 +1,6 @@
-//! Every command and every flag of a program has help, a manual page and completions, all made from its one table of
-//! flags, and so are the reference pages of the book. The harness's tests use this file too.
+//! Checks that every command and every flag of a program has help, a manual page and completions. These, and the
+//! reference pages of the book, are all made from the program's one table of flags. The harness's tests use this
+//! file too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use chunkmill::config::settings;
 use clap::{Arg, Command, CommandFactory};
 
-/// What a program says to a line of arguments: exit code, standard output, standard error.
+/// A program's answer to a line of arguments: exit code, standard output, standard error.
 pub type Said = (i32, String, String);
 
-/// Checks a program by its table of flags `P`.
+/// Checks a program with the table of flags `P`.
 pub fn check<P: CommandFactory>(run: impl Fn(&[&str]) -> Said) {
     let mut program = P::command();
     program.build();
@@ -55,7 +56,7 @@ pub fn check<P: CommandFactory>(run: impl Fn(&[&str]) -> Said) {
     assert!(err.contains("there is no command `no-such-command`") && err.contains("help: one of: "), "{err}");
 }
 
-/// Every command that people may call, with the words that call it.
+/// Collects every command that users may call, with the words that call it.
 fn list<'c>(command: &'c Command, path: &mut Vec<&'c str>, found: &mut Vec<(Vec<&'c str>, &'c Command)>) {
     found.push((path.clone(), command));
     for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help") {
@@ -65,7 +66,7 @@ fn list<'c>(command: &'c Command, path: &mut Vec<&'c str>, found: &mut Vec<(Vec<
     }
 }
 
-/// How a page names an argument.
+/// Returns how a manual page names an argument.
 fn in_roff(arg: &Arg) -> String {
     let value = || arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
     match (arg.get_long(), arg.get_short()) {
@@ -75,17 +76,17 @@ fn in_roff(arg: &Arg) -> String {
     }
 }
 
-/// The folder of the book's pages, from whichever crate includes this file.
+/// Returns the folder of the book's pages, from whichever crate includes this file.
 pub fn book() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = here.ancestors().map(|folder| folder.join("docs/src")).find(|folder| folder.is_dir());
     pages.expect("there is a folder docs/src")
 }
 
-/// Compares what the code says with what stands between the marks of a page of the book; with the variable
-/// `CHUNKMILL_WRITE_REFERENCE`, which `make reference` sets, writes it there.
+/// Compares what the code says with the text between the marks of a page of the book. With the variable
+/// `CHUNKMILL_WRITE_REFERENCE`, which `make reference` sets, writes it there instead.
 pub fn keep(page: &str, block: &str, said: &str) {
-    // A page may have several blocks, each with a test of its own.
+    // A page may have several blocks, each with its own test.
     static WRITING: Mutex<()> = Mutex::new(());
     let _one = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let file = book().join(page);
@@ -102,10 +103,10 @@ pub fn keep(page: &str, block: &str, said: &str) {
     }
     let differ = kept.lines().zip(said.lines()).find(|(kept, said)| kept != said);
     let (old, new) = differ.unwrap_or(("", "there are more lines, or fewer"));
-    panic!("docs/src/{page} is not what the code says; run `make reference`\n  page: {old}\n  code: {new}");
+    panic!("docs/src/{page} does not match the code; run `make reference`\n  page: {old}\n  code: {new}");
 }
 
-/// The title of a table of settings, in the help of a command and on the page of settings.
+/// Returns the title of a table of settings in the help of a command and on the page of settings.
 pub fn title(table: &str) -> String {
     match table {
         "" => "Running".to_owned(),
@@ -114,17 +115,17 @@ pub fn title(table: &str) -> String {
     }
 }
 
-/// Text in a cell of a table.
+/// Formats text for a cell of a table.
 pub fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "\\<")
 }
 
-/// Code in a cell of a table.
+/// Formats code for a cell of a table.
 pub fn code(text: &str) -> String {
     format!("`{}`", text.replace('|', "\\|"))
 }
 
-/// Every command of a program with its flags, as a page of the book has them.
+/// Returns every command of a program with its flags, as a page of the book.
 pub fn commands<P: CommandFactory>() -> String {
     let mut program = P::command();
     program.build();
@@ -155,13 +156,13 @@ pub fn commands<P: CommandFactory>() -> String {
     page
 }
 
-/// The table of the setting that a flag is, if it is one.
+/// Returns the table of the setting that a flag sets, if it sets one.
 fn table_of(arg: &Arg) -> Option<&'static str> {
     let (long, help) = (arg.get_long()?, arg.get_help()?.to_string());
     settings().into_iter().find(|(_, setting)| setting.flag() == long && setting.help() == help).map(|(table, _)| table)
 }
 
-/// The settings that a command takes, table by table.
+/// Lists the settings that a command takes, table by table.
 fn settings_of(flags: &[&Arg]) -> String {
     let mut tables: Vec<&str> = Vec::new();
     let mut count = BTreeMap::new();
@@ -188,7 +189,7 @@ fn settings_of(flags: &[&Arg]) -> String {
     if lines.is_empty() { lines } else { format!("Settings:\n\n{lines}\n") }
 }
 
-/// How an argument is written.
+/// Returns how an argument is written.
 fn written(arg: &Arg) -> String {
     let value = if arg.get_action().takes_values() {
         let names = arg.get_value_names().unwrap_or_default();
@@ -206,7 +207,7 @@ fn written(arg: &Arg) -> String {
     }
 }
 
-/// What an argument does, with what holds without it.
+/// Returns what an argument does, with its default and its possible values.
 fn meaning(arg: &Arg) -> String {
     let mut text = cell(&arg.get_help().map(ToString::to_string).unwrap_or_default());
     let default: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();

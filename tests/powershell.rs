@@ -1,4 +1,4 @@
-//! A real corpus: 3,112 files, 33 MB of markdown with front matter, byte order marks and CRLF.
+//! A real corpus: 3,112 files, 33 MB of Markdown with front matter, byte order marks and CRLF.
 
 use chunkmill::chunk::{Boundary, Chunk, Preset, Strategy, chunk};
 use chunkmill::document::{BlockKind, Document, trim};
@@ -35,7 +35,7 @@ fn every_preset_in_every_unit_keeps_every_promise() {
     }
 }
 
-/// Whether a cut at this byte is inside a code block, a table or a list item.
+/// Returns whether a cut at this byte is inside a code block, a table or a list item.
 fn cuts_a_block(document: &Document, at: usize) -> bool {
     let before = document.blocks.partition_point(|block| block.range.start < at);
     let top = document.top_level_block_before(before);
@@ -85,13 +85,13 @@ fn seed_2s_criteria_hold() {
         let chars = |chunk: &Chunk| document.text[chunk.range.clone()].chars().count();
         let over = |chunk: &&Chunk| chunk.content(document).chars().count() > spec.max();
         let over_unflagged = chunks.iter().filter(over).filter(|chunk| chunk.flags.is_empty()).count();
-        // A small section whose level lets it take the next one has done so.
+        // A small section whose level lets it take the next one has done that.
         let unmerged = chunks.windows(2).filter(|pair| {
             let sections = pair[0].sub_index.is_none() && pair[1].sub_index.unwrap_or(0) == 0;
             sections && chars(&pair[0]) < spec.min() && level(&pair[0]) >= level(&pair[1])
         });
         let sentence = |chunk: &&Chunk| matches!(chunk.boundary, Boundary::Sentence);
-        // Only a paragraph that is over the maximum by itself is cut between sentences.
+        // Only a paragraph that is over the maximum on its own is cut between sentences.
         let avoidable = chunks.iter().filter(sentence).filter(|chunk| {
             let before = document.blocks.partition_point(|block| block.range.start < chunk.range.start);
             let size = |block: &chunkmill::document::Block| document.text[block.range.clone()].chars().count();

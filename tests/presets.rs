@@ -12,7 +12,7 @@ fn paragraphs(count: usize) -> String {
     (0..count).map(|i| format!("Paragraph {i} has its own distinct content here.\n\n")).collect()
 }
 
-/// Seed 2's own tests.
+/// The tests of seed 2 itself.
 mod sections {
     use super::*;
 
@@ -89,7 +89,7 @@ mod sections {
     }
 }
 
-/// Seed 2's other formats.
+/// The other formats of seed 2.
 mod formats {
     use super::*;
     use crate::common::cut_as;
@@ -258,7 +258,7 @@ mod semantic {
     fn fixed_windows_have_the_target_size_and_the_overlap() {
         let text = "word ".repeat(2000);
         let cut = cut("fixed", &text);
-        // 385 words are 500 tokens, 76 words 98, 461 words 599.
+        // 385 words are 500 tokens, 76 words are 98, and 461 words are 599.
         let words: Vec<usize> = cut.contents().iter().map(|content| content.split_whitespace().count()).collect();
         assert!(words[..words.len() - 1].iter().all(|&count| count == 385), "{words:?}");
         assert!(*words.last().unwrap() <= 462);
@@ -281,7 +281,7 @@ mod semantic {
             format!("before\n\n```\n{}```\n\nafter {}", "let x = some_call(1);\n".repeat(200), "w ".repeat(500));
         let cut = cut("fixed", &large);
         assert!(cut.chunks.iter().any(|chunk| chunk.flags == ["oversized_code_block"]));
-        assert!(cut.chunks.iter().all(|chunk| chunk.prefix.chars().count() < 600), "a block is no overlap");
+        assert!(cut.chunks.iter().all(|chunk| chunk.prefix.chars().count() < 600), "a block does not become overlap");
     }
 
     #[test]
@@ -392,7 +392,7 @@ mod lines {
     }
 }
 
-/// What Chroma's chunkers make of three of its corpora, as published with its evaluation.
+/// Compares with the chunks that Chroma's chunkers make of three of its corpora, as published with its evaluation.
 #[test]
 fn baselines_cut_chromas_corpora_into_as_many_chunks_as_chromas_own() {
     let Some(root) = shared("chroma") else { return };

@@ -1,8 +1,8 @@
-//! What chunkmill promises of every document and every spec, as one function that panics where a
-//! promise is broken, and what stands in for a model's tokenizer there.
+//! The promises of chunkmill for every document and every spec, as one function that panics if a promise is broken,
+//! and a substitute for a model's tokenizer.
 //!
-//! The suite includes this file, and so does the fuzz target in `tests/fuzz`, so that there is one
-//! list of promises. It uses nothing but the light half of the library.
+//! The suite and the fuzz target in `tests/fuzz` both include this file, so there is one list of promises. It uses
+//! nothing but the light half of the library.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,12 +12,12 @@ use chunkmill::document::{BlockKind, Document, is_blank};
 use chunkmill::settings::Table as _;
 use chunkmill::tokens::{Breaks, Ends, Sizer, TokenCounter, Unit};
 
-/// The sizer of a spec; `model` counts words between white space.
+/// Returns the sizer of a spec. Its `model` counts words between white space.
 pub fn sizer(spec: &Spec) -> Sizer<'static> {
     spec.sizer(Some(&Words)).unwrap()
 }
 
-/// A model's tokenizer as the tests imagine it: words, and no promise about where it breaks.
+/// A substitute for a model's tokenizer: words, and no promise about where it breaks.
 pub struct Words;
 
 impl TokenCounter for Words {
@@ -35,8 +35,8 @@ impl TokenCounter for Words {
     }
 }
 
-/// Checks every promise about the chunks of one document; `exact` also recounts positions and
-/// sizes in the slowest and plainest way.
+/// Checks every promise about the chunks of one document. With `exact`, also recounts positions and sizes in the
+/// slowest and plainest way.
 pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
     let text = &document.text;
     let sizer = sizer(spec);
@@ -55,7 +55,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         assert!(is_blank(&lost), "{at}: lost {lost:?}");
         covered = chunk.range.end;
 
-        // Content is prefix, source, and what closes a fence; a chunk of nothing exists only for an empty document.
+        // Content is prefix, source, and the end of a fence. An empty chunk exists only for an empty document.
         let source = &content[chunk.prefix.len()..content.len() - chunk.suffix.len()];
         assert_eq!(source, &text[chunk.range.clone()], "{at}");
         let marks = chunk.suffix.trim_start_matches(['\n', ' ', '\t', '>']).trim_end();
@@ -66,10 +66,10 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
             assert!(index > 0 && chunk.sub_index > Some(0), "{at}: overlap without a sibling before");
         }
 
-        // The maximum holds, except for one atomic block, which says so.
+        // The maximum holds, except for one atomic block, which is flagged.
         let size = match spec.unit() {
-            // What is code is known of a range of the document, not of the text of a prefix. That of
-            // a window is a range too; any other is prose to the packer.
+            // Which text is code is known for a range of the document, not for the text of a prefix. The prefix of a
+            // window is a range too. The packer treats any other prefix as prose.
             Unit::Estimate => {
                 let after = ruler.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
                 let window = text[..chunk.range.start].ends_with(&chunk.prefix);
@@ -99,8 +99,8 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
     check_headings(document, chunks);
 }
 
-/// What a range holds that the spec does not declare dropped: with `lines` headings of level 2 and 3
-/// with nothing under them, elsewhere code and tables that are switched off.
+/// Returns the text of a range except for what the spec declares dropped: headings of level 2 and 3 with nothing
+/// under them for `lines`, and code and tables that are switched off for other strategies.
 fn kept(document: &Document, spec: &Spec, range: Range<usize>) -> String {
     let seed_3 = matches!(spec.strategy(), Strategy::Semantic | Strategy::CodeAware | Strategy::Fixed);
     let dropped = |kind: BlockKind| match kind {
@@ -128,7 +128,7 @@ fn kept(document: &Document, spec: &Spec, range: Range<usize>) -> String {
     kept
 }
 
-/// Chunks count up inside their section, and sections inside the document.
+/// Checks that chunks count up inside their section, and sections inside the document.
 fn check_sections(document: &Document, spec: &Spec, chunks: &[Chunk]) {
     let mut expected = (0, 0);
     for chunk in chunks {
@@ -140,7 +140,7 @@ fn check_sections(document: &Document, spec: &Spec, chunks: &[Chunk]) {
     assert_eq!(expected.1, 0, "the last section is complete");
 }
 
-/// Every heading is named by the chunk that holds its first character, and by no other.
+/// Checks that every heading is named by the chunk that contains its first character, and by no other.
 fn check_headings(document: &Document, chunks: &[Chunk]) {
     let first = |text: &str| text.char_indices().find(|(_, c)| !c.is_whitespace()).map_or(0, |(at, _)| at);
     let begun = document.sections.iter().filter(|section| section.level > 0 && !section.continues);
@@ -156,8 +156,8 @@ fn check_headings(document: &Document, chunks: &[Chunk]) {
     }
 }
 
-/// Ranges can be cut out of the text, sections follow each other without a gap, and blocks stand in
-/// order, each container before what it contains.
+/// Checks that ranges can be cut out of the text, that sections follow each other without a gap, and that blocks are
+/// in order, each container before what it contains.
 fn check_document(document: &Document) {
     let Document { text, body, blocks, sections, .. } = document;
     let mut start = body.start;
@@ -179,7 +179,7 @@ fn check_document(document: &Document) {
     }
 }
 
-/// Cleaning a chunk loses nothing but white space, and what redaction takes.
+/// Checks that cleaning a chunk loses nothing but white space and what redaction removes.
 fn check_cleaned(document: &Document, chunk: &Chunk) {
     let ink = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let whitespace = Normalizer { whitespace: true, ..Normalizer::default() };
@@ -196,14 +196,14 @@ const EXTENSIONS: [&str; 18] = [
     "toml",
 ];
 
-/// Sizes in every unit, from those where everything is over the limit to those where nothing is.
+/// Sizes in every unit, from those for which everything is over the limit to those for which nothing is.
 const SIZES: [usize; 16] = [1, 2, 3, 4, 6, 9, 14, 21, 32, 48, 75, 120, 250, 500, 1500, 4096];
 
-/// How many bytes of an input say what to do with the rest.
+/// Number of bytes at the start of an input that say what to do with the rest.
 const HEADER: usize = 8;
 
-/// Checks every promise for an input of the fuzzer: a header that chooses file and spec, then the
-/// text. A shorter input says nothing.
+/// Checks every promise for an input of the fuzzer: a header that chooses file and spec, then the text. Shorter
+/// inputs are ignored.
 pub fn check_input(input: &[u8]) {
     let Some((header, text)) = input.split_first_chunk::<HEADER>() else { return };
     let [strategy, unit, max, target, min, overlap, extension, switches] = header.map(usize::from);

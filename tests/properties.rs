@@ -1,4 +1,4 @@
-//! What is true of every chunk, whatever the document, strategy, unit and limits.
+//! Properties of every chunk, whatever the document, strategy, unit and limits.
 
 use chunkmill::chunk::{Preset, Spec, Strategy, Switch, chunk};
 use chunkmill::document::Document;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::promises::{check, sizer};
 
-/// Markdown of all kinds, with what usually breaks chunkers mixed in.
+/// Generates Markdown of all kinds, mixed with what usually breaks chunkers.
 pub fn markdown() -> impl Strategy_<Value = String> {
     let inline = prop_oneof![
         4 => "[a-z]{1,9}( [a-z]{1,9}){0,30}\\.",
@@ -89,7 +89,7 @@ proptest! {
     }
 }
 
-/// A preset with another unit, its numbers scaled to sizes that make several chunks of a page.
+/// Returns a preset with another unit, and with sizes that cut a page into several chunks.
 pub fn preset_in(preset: Preset, unit: Unit) -> Spec {
     let (min, target, max, overlap) = match unit {
         Unit::Chars => (200, 1200, 1500, 50),

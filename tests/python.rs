@@ -1,5 +1,4 @@
-//! Python environments that tests make themselves, from pinned and hashed packages. The harness's
-//! tests use this file too.
+//! Python environments that tests create from pinned and hashed packages. The harness's tests use this file too.
 
 use std::fs;
 use std::io::Write;
@@ -7,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// The Python of the environment with the packages of these files of requirements, made once;
-/// `None` with a printed reason if it cannot be had, or a failure with `CHUNKMILL_REQUIRE_ALL`. Two
-/// tests may want it at once, so one makes it and the other waits. The files name every package
-/// that is needed, so what the packages themselves ask for is not looked at.
+/// Returns the Python of an environment with the packages of these requirements files. The environment is created
+/// once. If that fails, prints the reason and returns `None`, or panics if `CHUNKMILL_REQUIRE_ALL` is set. Two tests
+/// may need it at the same time: one creates it while the other waits. The files name every package that is needed,
+/// so the packages' own requirements are ignored.
 pub fn environment(requirements: &[PathBuf]) -> Option<PathBuf> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,9 +33,9 @@ pub fn environment(requirements: &[PathBuf]) -> Option<PathBuf> {
         }
         let made = succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder)) && succeeds(&mut pip);
         if !made {
-            let reason = format!("python3 with venv, and the packages of {requirements:?}, are needed");
+            let reason = format!("this needs python3 with venv, and the packages of {requirements:?}");
             assert!(std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{reason}");
-            // Not `eprintln!`, whose text the test harness hides when the test passes.
+            // Not `eprintln!`: the test harness hides its output if the test passes.
             let _ = std::io::stderr().write_all(format!("SKIPPED: {reason}\n").as_bytes());
             return None;
         }

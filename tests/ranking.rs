@@ -1,5 +1,5 @@
-//! Ranking: words are understood in their language, the document counts, scores are summed as the formula says, and no trap
-//! makes it worse than words and vectors alone.
+//! Ranking: words are understood in their language, the document counts, scores are summed as the formula says, and
+//! no trap makes the result worse than words and vectors alone.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -27,7 +27,7 @@ fn share(value: f64) -> Share {
     value.try_into().unwrap()
 }
 
-/// The documents that a keyword search finds, best first, each once.
+/// Returns the documents that a keyword search finds, best first, each once.
 fn keyword(searcher: &Searcher, text: &str, ranking: Ranking) -> Vec<String> {
     let query = Query { mode: Mode::Keyword, text, k: 1000, ranking, ..Query::default() };
     let mut seen = BTreeSet::new();
@@ -36,7 +36,7 @@ fn keyword(searcher: &Searcher, text: &str, ranking: Ranking) -> Vec<String> {
     docs.filter(|doc| seen.insert(doc.clone())).collect()
 }
 
-/// Chunks alone count.
+/// Returns a ranking for which only chunks count.
 fn chunks(language: LanguageSetting) -> Ranking {
     Ranking { language, document: Weight::ZERO, ..Ranking::default() }
 }
@@ -59,7 +59,7 @@ fn forms_of_a_word_are_one_word_in_the_language_of_each_document() {
     let auto =
         |text: &str| keyword(&searcher, text, chunks(LanguageSetting::Auto)).into_iter().collect::<BTreeSet<_>>();
     let these = |docs: &[&str]| docs.iter().map(|doc| (*doc).to_owned()).collect::<BTreeSet<_>>();
-    // What is too short to tell is in the language of most others.
+    // A document that is too short to tell counts as being in the language of most others.
     assert_eq!(auto("pin"), these(&["en.md", "short.md"]));
     assert_eq!(auto("organizing version"), these(&["en.md"]));
     assert_eq!(auto("Vertrag"), these(&["de.md"]));
@@ -71,7 +71,7 @@ fn forms_of_a_word_are_one_word_in_the_language_of_each_document() {
     let english = |text: &str| keyword(&searcher, text, chunks("en".parse().unwrap()));
     assert_eq!(english("pins"), ["short.md", "en.md"], "the shorter first");
     assert!("xx".parse::<LanguageSetting>().unwrap_err().contains("auto, none, ar, da, de"));
-    // Whatever word a document has, in whatever language, the same word finds it.
+    // Every word of a document finds it, in any language.
     for file in ["en.md", "de.md", "said.md", "short.md"] {
         let text = std::fs::read_to_string(home.path().join("docs").join(file)).unwrap();
         let body = text.rsplit("---").next().unwrap();
@@ -132,7 +132,7 @@ fn the_words_of_a_path_and_of_a_title_find_all_chunks_of_a_document() {
     assert_eq!(keyword(&searcher, "fiverr", Ranking { document: Weight::ZERO, ..Ranking::default() }), [""; 0]);
 }
 
-/// Every vector of a dataset, in the order of its rows.
+/// Returns every vector of a dataset, in the order of its rows.
 fn vectors(dataset: &Dataset) -> Vec<Vec<f32>> {
     use arrow::array::AsArray;
     let mut vectors = Vec::new();
@@ -151,7 +151,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Standard deviations from the mean of those rows that count; 0 if all are equal.
+/// Returns standard deviations from the mean of the rows that count, or 0 if all are equal.
 fn z(values: &[f64], counts: &[bool]) -> Vec<f64> {
     let counted: Vec<f64> = values.iter().zip(counts).filter(|(_, counts)| **counts).map(|(value, _)| *value).collect();
     let mean = counted.iter().sum::<f64>() / counted.len() as f64;
@@ -159,7 +159,7 @@ fn z(values: &[f64], counts: &[bool]) -> Vec<f64> {
     values.iter().map(|value| if deviation < 1e-9 { 0.0 } else { (value - mean) / deviation }).collect()
 }
 
-/// What the sum should be for every row, in the simplest way.
+/// Returns what the sum should be for every row, computed in the simplest way.
 fn summed(searcher: &Searcher, text: &str, vector: &[f32], ranking: &Ranking, counts: &[bool]) -> Vec<f64> {
     let wide = |vector: &[f32]| vector.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
     let (all, question) = (vectors(searcher.dataset()), wide(vector));
@@ -256,11 +256,11 @@ fn where_a_half_says_nothing_the_other_decides() {
         let found = searcher.search(&query).unwrap();
         found.iter().map(|f| (searcher.place(f.row).document.doc_id.clone(), f.score)).collect()
     };
-    // All vectors are equally near: words alone.
+    // All vectors are equally near, so words alone decide.
     let by_words = ask("plums", &[0.0; DIM]);
     assert!(by_words.len() == 3 && by_words[0].0 == "c.md" && by_words[1].1 == by_words[2].1, "{by_words:?}");
     assert!(by_words[1].0 == "a.md", "equals in their order");
-    // No word is there, or there is none: vectors alone.
+    // None of the words occurs, or there are none, so vectors alone decide.
     let vector = Coarse::vector("# Same\n\npears\n");
     for text in ["zebra", ""] {
         let query = Query { mode: Mode::Vector, vector: Some(&vector), k: 9, ..Query::default() };
@@ -296,7 +296,7 @@ fn recency_and_links_are_terms_of_the_same_sum() {
     };
     let ranking = Ranking { document: Weight::ZERO, graph_seeds: 1, ..Ranking::default() };
     let (hybrid, graph) = (ask(Mode::Hybrid, ranking), ask(Mode::Graph, ranking));
-    // The best hit is the shorter one; nothing is linked with it.
+    // The best hit is the shorter document, and nothing is linked with it.
     assert_eq!(hybrid["far.md"].score, graph["far.md"].score);
     let graph = ask(Mode::Graph, Ranking { graph_seeds: 2, ..ranking });
     let gained = graph["far.md"].score - hybrid["far.md"].score;
@@ -328,7 +328,7 @@ fn a_context_takes_what_promises_most_for_its_tokens() {
     };
     let alone = searcher.context(&found[..1], 1000, Packing::Rank).unwrap().tokens;
     assert_eq!(headings(Packing::Rank, alone + 3), [1], "the long one, and no room for another");
-    // The short one, then the one after it, which needs no label of its own, then the other.
+    // The short one, then the next one, which needs no label of its own, then the other one.
     let both = [found[1], found[3]];
     let both = searcher.context(&both, 1000, Packing::Rank).unwrap().tokens;
     assert_eq!(headings(Packing::Evidence, both + 3), [2]);
@@ -359,7 +359,7 @@ fn a_document_has_the_name_that_says_something() {
     }
 }
 
-/// What the model sees of each chunk: the fake embedder's vectors are of the text alone.
+/// The fake embedder's vectors depend on the text alone, so they show what the model sees of each chunk.
 #[test]
 fn the_context_of_a_chunk_stands_before_it_in_what_the_model_sees_and_nowhere_else() {
     let text = "# Guide\n\nStart.\n\n## Install\n\nRun it.\n";
@@ -391,13 +391,13 @@ fn the_context_of_a_chunk_stands_before_it_in_what_the_model_sees_and_nowhere_el
             assert_eq!(*vector, Coarse::vector(&format!("{before}{content}")), "{spec}: {content:?} after {before:?}");
         }
     }
-    // A title that is not the first heading stands before it.
+    // A title that is not the first heading comes before it.
     write(home.path(), "docs/user-manual.md", format!("---\ntitle: Handbook\n---\n{text}").as_bytes());
     let (content, vector) = &seen("context=full")[1];
     assert_eq!(*vector, Coarse::vector(&format!("Handbook > Guide > Install\n\n{content}")));
 }
 
-/// Made-up corpora in which names say nothing, or the wrong thing. The words of the evidence decide in all of them.
+/// Invented corpora in which names say nothing, or something wrong. The words of the evidence decide in all of them.
 #[test]
 fn no_trap_of_names_hides_the_evidence() {
     let fact =
@@ -497,7 +497,7 @@ fn the_program_ranks_and_packs_as_it_is_told() {
         json_lines(&out)
     };
     let (chunks, spans) = (shown("chunks"), shown("spans"));
-    assert_eq!((chunks.len(), spans.len()), (3, 1), "what follows each other is one span");
+    assert_eq!((chunks.len(), spans.len()), (3, 1), "consecutive chunks are one span");
     assert_eq!((&spans[0]["citation"], &spans[0]["rank"]), (&"long.txt:1-5".into(), &1.into()));
     assert_eq!(spans[0]["content"], "Zebra one.\n\nZebra two.\n\nZebra three.");
     let (code, out, _) = run(home.path(), &["context", "out", "days", "--mode", "hybrid", "--packing", "rank"]);
@@ -510,7 +510,7 @@ fn in_the_models_tokens_a_chunk_fits_its_window_together_with_its_context() {
     let text: String = (0..30).map(|n| format!("Sentence {n} of a page that says little. ")).collect();
     let home =
         folder(&[("docs/a-page-of-some-name.md", &format!("# Top of it\n\n## A heading of some words\n\n{text}\n"))]);
-    // It reads 60 tokens, two of which are special.
+    // The model reads 60 tokens, two of which are special.
     Tiny { inner: 40, layers: 1, max_tokens: 60, ..Tiny::new("bert", 32, 2) }.write(&home.path().join("tiny"));
     let truncated = |more: &[&str]| {
         let index =
@@ -523,7 +523,7 @@ fn in_the_models_tokens_a_chunk_fits_its_window_together_with_its_context() {
     };
     assert_eq!(truncated(&[]), 0);
     assert_eq!(truncated(&["--context", "none"]), 0);
-    // Another strategy leaves no room, and says so.
+    // Another strategy leaves no room, and reports that.
     assert!(truncated(&["--strategy", "windows", "--context", "full"]) > 3);
 }
 
@@ -540,6 +540,6 @@ fn a_language_without_stems_is_searched_as_it_is_written_and_spoils_no_other() {
     let found = |text: &str| keyword(&searcher, text, chunks(LanguageSetting::Auto));
     assert_eq!(found("uprawnienia"), ["pl.md"]);
     assert_eq!(found("uprawnieni"), [""; 0], "no stem of another language");
-    // A question as short as this does not say its language; most documents are in English.
+    // A question this short does not reveal its language, but most documents are in English.
     assert_eq!(found("What does a backup do?"), ["en.md"]);
 }

@@ -1,8 +1,8 @@
-//! Other people's Parquet readers read the dataset as it is, in virtual environments that the tests
-//! make themselves from pinned and hashed packages.
+//! Other people's Parquet readers read the dataset as it is, in virtual environments that the tests create from
+//! pinned and hashed packages.
 //!
-//! pyarrow, Polars and DuckDB are part of every run. Hugging Face `datasets`, LanceDB and
-//! fastparquet double the installation, so they are ignored by default: `make readers`.
+//! pyarrow, Polars and DuckDB are part of every run. Hugging Face `datasets`, LanceDB and fastparquet double the
+//! installation, so their tests are ignored by default: `make readers` runs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ const HEAVY: &[&str] = &["requirements.txt", "requirements-heavy.txt"];
 const VARIANTS: [(&str, &str); 6] =
     [("f32", "bss"), ("f32", "plain"), ("f16", "bss"), ("f16", "plain"), ("list", "bss"), ("list", "plain")];
 
-/// Where the requirements and the scripts are.
+/// Returns the folder of the requirements and the scripts.
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers")
 }
 
-/// The Python of the environment with these packages; `None` with a printed reason if it cannot be had.
+/// Returns the Python of the environment with these packages, or prints why there is none and returns `None`.
 fn python(requirements: &[&str]) -> Option<PathBuf> {
     environment(&requirements.iter().map(|name| scripts().join(name)).collect::<Vec<_>>())
 }
 
-/// What a script prints, run in this folder. It finds no one's settings, and leaves nothing in
-/// anyone's caches.
+/// Returns what a script prints when it is run in this folder. It finds nobody's settings, and leaves nothing in
+/// anybody's caches.
 fn ask(python: &Path, home: &Path, script: &str, args: &[&str]) -> Vec<Value> {
     let caches = TempDir::new().unwrap();
     let mut command = Command::new(python);
@@ -48,14 +48,14 @@ fn ask(python: &Path, home: &Path, script: &str, args: &[&str]) -> Vec<Value> {
     json_lines(&String::from_utf8(output.stdout).unwrap())
 }
 
-/// Indexes with the fake embedder, of 64 dimensions, and these arguments besides.
+/// Indexes with the fake embedder, which has 64 dimensions, and with these arguments too.
 fn index(home: &Path, source: &str, out: &str, more: &[&str]) {
     let args = [&["index", source, "-o", out, "--embedder", "fake"], more].concat();
     let (code, _, err) = run(home, &args);
     assert_eq!(code, 0, "{err}");
 }
 
-/// Indexes the same once for each of [`VARIANTS`]; the datasets' names.
+/// Indexes the same source once for each of [`VARIANTS`], and returns the names of the datasets.
 fn index_variants(home: &Path, source: &str, more: &[&str]) -> Vec<String> {
     let write = |(kind, encoding): (&str, &str)| {
         let out = format!("{kind}-{encoding}");
@@ -105,8 +105,7 @@ fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
     }
 }
 
-/// Every chunk carries its document's front matter, so a few short documents with a long note make
-/// many row groups.
+/// Every chunk carries its document's front matter, so a few short documents with a long note fill many row groups.
 #[test]
 fn a_filter_on_a_document_reads_only_the_row_groups_that_hold_it() {
     let Some(python) = python(LEAN) else { return };
@@ -132,26 +131,26 @@ fn a_filter_on_a_document_reads_only_the_row_groups_that_hold_it() {
         assert!(readers.iter().all(|counts| counts[2] == rows), "{id}: {seen}");
         let read = |counts: &Value| counts[0].as_u64().unwrap();
         if rows > 0 {
-            // A document may go on in the next row group; no other may be touched.
+            // A document may continue in the next row group. No other group may be read.
             assert!(readers.iter().all(|counts| counts[1] == groups), "{id}: {seen}");
             assert!(readers.iter().all(|counts| (1..=2).contains(&read(counts))), "{id}: {seen}");
             assert_eq!(seen["bloom"], seen["pyarrow"][0], "{id}");
         } else {
-            // Between two ids the ranges cannot tell that it is absent; the bloom filters can.
+            // For an id between two others, the ranges cannot tell that it is absent, but the bloom filters can.
             assert!(readers.iter().all(|counts| read(counts) <= 1), "{id}: {seen}");
             assert_eq!((&seen["bloom"], &seen["duckdb"][0]), (&0.into(), &0.into()), "{id}");
         }
     }
-    // Files hold documents from all over the corpus, so between files only the bloom filters help.
+    // Files contain documents from all over the corpus, so only the bloom filters help to choose files.
     index(home.path(), &larder(), "spread", &[]);
     let spread = ask(&python, home.path(), "pruning.py", &["spread", "operate/quotas.md"]);
     assert_eq!((&spread[0]["duckdb"][0], &spread[0]["duckdb"][1]), (&1.into(), &8.into()), "{spread:?}");
     assert_eq!((&spread[0]["bloom"], &spread[0]["pyarrow"][2]), (&1.into(), &spread[0]["duckdb"][2]), "{spread:?}");
-    // Else the bloom filters would have had nothing to do above.
+    // Otherwise the bloom filters would have had nothing to do above.
     assert_eq!(seen[3]["pyarrow"][0], 1, "25.md- lies inside a row group's range");
 }
 
-/// Runs the book's examples on a dataset of the larder corpus at `out`, and checks what they got.
+/// Runs the book's examples on a dataset of the larder corpus at `out`, and checks their results.
 fn check_examples(python: &Path, home: &Path, names: &[&str], dim: usize) {
     let page = fs::read_to_string(crate::pages::book().join("guide/read.md")).unwrap();
     // The examples name the default model's width, which the fake embedder's vectors do not have.
@@ -194,7 +193,7 @@ fn the_books_examples_of_reading_work() {
 fn heavy_readers_run_the_books_examples() {
     let (Some(python), Some(_)) = (python(HEAVY), default_model()) else { return };
     let home = TempDir::new().unwrap();
-    // With the default model, as a user has it.
+    // With the default model, as for a user.
     let args = ["--quiet", "index", &larder(), "-o", "out"];
     let (code, _, err) = finish(program_with_models(home.path()).args(args).output().unwrap());
     assert_eq!(code, 0, "{err}");
@@ -222,7 +221,7 @@ fn heavy_readers_read_every_kind_of_dataset_alike() {
         assert_eq!(seen["datasets"], json!({"rows": rows, "type": datasets, "same": true}), "{out}");
         let table = json!({"rows": rows["chunks"], "type": lancedb, "same": true, "nearest": 20});
         assert_eq!(seen["lancedb"], table, "{out}");
-        // What the book says of it: plain f32 is the one kind of vector that it reads.
+        // The book says that plain f32 is the only kind of vector that fastparquet reads.
         let fastparquet = match (kind, encoding) {
             ("f16", _) => "<class 'numpy.bytes_'>",
             (_, "bss") => "Encoding 9",

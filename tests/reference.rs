@@ -1,4 +1,4 @@
-//! Each setting is defined once, and everything that is said of it anywhere comes from there.
+//! Each setting is defined once, and everything that is said about it anywhere comes from that definition.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::{folder, run};
 use crate::pages;
 
-/// A value that every setting of this form and schema takes.
+/// Returns a value that a setting of this form and schema accepts.
 fn value(setting: &Setting) -> String {
     let schema = (setting.schema)();
     match (&setting.default, schema.get("enum")) {
@@ -27,7 +27,7 @@ fn value(setting: &Setting) -> String {
     }
 }
 
-/// The same as it stands in a settings file.
+/// Returns the same value as it is written in a settings file.
 fn in_toml(setting: &Setting) -> String {
     let schema = (setting.schema)();
     let value = value(setting);
@@ -38,7 +38,7 @@ fn in_toml(setting: &Setting) -> String {
     }
 }
 
-/// A settings file with one setting in it.
+/// Returns a settings file with one setting in it.
 fn file(table: &str, setting: &Setting) -> String {
     let table = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
     format!("{table}{} = {}\n", setting.key, in_toml(setting))
@@ -53,7 +53,7 @@ fn a_setting_means_the_same_in_a_file_and_what_is_said_to_hold_without_it_does()
         assert_ne!(options, Options::default(), "{}", setting.name);
         if let DefaultValue::Is(_) = setting.default {
             let resolved = format!("{:?}", options.resolve().unwrap());
-            assert_eq!(resolved, usual, "{} is not {:?} by itself", setting.name, setting.default);
+            assert_eq!(resolved, usual, "{} is not {:?} by default", setting.name, setting.default);
         }
     }
 }
@@ -130,7 +130,7 @@ fn the_schema_of_a_settings_file_has_every_setting_and_nothing_else() {
     assert_eq!(serde_json::from_str::<Value>(&printed).unwrap(), schema);
 }
 
-/// The settings as the book has them: a table for each table of a settings file.
+/// Returns the settings as the book has them: a table for each table of a settings file.
 fn tables() -> String {
     let mut text = String::new();
     let mut last = None;
@@ -184,7 +184,7 @@ fn the_book_has_every_column() {
     pages::keep("reference/columns.md", "columns", &text);
 }
 
-/// Lines of a source file from the one that begins like this to the one that closes it.
+/// Returns the lines of a source file from the one that begins like this to the one that closes it.
 fn source(file: &str, first: &str) -> String {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let (_, rest) = text.split_once(first).unwrap_or_else(|| panic!("{file} has no `{first}`"));
@@ -193,7 +193,7 @@ fn source(file: &str, first: &str) -> String {
     rest.split_once(&end).unwrap().0.to_owned()
 }
 
-/// Names with the documentation above them, from lines like `/// What it is.` and `Name…`.
+/// Returns names with the documentation above them, from lines like `/// A description.` and `Name…`.
 fn documented(lines: &str) -> Vec<(String, String)> {
     let (mut found, mut words) = (Vec::new(), String::new());
     for line in lines.lines().map(str::trim) {
@@ -243,7 +243,7 @@ fn the_book_has_every_format_of_documents() {
     pages::keep("reference/formats.md", "documents", &text);
 }
 
-/// The keys of an object, each with the type of its value.
+/// Returns the keys of an object, each with the type of its value.
 fn keys(object: &Value) -> String {
     let kind = |value: &Value| match value {
         Value::Null => "null",

@@ -1,5 +1,5 @@
-//! What the fuzzer found, without the fuzzer: every committed input again, and a check that the
-//! fuzz crate still compiles what the library does.
+//! Repeats the fuzzer's findings without the fuzzer: checks every committed input again, and that the fuzz crate
+//! still compiles the same modules as the library.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn every_committed_input_of_the_fuzzer_keeps_every_promise() {
     }
 }
 
-/// Names of the modules that a `lib.rs` declares.
+/// Returns the names of the modules that a `lib.rs` declares.
 fn modules(lib: &str) -> Vec<&str> {
     lib.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')).collect()
 }
@@ -37,7 +37,7 @@ fn the_fuzz_crate_has_the_modules_of_the_library_up_to_chunk() {
     let (library, fuzz) = (read("src/lib.rs"), read("tests/fuzz/src/lib.rs"));
     let all = modules(&library);
     let mut light = all[..=all.iter().position(|module| *module == "chunk").unwrap()].to_vec();
-    // It is there only with a feature that the fuzz crate has not.
+    // This module needs a feature that the fuzz crate does not have.
     light.retain(|module| *module != "http");
     let paths: Vec<&str> =
         fuzz.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]")).collect();
@@ -61,7 +61,7 @@ fn the_fuzz_crate_has_the_dependencies_of_those_modules() {
         .filter(|path| path.exists())
         .collect();
     while let Some(path) = open.pop() {
-        // Only with a feature, too.
+        // These files need a feature too.
         if path.ends_with("storage/objects") {
             continue;
         }

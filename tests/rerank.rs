@@ -32,7 +32,8 @@ fn within(isa: Isa, precision: Precision) -> Backend {
     Backend { isa: Some(isa), precision: PrecisionSetting::Fixed(precision), ..Backend::default() }
 }
 
-/// What sentence-transformers 6.2 (`CrossEncoder.predict`, in 64-bit floats) makes of the passages: `golden/pairs.py`.
+/// The scores that sentence-transformers 6.2 computes for the passages (`CrossEncoder.predict`, in 64-bit floats):
+/// `golden/pairs.py`.
 fn golden() -> [(Tiny, [f32; 4]); 8] {
     [
         (Tiny::new("bert", 128, 2), [0.4854139, 0.4561561, 0.5272438, 0.4458732]),
@@ -59,7 +60,7 @@ fn scores_are_those_of_the_families_authors_with_every_instruction_set() {
     }
 }
 
-/// For `tests/golden/pairs.py`.
+/// Writes the models for `tests/golden/pairs.py`.
 #[test]
 #[ignore = "writes files for a person"]
 fn writes_the_rerankers_of_the_golden_scores() {
@@ -162,7 +163,7 @@ fn the_best_chunks_are_put_in_order_anew() {
         assert!((score - f64::from(wanted)).abs() < 1e-6 && score <= last, "{hit}");
         last = score;
     }
-    // Of fewer it finds only those.
+    // With a depth of two, it returns only the best two.
     let two = search(&["--mode", "keyword", "--rerank", "reranker", "--rerank-depth", "2"]);
     let ids =
         |hits: &[Value]| hits.iter().map(|hit| hit["chunk_id"].to_string()).collect::<std::collections::BTreeSet<_>>();

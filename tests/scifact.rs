@@ -1,6 +1,6 @@
-//! SciFact with the default model, through the whole pipeline: the published figures come out.
+//! SciFact with the default model, through the whole pipeline, reproduces the published figures.
 //!
-//! It takes minutes, so it is ignored by default: `make scifact`.
+//! The test takes minutes, so it is ignored by default: `make scifact` runs it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::common::{default_model, finish, json_lines, program_with_models, shared, write};
 
-/// nDCG at `k` with graded gains, as `trec_eval` computes it: gain over log2(rank + 1).
+/// Computes nDCG at `k` with graded gains, as `trec_eval` does: gain over log2(rank + 1).
 fn ndcg(ranked: &[String], relevant: &HashMap<String, f64>, k: usize) -> f64 {
     let dcg = |gains: &mut dyn Iterator<Item = f64>| {
         gains.enumerate().map(|(i, gain)| gain / (i as f64 + 2.0).log2()).sum::<f64>()
@@ -44,7 +44,7 @@ fn scifact_gives_the_published_figures() {
         judged.entry(fields[0].to_owned()).or_default().insert(fields[1].to_owned(), grade);
     }
     let queries = json_lines(&fs::read_to_string(data.join("queries.jsonl")).unwrap());
-    // bf16 is what `auto` is where the processor multiplies bf16; int8 has to be asked for, because it moves more.
+    // `auto` is bf16 if the processor multiplies bf16. int8 must be requested, because it changes more.
     for (precision, may_differ) in [("f32", 0.0001), ("bf16", 0.001), ("auto", 0.001), ("int8", 0.005)] {
         let index =
             ["index", "docs", "-o", precision, "--preset", "none", "--embedder", "cpu", "--precision", precision];
@@ -61,7 +61,7 @@ fn scifact_gives_the_published_figures() {
     }
 }
 
-/// nDCG at 10 and recall at 100, means over the queries that are judged.
+/// Returns nDCG at 10 and recall at 100, as means over the judged queries.
 fn figures(
     dataset: &Dataset,
     embedder: &dyn Embedder,

@@ -1,5 +1,5 @@
-//! Search: every list is exact and in one order, filters come first, fusion is its formula, and a
-//! context never goes over its budget.
+//! Search: every list is exact and in one order, filters come first, fusion follows its formula, and a context never
+//! exceeds its budget.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use crate::common::{finish, folder, json_lines, program, run, tiny_model, tree, write};
 
-/// Vectors of few small whole numbers: sums are exact, and many are equal.
+/// An embedder whose vectors have few small whole numbers: sums are exact, and many are equal.
 pub(crate) struct Coarse(ModelInfo);
 
 pub(crate) const DIM: usize = 19;
@@ -57,7 +57,7 @@ impl Embedder for Coarse {
     }
 
     fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<Encoded> {
-        // The text itself, byte by byte, so that `embed` can hash it.
+        // The text itself, byte by byte, which lets `embed` hash it.
         let ids: Vec<u32> = [0].into_iter().chain(text.bytes().map(u32::from)).collect();
         Ok(Encoded { n_tokens: ids.len(), ids })
     }
@@ -76,7 +76,7 @@ impl Embedder for Coarse {
     }
 }
 
-/// Indexes folders of a home, named as roots are on the command line, with `Coarse`.
+/// Indexes folders of a home, named like roots on the command line, with `Coarse`.
 pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
     let root = |root: &&str| match root.split_once('=') {
         Some((name, folder)) => format!("{name}={}", home.join(folder).display()).parse::<Root>().unwrap(),
@@ -98,7 +98,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
     Dataset::open(&out).unwrap()
 }
 
-/// Documents in two collections, with levels, tags, headings and folders.
+/// Creates documents in two collections, with levels, tags, headings and folders.
 fn varied() -> TempDir {
     let home = TempDir::new().unwrap();
     for number in 0..40 {
@@ -128,19 +128,20 @@ fn query<'q>(mode: Mode, text: &'q str, vector: Option<&'q [f32]>, k: usize) -> 
     Query { mode, text, vector, k, ..Query::default() }
 }
 
-/// Words as they are written, chunks alone, ranks alone: what the designs that chunkmill started from do.
+/// Returns a ranking by words as they are written, chunks alone and ranks alone, as in the designs that chunkmill
+/// started from.
 fn as_written() -> Ranking {
     let (fusion, language, document) = (Fusion::Rrf, LanguageSetting::None, Weight::ZERO);
     Ranking { fusion, language, document, ..Ranking::default() }
 }
 
-/// The weights of fields, none of which counts.
+/// Returns the weights of fields, none of which counts.
 fn no_field() -> FieldWeights {
     let zero = Weight::ZERO;
     FieldWeights { content: zero, headings: zero, tags: zero, aliases: zero, title: zero, path: zero }
 }
 
-/// What a hit is, in a form that can be compared: score, document, position.
+/// Returns hits in a form that can be compared: score, document, position.
 fn seen(searcher: &Searcher, found: &[Found]) -> Vec<(f64, String, u32)> {
     let one = |found: &Found| {
         let place = searcher.place(found.row);
@@ -149,7 +150,8 @@ fn seen(searcher: &Searcher, found: &[Found]) -> Vec<(f64, String, u32)> {
     found.iter().map(one).collect()
 }
 
-/// All chunks by vector, from the texts alone: every dot product, sorted by score, document and position.
+/// Returns all chunks by vector, computed from the texts alone: every dot product, sorted by score, document and
+/// position.
 fn by_hand(searcher: &Searcher, vector: &[f32], takes: impl Fn(u32) -> bool) -> Vec<(f64, String, u32)> {
     let all: Vec<Found> = (0..u32::try_from(searcher.len()).unwrap())
         .filter(|&row| takes(row))
@@ -276,7 +278,7 @@ fn filters_come_before_the_best_are_chosen() {
         expected.truncate(9);
         let with = |mode| Query { filter: filter.clone(), ..query(mode, "apples", Some(&vector), 9) };
         assert_eq!(seen(&searcher, &searcher.search(&with(Mode::Vector)).unwrap()), expected, "{name}");
-        // Every leaf chunk has the keyword, so there too the filter alone decides.
+        // Every leaf chunk contains the keyword, so the filter alone decides here too.
         for mode in [Mode::Keyword, Mode::Hybrid, Mode::Graph] {
             let found = searcher.search(&Query { k: 10_000, ..with(mode) }).unwrap();
             let allowed: HashSet<_> = by_hand_rows(&searcher, &filter);
@@ -286,7 +288,7 @@ fn filters_come_before_the_best_are_chosen() {
     }
 }
 
-/// The rows that vector search with this filter gives when all are asked for.
+/// Returns the rows that vector search finds with this filter if all are requested.
 fn by_hand_rows(searcher: &Searcher, filter: &Filter) -> HashSet<u32> {
     let vector = Coarse::vector("anything");
     let query = Query { filter: filter.clone(), ..query(Mode::Vector, "", Some(&vector), 1 << 20) };
@@ -331,7 +333,7 @@ fn keyword_scores_are_bm25() {
     }
 }
 
-/// The titles, by the weight of headings alone: what a chunk starts under and what starts in it, each title once.
+/// Only headings count: those that a chunk starts under and those that start in it, each title once.
 #[test]
 fn every_heading_of_a_chunk_is_found_by_its_words() {
     let pages: String = (0..9).map(|page| format!("Page {page} is about other things.\n\n")).collect();
@@ -353,10 +355,10 @@ fn every_heading_of_a_chunk_is_found_by_its_words() {
     for key in ["alpha", "beta", "gamma"] {
         assert_eq!(places(key), [("conf.yaml".to_owned(), "alpha".to_owned())], "{key}");
     }
-    // What comes before it is too small to be a chunk without it.
+    // The section before it is too small to be a chunk on its own.
     let zebra = places("zebra");
     assert!(zebra.len() == 1 && zebra[0] == ("guide.md".to_owned(), "Guide".to_owned()), "{zebra:?}");
-    // The first piece starts with its heading, the others stand under it.
+    // The first piece starts with its heading, and the others are under it.
     let omega = found("omega");
     assert!(omega.len() > 1 && omega.iter().skip(1).all(|hit| hit.score == omega[1].score), "{omega:?}");
     let twice = found("long");
@@ -388,7 +390,7 @@ fn keywords_are_found_in_each_field_by_its_weight() {
     assert_eq!(found("zebra", FieldWeights { aliases: Weight::ONE, ..none }), ["alias.md"]);
     assert_eq!(found("zebra", FieldWeights { headings: Weight::ONE, ..none }), ["heading.md"]);
     assert_eq!(found("zebra", none), Vec::<String>::new());
-    // Forms of one word in Unicode, words without spaces, words with something between them.
+    // Unicode forms of one word, words without spaces, words with something between them.
     for text in ["zebras", "ZEBRAS", "马", "斑 马", "homme", "case", "snake", "SNAKE_CASE"] {
         assert_eq!(found(text, all), ["none.md"], "{text}");
     }
@@ -467,13 +469,13 @@ fn an_index_built_again_or_kept_gives_the_same_scores_and_damage_is_seen() {
         damaged[at] ^= 1;
         fs::write(&file, &damaged).unwrap();
         assert_eq!(ask(&data, Some(&cache)), fresh, "damaged at {at}");
-        assert_ne!(fs::read(&file).unwrap(), damaged, "and made again");
+        assert_ne!(fs::read(&file).unwrap(), damaged, "and rebuilt");
     }
     for length in [0, 10, 60, kept[0].1.len() - 1] {
         fs::write(&file, &kept[0].1[..length]).unwrap();
         assert_eq!(ask(&data, Some(&cache)), fresh, "cut at {length}");
     }
-    // A cache that cannot be is no failure.
+    // A cache that cannot be created is not a failure.
     fs::write(home.path().join("file"), "").unwrap();
     assert_eq!(ask(&data, Some(&home.path().join("file/below"))), fresh);
     // Another snapshot has another index.
@@ -487,7 +489,7 @@ fn an_index_built_again_or_kept_gives_the_same_scores_and_damage_is_seen() {
         write(home.path(), "docs/new.md", format!("# New\n\nupper apples {number}\n").as_bytes());
         ask(&dataset(home.path(), &["docs"], "heading-tokens"), Some(&cache));
     }
-    assert_eq!(tree(&cache).len(), 16, "old ones go");
+    assert_eq!(tree(&cache).len(), 16, "old ones are removed");
 }
 
 #[test]
@@ -506,7 +508,7 @@ fn processes_share_the_cache_of_indexes() {
     assert_eq!(tree(&home.path().join("cache")).len(), 1);
 }
 
-/// The list of one mode: each row's rank.
+/// Returns each row's rank in the list of one mode.
 fn ranks(searcher: &Searcher, mode: Mode, text: &str, vector: &[f32], depth: usize) -> HashMap<u32, usize> {
     let found = searcher.search(&Query { ranking: as_written(), ..query(mode, text, Some(vector), depth) }).unwrap();
     (1..).zip(found).map(|(rank, found)| (found.row, rank)).collect()
@@ -560,7 +562,7 @@ fn recency_reorders_what_was_found() {
     let vector = Coarse::vector("x");
     let ranking = Ranking { vector: Weight::ZERO, recency: "1000".parse().unwrap(), ..as_written() };
     let found = searcher.search(&Query { ranking, ..query(Mode::Hybrid, "apples", Some(&vector), 99) }).unwrap();
-    assert_eq!(found.len(), 10, "what is new and has nothing to do with it is not brought in");
+    assert_eq!(found.len(), 10, "what is new but unrelated is not added");
     let order: Vec<(usize, f64, String)> = found
         .iter()
         .map(|found| {
@@ -662,7 +664,7 @@ fn an_empty_dataset_has_no_hits() {
     assert_eq!((context.tokens, context.text.as_str(), context.passages.len()), (0, "", 0));
 }
 
-/// Documents of many shapes: sections that are split, CRLF, other scripts, repeated texts.
+/// Returns documents of many shapes: sections that are split, CRLF, other scripts, repeated texts.
 fn shapes() -> Vec<(String, String)> {
     let long = |n: usize| (0..n).map(|i| format!("Sentence number {i} of this rather long text. ")).collect::<String>();
     vec![
@@ -705,7 +707,7 @@ fn vectors_that_are_stored_in_fewer_bits_or_dimensions_score_as_that_store_would
         searcher.search(&all).unwrap().into_iter().find(|found| found.row as usize == row).unwrap().score
     };
     let dim = dataset.manifest().representations()[0].dim;
-    // A question that is one of the axes shows one value of each vector.
+    // A question that is one of the axes reveals one value of each vector.
     let values = |stored: &str, row: usize| -> Vec<f64> {
         let searcher = Searcher::open_as(dataset.clone(), None, stored.parse().unwrap()).unwrap();
         let axis = |at: usize| (0..dim).map(|other| f32::from(u8::from(other == at))).collect::<Vec<f32>>();
@@ -760,7 +762,7 @@ fn a_context_is_never_over_its_budget_and_holds_no_byte_twice() {
                     let slice = |[from, to]: [u64; 2]| &text[from as usize..to as usize];
                     let mut rest = &passage.content[..];
                     for (at, &range) in passage.ranges.iter().enumerate() {
-                        // Between two ranges stands white space of ours.
+                        // Between two ranges there is white space that we added.
                         rest = if at == 0 { rest } else { &rest[rest.find(slice(range)).unwrap()..] };
                         assert!(rest.starts_with(slice(range)), "{spec}: the document's own bytes");
                         rest = &rest[slice(range).len()..];

@@ -1,4 +1,4 @@
-//! Security signals: what is one, where exactly it is, and what each profile does about it.
+//! Security signals: what counts as one, where exactly it is, and what each profile does about it.
 
 use chunkmill::document::{Document, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, SignalKind};
 use chunkmill::error::Skip;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::common::{documents, note, powershell};
 
-/// Kind and source of every signal of a document with this path.
+/// Returns the kind and source of every signal of a document with this path.
 fn signals_of<'t>(path: &str, text: &'t str) -> Vec<(SignalKind, &'t str)> {
     Document::from_text(path, text).signals.iter().map(|signal| (signal.kind, &text[signal.range.clone()])).collect()
 }
@@ -15,14 +15,14 @@ fn signals(text: &str) -> Vec<(SignalKind, &str)> {
     signals_of("guide/doc.md", text)
 }
 
-/// Checks that each text holds exactly one signal of a kind, at exactly these bytes.
+/// Checks that each text contains exactly one signal, of this kind, at exactly these bytes.
 fn holds(kind: SignalKind, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         assert_eq!(signals(text), [(kind, *expected)], "{text:?}");
     }
 }
 
-/// Checks that no text holds any signal.
+/// Checks that no text contains a signal.
 fn is_clean(cases: &[&str]) {
     for text in cases {
         assert_eq!(signals(text), [], "{text:?}");
@@ -94,7 +94,7 @@ fn targets_that_run_code() {
             ("[[click]](javascript:alert(1))\n", "javascript:alert(1)"),
             ("[[x]]\n\n[x]: javascript:alert(1)\n", "[[x]]"),
             ("![[x|y]](&#106;avascript:x)\n", "![[x|y]](&#106;avascript:x)"),
-            // The definition is elsewhere: the use of it is the signal.
+            // The definition is elsewhere, so its use is the signal.
             ("[a][r]\n\n[r]: javascript:alert(1)\n", "[a][r]"),
             ("[a](&#106;avascript:x)\n", "[a](&#106;avascript:x)"),
         ],
@@ -482,8 +482,8 @@ fn hostile_markup_costs_bounded_time() {
     }
 }
 
-/// What the profiles do to a real corpus. A change of these numbers is a change for users: read the
-/// documents that the test names before changing them here.
+/// The effect of the profiles on a real corpus. A change of these numbers is a change for users: read the documents
+/// that the test names before changing the numbers here.
 #[test]
 fn few_documents_of_a_real_corpus_have_signals() {
     let Some(root) = powershell() else { return };
@@ -501,7 +501,7 @@ fn few_documents_of_a_real_corpus_have_signals() {
     assert_eq!(strict.len(), 13, "{strict:?}");
 }
 
-/// The phrases as the source writes them, without what the generator of strings does not know.
+/// Returns the phrases as the source writes them, without syntax that the generator of strings does not know.
 fn phrases() -> Vec<String> {
     let source = include_str!("../src/document/security/phrases.rs");
     let (_, list) = source.split_once("const PHRASES").unwrap();
@@ -513,7 +513,8 @@ fn phrases() -> Vec<String> {
     phrases
 }
 
-/// A string that one of the phrases describes, in any case, `~` for each gap, and what stands in the gaps.
+/// Generates a string that one of the phrases describes, in any case, with `~` for each gap, and the contents of the
+/// gaps.
 fn written_phrase() -> impl Strategy<Value = (String, Vec<&'static str>)> {
     let gaps = prop::collection::vec(prop::sample::select(GAPS), 1..9);
     let phrase = prop::sample::select(phrases()).prop_flat_map(|phrase| prop::string::string_regex(&phrase).unwrap());
@@ -531,7 +532,7 @@ fn gapped(phrase: &str, gaps: &[&str]) -> String {
         .collect()
 }
 
-/// What may stand between the words of a phrase.
+/// Text that may be between the words of a phrase.
 const GAPS: &[&str] = &[
     " ",
     "\n",
@@ -557,7 +558,7 @@ const GAPS: &[&str] = &[
     "<br/> ",
 ];
 
-/// Words of phrases and parts of them, and what may keep them from being one.
+/// Words of phrases and parts of them, and text that may keep them from being a phrase.
 const WORDS: &[&str] = &[
     "ignore",
     "IGNORE",
@@ -695,7 +696,7 @@ proptest! {
         prop_assert!(found.iter().any(|signal| signal.0 == SignalKind::PromptInjection), "{text:?}");
     }
 
-    /// A marker makes sure that the whole text is searched for phrases, not only for words of them.
+    /// The marker makes sure that the whole text is searched for phrases, not only for words of them.
     #[test]
     fn a_search_for_words_passes_over_no_phrase(pieces in prop::collection::vec(prop_oneof![3 => prop::sample::select(WORDS), 2 => prop::sample::select(GAPS)], 0..40)) {
         let text = pieces.concat();

@@ -1,4 +1,4 @@
-//! Settings: precedence, errors that say where, and specs that are valid by construction.
+//! Settings: precedence, errors that name the place, and specs that are valid by construction.
 
 use chunkmill::chunk::{Context, Preset, Settings, Spec, Strategy, Switch};
 use chunkmill::config::Options;
@@ -106,7 +106,7 @@ fn any_strategy_runs_with_any_unit() {
 
 #[test]
 fn fingerprints_are_stable() {
-    // Datasets are compared by these: a change must come with a new version of the chunker.
+    // Datasets are compared by these: a change requires a new version of the chunker.
     assert_eq!(Preset::Ragdocs.spec().fingerprint(), "9399410a774206c9");
     assert_eq!(
         Preset::HeadingTokens.spec().fingerprint(),
@@ -201,7 +201,7 @@ fn a_preset_in_a_flag_is_not_mixed_with_the_environment_either() {
     assert!(out.contains("max=512"), "{out}");
     let (_, out, _) = explain(("CHUNKMILL_MAX", "100"), &[]);
     assert!(out.contains("max=100"), "{out}");
-    assert_eq!(explain(("CHUNKMILL_PRESET", ""), &[]).0, 0, "an empty variable says nothing");
+    assert_eq!(explain(("CHUNKMILL_PRESET", ""), &[]).0, 0, "an empty variable is ignored");
     assert_eq!(explain(("CHUNKMILL_DENY_TRUNCATION", "1"), &[]).0, 0);
     let (code, _, err) = explain(("CHUNKMILL_UNIT", "inches"), &[]);
     assert_eq!(code, 2);
@@ -238,5 +238,5 @@ fn wrong_flags_are_usage_errors() {
         assert_eq!(code, 2, "{args:?}: {err}");
         assert!(out.is_empty() && err.contains("error"), "{args:?}: {err}");
     }
-    assert!(!home.path().join("out").exists(), "nothing real happened");
+    assert!(!home.path().join("out").exists(), "nothing was written");
 }

@@ -1,4 +1,4 @@
-//! The job in pieces: a plan, shards in processes of their own, one commit, and the bytes of a single run.
+//! The job in pieces: a plan, shards in their own processes, one commit, and the bytes of a single run.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
         assert_eq!(line.lines().count(), 1, "one line for the scheduler: {line}");
         serde_json::from_str::<Value>(&line).unwrap()
     };
-    // The second is killed twice: when it has begun, and when it has finished a part.
+    // The second shard is killed twice: when it has begun, and when it has finished a part.
     let attempts = home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap()));
     let count = |begin: &str| {
         let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -91,7 +91,7 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
         assert!(!child.wait().unwrap().success(), "it was at work when it was killed");
     }
     let made_before = count("part-");
-    // The others at once, the third of them in two processes.
+    // The other shards run at the same time, the third one in two processes.
     let receipts = ["1/4", "3/4", "3/4", "4/4"].map(spawn).map(end);
     for (receipt, shard) in receipts.iter().zip([1, 3, 3, 4]) {
         assert_eq!(
@@ -109,13 +109,13 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
     assert_eq!(
         third["parts_made"],
         3 - made_before,
-        "what an attempt had finished before it was killed is not made again"
+        "what an attempt had finished before it was killed is not rebuilt"
     );
     let again = end(spawn("2/4"));
     assert_eq!((&again["parts_made"], &again["texts_embedded"]), (&0.into(), &0.into()), "it is there");
     ok(home.path(), &COMMIT);
     assert_single(home.path(), &settings);
-    // Whoever comes late finds nothing to do, and changes nothing.
+    // A late attempt finds nothing to do and changes nothing.
     let late = end(spawn("2/4"));
     assert_eq!((&late["committed"], &late["chunks"]), (&true.into(), &again["chunks"]));
     let report: Value = serde_json::from_str(&ok(home.path(), &[&COMMIT[..], &["--json"]].concat())).unwrap();
@@ -138,7 +138,7 @@ fn an_attempt_that_ends_after_the_commit_changes_nothing() {
     let mut command = program(home.path());
     let late = command.args(shard("1/2")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let attempts = home.path().join(format!("out/.shards-{}", planned["id"].as_str().unwrap()));
-    // Its folder is there a moment before it is locked, and until then nobody is at work in it.
+    // The attempt's folder exists a moment before it is locked, and until then nobody is working in it.
     let is_at_work = || {
         let folders = fs::read_dir(&attempts).into_iter().flatten().flatten();
         folders
@@ -153,7 +153,7 @@ fn an_attempt_that_ends_after_the_commit_changes_nothing() {
         assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
     };
     signal("-STOP");
-    // gc leaves alone who is at work, even if it only stands still.
+    // gc leaves a running attempt alone, even if it is suspended.
     ok(home.path(), &["gc", "out", "--staging"]);
     assert!(attempts.exists());
     receipt(home.path(), "1/2");
@@ -190,7 +190,7 @@ fn parts_of_documents_that_changed_meanwhile_are_passed_over() {
     let home = corpus(6);
     plan(home.path(), 1, FAKE);
     receipt(home.path(), "1/1");
-    // As an earlier attempt would have left it that read a document while somebody worked on it.
+    // The state after an earlier attempt that read a document while somebody was working on it.
     let plans = fs::read_dir(home.path().join("out")).unwrap().map(|entry| entry.unwrap().path());
     let attempts = plans.into_iter().find(|path| path.to_string_lossy().contains(".shards-")).unwrap();
     let one = fs::read_dir(&attempts).unwrap().next().unwrap().unwrap().path();
@@ -223,7 +223,7 @@ fn a_shard_that_would_cut_texts_fails_where_that_is_denied() {
 fn gc_knows_what_a_commit_that_was_stopped_had_put_in_place() {
     let home = corpus(12);
     plan(home.path(), 2, FAKE);
-    // An abandoned first run can be cleaned away.
+    // An abandoned first run can be removed.
     receipt(home.path(), "1/2");
     ok(home.path(), &["gc", "out", "--staging"]);
     assert_eq!(tree(&home.path().join("out")).len(), 0);
@@ -250,7 +250,7 @@ fn a_plan_over_a_dataset_shares_out_only_what_changed() {
     fs::remove_file(home.path().join("docs/9.md")).unwrap();
     let before = tree(&home.path().join("out"));
     let said = ok(home.path(), &[&["plan", "docs", "-o", "out"], FAKE].concat());
-    // What could not be read before counts as new when its part is made again.
+    // A document that could not be read before counts as new when its part is rebuilt.
     let (one, two) = ("41 documents: 1 new, 1 changed, 39 unchanged", "41 documents: 2 new, 1 changed, 38 unchanged");
     assert!([one, two].iter().any(|begin| said.starts_with(begin)) && said.contains("; 1 deleted since\n"), "{said}");
     let planned = plan(home.path(), 2, FAKE);
@@ -299,7 +299,7 @@ fn what_does_not_fit_the_plan_is_refused() {
     ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
     refused(&COMMIT, 5, "is not the one that the plan was made for");
     refused(&shard("1/1"), 5, "is not the one that the plan was made for");
-    // A plan that was tampered with, and what is none.
+    // A plan that was tampered with, and a file that is not a plan.
     let text = fs::read_to_string(home.path().join("plan.json")).unwrap();
     fs::write(home.path().join("plan.json"), text.replace("\"shards\": 1", "\"shards\": 2")).unwrap();
     refused(&COMMIT, 2, "was changed after it was made");
@@ -319,7 +319,7 @@ fn attempts_that_disagree_are_told_of() {
     for (name, bytes) in tree(&one) {
         write(&two, &name, &bytes);
     }
-    // The same part with another file: as if a processor had computed wrongly.
+    // The same part with another file, as if a processor had made an error.
     let receipt = two.join("part-00000.json");
     let text = fs::read_to_string(&receipt).unwrap();
     let at = text.find("\"blake3\":\"").unwrap() + 10;

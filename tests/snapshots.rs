@@ -1,5 +1,5 @@
-//! Snapshots: what changed is made again and nothing else, a run that was stopped is continued, and in
-//! every case the bytes are those of a run from nothing.
+//! Snapshots: only what changed is rebuilt, an interrupted run is resumed, and in every case the bytes are those of
+//! a run from scratch.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,12 +40,12 @@ fn index(home: &Path, out: &str, extra: &[&str]) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-/// Every file of a dataset by name.
+/// Returns every file of a dataset by name.
 fn files(home: &Path, out: &str) -> BTreeMap<String, Vec<u8>> {
     tree(&home.join(out)).into_iter().collect()
 }
 
-/// Both datasets have the same files with the same bytes.
+/// Asserts that both datasets have the same files with the same bytes.
 fn assert_same(home: &Path, a: &str, b: &str) {
     let (a, b) = (files(home, a), files(home, b));
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
@@ -86,11 +86,11 @@ fn an_edit_touches_the_file_of_its_document_and_embeds_only_what_is_new() {
     assert_same(home.path(), "out", "fresh");
 }
 
-/// A corpus of two collections that things happen to, and what is asked for.
+/// A corpus of two collections that changes, and the job over it.
 struct History {
     home: TempDir,
     numbers: Numbers,
-    /// Names that were given so far.
+    /// Number of names used so far.
     named: usize,
     job: Job,
     include: usize,
@@ -103,7 +103,7 @@ const SPECS: [&str; 4] = [
     "none",
 ];
 
-/// What a dataset has of each document: the hash of its file, and its chunks.
+/// The contents of a dataset by document: the hash of the file, and the number of chunks.
 type Documents = BTreeMap<String, (String, u64)>;
 
 fn documents(out: &Path) -> Documents {
@@ -131,14 +131,14 @@ impl History {
         for number in 0..7 {
             put(home.path(), &format!("docs/{number}.md"), &page(number, 0));
         }
-        // Never changed, so that there is a document whatever the globs.
+        // Never changed, so there is a document whatever the globs.
         put(home.path(), "notes/always.md", &page(30, 0));
         let mut job = job(&[&home.path().join("docs"), &home.path().join("notes")]);
         job.roots[1].collection = "notes".to_owned();
         Self { home, numbers: Numbers::new(seed), named: 0, job, include: 0 }
     }
 
-    /// A name that no document has yet, in either collection.
+    /// Returns a name that no document has yet, in either collection.
     fn name(&mut self) -> String {
         self.named += 1;
         let folder = ["docs", "notes", "docs/deep"][self.numbers.below(3)];
@@ -146,7 +146,7 @@ impl History {
         format!("{folder}/n{}.{extension}", self.named)
     }
 
-    /// Something happens; it says what.
+    /// Makes a change and returns a description of it.
     fn change(&mut self, version: usize) -> String {
         let home = self.home.path().to_owned();
         let names = tree(&home).into_iter().map(|(name, _)| name);
@@ -203,15 +203,15 @@ impl History {
         }
     }
 
-    /// Whether vectors of a dataset that was made as `before` says may be kept.
+    /// Returns whether vectors of a dataset that was built by the job `before` may be kept.
     fn keeps(&self, before: &Job) -> bool {
         let [was, is] = [before, &self.job].map(|job| job.output.embedding_type);
-        // What was rounded cannot be had back.
+        // Rounded values cannot be restored.
         let exact = was == is || was != EmbeddingType::F16;
         before.spec.fingerprint() == self.job.spec.fingerprint() && exact
     }
 
-    /// Some changes and a run, a few times; says what is wrong.
+    /// Makes some changes and a run, a few times. Fails with a description of what is wrong.
     fn go_through(&mut self) -> Result<(), String> {
         let (out, fresh) = (self.home.path().join("out"), self.home.path().join("out-fresh"));
         let unsynced = unsynced(&out);
@@ -224,13 +224,13 @@ impl History {
             }
             let stopped = self.numbers.below(4) == 0;
             if stopped {
-                // A run that is stopped somewhere and continued must make no difference.
+                // A run that is interrupted somewhere and then resumed must make no difference.
                 let events = AtomicUsize::new(self.numbers.below(20));
                 let stop = AtomicBool::new(false);
                 let watch = |_| stop.store(events.fetch_sub(1, Ordering::Relaxed) <= 1, Ordering::Relaxed);
                 happened.push(match index::run(&self.job, &unsynced, fake().as_ref(), &stop, &watch) {
                     Err(Error::Interrupted) => "a run is stopped".to_owned(),
-                    Ok(_) => "a run that was to be stopped is not".to_owned(),
+                    Ok(_) => "a run that should be stopped is not".to_owned(),
                     Err(error) => return Err(format!("{happened:#?}: {error}")),
                 });
             }
@@ -277,7 +277,7 @@ fn whatever_happens_to_a_corpus_leaves_the_bytes_of_a_run_from_nothing() {
     assert!(failures.is_empty(), "{} of {HISTORIES} histories:\n{}", failures.len(), failures[0]);
 }
 
-/// A run with a model of real cost, so that there is something to stop.
+/// Returns a run with a model of real cost, so there is something to stop.
 fn long_job(home: &Path, out: &str) -> std::process::Command {
     let mut command = program(home);
     command.args(["index", "docs", "-o", out, "--model", "tiny", "--files", "6", "--json", "--progress", "never"]);
@@ -323,7 +323,7 @@ fn a_second_writer_is_refused_and_told_who_the_first_is() {
     let (code, _, err) = finish(long_job(home.path(), "out").output().unwrap());
     assert_eq!(code, 4, "{err}");
     assert!(err.contains(&format!("process {}", first.id())), "{err}");
-    // A holder that dies leaves no lock behind that would have to be broken.
+    // A holder that dies leaves no lock behind that somebody would have to break.
     first.kill().unwrap();
     first.wait().unwrap();
     assert_eq!(finish(long_job(home.path(), "out").output().unwrap()).0, 0);
@@ -341,7 +341,7 @@ fn a_document_that_could_not_be_read_for_a_moment_is_indexed_by_the_next_run() {
     run_job(&job, &out).unwrap();
     put(home.path(), "docs/3.md", &page(3, 1));
     let file = home.path().join("docs/3.md");
-    // It is whole when the run looks at it and when it ends, and not when it is read.
+    // The document is intact when the run looks at it and when the run ends, but not when it is read.
     let watch = |event| match event {
         chunkmill::index::Event::Kept { .. } => fs::write(&file, b"\xc3\x28").unwrap(),
         chunkmill::index::Event::Prepared { chunks: 0, .. } => put(home.path(), "docs/3.md", &page(3, 1)),

@@ -28,7 +28,7 @@ fn corpus() -> TempDir {
         ("docs/copy.md", format!("# Guide\n\n## Long\n\n{long}\n## Short\n\nend\n")),
     ];
     let home = folder(&files.iter().map(|(name, text)| (*name, text.as_str())).collect::<Vec<_>>());
-    // Times are part of the dataset: fix them, so that two copies of the corpus are alike.
+    // Times are part of the dataset. They are fixed to make two copies of the corpus equal.
     for (name, _) in tree(home.path()) {
         let file = File::options().write(true).open(home.path().join(name)).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
@@ -208,7 +208,7 @@ fn equal_texts_share_a_vector_and_are_embedded_once() {
     let home = corpus();
     let summary = index(home.path(), &["-o", "out", "--files", "5"]);
     let chunks = summary["chunks"].as_u64().unwrap();
-    // guide.md and copy.md are alike, and may be in different files.
+    // guide.md and copy.md are equal, and may be in different files.
     assert!(summary["texts_embedded"].as_u64().unwrap() <= chunks - 2, "{summary}");
 }
 
@@ -316,7 +316,7 @@ fn damaged_and_newer_datasets_are_refused() {
         err.contains(&format!("format version {}", FORMAT_VERSION + 1)) && err.contains("use a newer chunkmill"),
         "{err}"
     );
-    // Nor is it written over.
+    // It is not overwritten either.
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]);
     assert!(code == 5 && err.contains("use a newer chunkmill"), "{err}");
     fs::write(&path, &manifest[..manifest.len() / 2]).unwrap();
@@ -337,7 +337,7 @@ fn a_file_that_is_missing_is_made_again_although_a_stopped_run_has_staged_it() {
     assert_eq!(run(home.path(), &index).0, 0);
     let out = home.path().join("out");
     let whole = tree(&out);
-    // A run found a file missing, made it again, and was stopped.
+    // A run found that a file was missing, rebuilt it, and was interrupted.
     let manifest: serde_json::Value = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
     let files: Vec<_> = ["chunks", "documents", "outlines"]
         .iter()

@@ -18,7 +18,7 @@ fn contents(text: &str, spec: &str) -> Vec<String> {
     chunks.iter().map(|chunk| chunk.content(&document)).collect()
 }
 
-/// A paragraph of so many words, one token each.
+/// Returns a paragraph of this many words, one token each.
 fn prose(words: usize) -> String {
     format!("{}.", vec!["word"; words].join(" "))
 }
@@ -37,11 +37,11 @@ fn sections_are_kept_apart_unless_one_is_under_the_minimum() {
 #[test]
 fn what_is_too_small_is_merged_inside_its_parent_first() {
     let [long, short] = [prose(40), prose(5)];
-    // The small one stands between a sibling before it and another parent after it.
+    // The small section is between a sibling before it and another parent after it.
     let text = format!("# A\n\n{long}\n\n## B\n\n{long}\n\n## C\n\n{short}\n\n# D\n\n{long}");
     let chunks = contents(&text, "structure min=20 max=100");
     assert!(chunks.iter().any(|chunk| chunk.starts_with("## B") && chunk.contains("## C")), "{chunks:?}");
-    // What was left of a section goes to the rest of that section, not to the next one.
+    // The rest of a section joins that section, not the next one.
     let text = format!("# A\n\n{long}\n\n{short}\n\n# B\n\n{long}");
     assert_eq!(contents(&text, "structure min=20 max=60").len(), 2);
 }
@@ -186,7 +186,7 @@ fn thousands_of_headings_lines_and_levels_take_no_time() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A chunk crosses a heading only where one of the sections that it holds is too small alone.
+    /// A chunk crosses a heading only if one of the sections in it is too small on its own.
     #[test]
     fn headings_are_crossed_only_by_the_merge_rule(
         sections in prop::collection::vec((1..5usize, prop::collection::vec(1..60usize, 1..4)), 1..12),
@@ -206,7 +206,7 @@ proptest! {
         }
     }
 
-    /// Forced cuts go between what a reader takes for characters.
+    /// Forced cuts are between what readers see as characters.
     #[test]
     fn a_grapheme_is_never_cut(text in "(👩‍👩‍👧‍👦|e\u{301}|🇩🇪|👍🏽|क्षि|a|각){20,80}", max in 30..60usize) {
         let (document, chunks) = cut(&text, &format!("structure min=0 max={max}"));

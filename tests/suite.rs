@@ -1,11 +1,11 @@
-//! All tests in one binary: what the public interface and the program do.
+//! All tests in one binary. They test the public interface and the program.
 
 #![allow(
     clippy::pedantic,
     clippy::unwrap_used,
     clippy::print_stderr,
     unreachable_pub,
-    reason = "tests fail by panicking, and say on standard error what they skip"
+    reason = "tests fail by panicking, and print to standard error what they skip"
 )]
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Documents in a table to chunks in a table: `chunkmill filter`.
+//! `chunkmill filter`: documents in a table become chunks in a table.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::common::{folder, program, run, tree};
 
-/// A table as a stream, a number of rows in each of its batches.
+/// Returns a table as a stream, with this many rows in each batch.
 pub fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
     let mut writer = StreamWriter::try_new(Vec::new(), &table.schema()).unwrap();
     for start in (0..table.num_rows()).step_by(rows) {
@@ -30,7 +30,7 @@ pub fn stream(table: &RecordBatch, rows: usize) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// Runs the filter over what is given to its standard input: exit code, standard output, standard error.
+/// Runs the filter with this standard input and returns its exit code, standard output and standard error.
 fn filter(input: &[u8], args: &[&str]) -> (i32, Vec<u8>, String) {
     let home = TempDir::new().unwrap();
     let mut command = program(home.path());
@@ -38,14 +38,14 @@ fn filter(input: &[u8], args: &[&str]) -> (i32, Vec<u8>, String) {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // It may end before it has read everything.
+    // The program may end before it has read everything.
     let writing = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().unwrap();
     let _ = writing.join().unwrap();
     (output.status.code().unwrap(), output.stdout, String::from_utf8(output.stderr).unwrap())
 }
 
-/// What came out, as one batch.
+/// Returns the output as one batch.
 fn read(output: &[u8]) -> RecordBatch {
     let reader = StreamReader::try_new(output, None).unwrap();
     let schema = reader.schema();
@@ -53,10 +53,10 @@ fn read(output: &[u8]) -> RecordBatch {
     concat_batches(&schema, &batches).unwrap()
 }
 
-/// The cells of a row in words, by the names of the columns.
+/// Returns the cells of a row as text, by the names of the columns.
 fn row(batch: &RecordBatch, row: usize) -> BTreeMap<String, String> {
     let options = FormatOptions::new().with_null("null");
-    // Names of time zones are not known without a feature that nothing else needs.
+    // Names of time zones need a feature that nothing else needs.
     let plain = |column: &ArrayRef| match column.data_type() {
         DataType::Timestamp(..) => cast(column, &DataType::Int64).unwrap(),
         _ => Arc::clone(column),
@@ -79,7 +79,7 @@ pub fn strings(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// The files of a corpus as a table: names, bytes, times.
+/// Returns the files of a corpus as a table: names, bytes, times.
 fn corpus(root: &Path) -> RecordBatch {
     let (names, texts): (Vec<String>, Vec<Vec<u8>>) = tree(root).into_iter().unzip();
     let time = |name: &String| {
@@ -177,7 +177,7 @@ fn other_columns_go_with_each_chunk_and_a_bad_row_becomes_an_error_row_in_its_pl
     assert!(err.contains("2 rows produced no chunks"), "{err}");
     let out = read(&output);
     let seen = |name: &str| rows(&out).iter().map(|row| row[name].clone()).collect::<Vec<_>>();
-    // The fourth has nothing to be cut.
+    // The fourth document has nothing to cut.
     assert_eq!(seen("doc_id"), ["a.md", "a.md", "b.md", "c.md", "e.md"]);
     assert_eq!(seen("score"), ["10", "10", "20", "30", "50"]);
     assert_eq!(seen("lang"), ["en", "en", "fr", "de", "es"]);

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::common::{run, write};
 use crate::tiny::tiny_model;
 
-/// Ids of the words of a made-up vocabulary, as in `tiny`.
+/// Ids of the words of an invented vocabulary, as in `tiny`.
 const CAT: u32 = 6;
 const SAT: u32 = 8;
 const UNKNOWN: u32 = 1;
@@ -28,7 +28,7 @@ fn table(rows: usize) -> Tensor {
     Tensor::from_vec(values, (rows, WIDTH), &Device::Cpu).unwrap()
 }
 
-/// A folder with a tokenizer and these tensors, in `part` of it.
+/// Creates a folder with a tokenizer and these tensors, in its part `part`.
 fn model(part: &str, modules: Option<Value>, config: Option<Value>, tensors: &[(&str, Tensor)]) -> TempDir {
     let (folder, network) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     tiny_model(network.path());
@@ -61,7 +61,7 @@ fn vector(embedder: &dyn Embedder, text: &str) -> Vec<f32> {
     embedder.embed(&[&ids]).unwrap()
 }
 
-/// The mean of rows, each times a weight, of length 1.
+/// Returns the mean of rows, each multiplied by a weight, scaled to length 1.
 fn mean(rows: &[(usize, f64)]) -> Vec<f64> {
     let sum = |column| rows.iter().map(|&(row, weight)| weight * f64::from(value(row, column))).sum::<f64>();
     let sums: Vec<f64> = (0..WIDTH).map(sum).collect();
@@ -106,7 +106,7 @@ fn model2vec_leaves_out_what_its_vocabulary_lacks_and_reads_512_tokens() {
         assert_eq!(embedder.info().max_tokens, 512);
         assert!(embedder.info().normalize);
         near(&vector(embedder.as_ref(), "cat xyz sat"), &mean(&[(6, 1.0), (8, 1.0)]));
-        assert_eq!(vector(embedder.as_ref(), "xyz  "), [0.0; WIDTH], "nothing is known of it");
+        assert_eq!(vector(embedder.as_ref(), "xyz  "), [0.0; WIDTH], "none of it is known");
         let cut = embedder.encode(&format!("{} sat", "cat ".repeat(512)), Role::Document).unwrap();
         assert_eq!((cut.ids, cut.n_tokens), (vec![CAT; 512], 513));
     }
@@ -166,7 +166,7 @@ fn damaged_tables_and_settings_that_a_table_cannot_have_are_refused() {
     let error = refused(&[("embeddings", table(TOKENS))], Backend { precision, ..Backend::default() });
     assert!(error.contains("is a table of vectors, which is summed in f32, not in int8"), "{error}");
 
-    // A token without a row is found out when it is met.
+    // A token without a row is an error only when it occurs.
     let folder = model("", Some(modules("")), None, &[("embeddings", table(7))]);
     let embedder = open(folder.path());
     let ids = embedder.encode("cat sat", Role::Document).unwrap().ids;

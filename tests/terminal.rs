@@ -1,4 +1,4 @@
-//! Nothing that a document, a path, a setting or a service says reaches the terminal as a command.
+//! No text of a document, a path, a setting or a service acts as a command on the terminal.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -40,14 +40,14 @@ impl Stage {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = program(self.home.path());
-        // Nothing is asked of the hub.
+        // Nothing is requested from the hub.
         command.env("HF_HUB_OFFLINE", "1").env("HF_HOME", self.home.path().join("hub")).env("NO_PROXY", "127.0.0.1");
         command.args(args);
         command
     }
 
-    /// Runs a command, whose words must be harmless: exit code, standard output, standard error. What it `shows` must
-    /// be in them, so that there was something to be seen.
+    /// Runs a command, whose output must be harmless, and returns its exit code, standard output and standard error.
+    /// The output must contain the texts `shows`, which proves that there was something to see.
     fn run(&mut self, args: &[&str], shows: &[&str]) -> (i32, String, String) {
         self.tried.add(args, &self.all);
         let (code, out, err) = finish(self.command(args).output().unwrap());
@@ -55,7 +55,7 @@ impl Stage {
             assert_tame(&format!("{stream} of {args:?}"), text);
         }
         for text in shows {
-            assert!(out.contains(text) || err.contains(text), "{args:?} shows no {text}: {out}{err}");
+            assert!(out.contains(text) || err.contains(text), "{args:?} does not show {text}: {out}{err}");
         }
         (code, out, err)
     }
@@ -79,7 +79,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     let id = format!("{HOSTILE}.md");
     let fake = ["--embedder", "fake"];
 
-    // What passes over documents says which, and why.
+    // Commands that skip documents report which ones, and why.
     let allowed = ["--preset", "sections", "--allow-blocked"];
     let (code, lines, _) = stage.run(&with(&["-v", "chunk", docs], &allowed), WORDS);
     assert_eq!(code, 3);
@@ -108,7 +108,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&["promote", shards, &id, HOSTILE], &["u{1b}"]);
     stage.run(&with(&["promote", shards, HOSTILE, "draft"], &["--json"]), WORDS);
 
-    // What reads a dataset.
+    // Commands that read a dataset.
     for mode in ["keyword", "vector", "hybrid", "graph"] {
         for show in ["chunks", "documents", "both"] {
             let ask = ["search", out, "backups jars", "--mode", mode, "--show", show];
@@ -134,7 +134,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&with(&["explain", &evil], &["--compare"]), WORDS);
     stage.run(&with(&["explain", &evil, "--compare=docs,ragdocs"], &["--json"]), NEITHER);
     stage.run(&with(&["explain", &evil], &[&format!("--compare={HOSTILE}")]), WORDS);
-    // It finds no model, but has named its folder by then.
+    // The demo finds no model, but has printed the name of its folder by then.
     assert_eq!(stage.run(&["demo", &format!("demo {HOSTILE}")], WORDS).0, 5);
     stage.run(&["schema"], NEITHER);
     stage.run(&["schema", "--json"], NEITHER);
@@ -149,14 +149,14 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&["model", "pull", "--from", model], NEITHER);
     stage.run(&["model", "list"], NEITHER);
 
-    // What does not fit together any more.
+    // Data that no longer fit together.
     write(stage.home.path(), &evil, b"# Other\n\nAnother text.\n");
     assert_eq!(stage.run(&["verify", out, "--corpus", docs], WORDS).0, 1);
     assert_eq!(stage.run(&["verify", out, "--corpus", docs, "--json"], JSON).0, 1);
     stage.run(&["delete", out, "--doc", &id], NEITHER);
     stage.run(&["delete", out, "--doc", &id], WORDS);
 
-    // A table in, a table out: that is no text, and what is said beside it is.
+    // A table in, a table out: the output is not text, but the messages are.
     let rows =
         table::table(&[("doc_id", table::strings(&[HOSTILE, "b.md"])), ("text", table::strings(&[&page(), "# b\n"]))]);
     let mut filter = stage.command(&["filter", "--embedding-type", "f32"]);
@@ -183,7 +183,7 @@ fn no_command_line_and_no_setting_speaks_to_the_terminal() {
     }
     for command in stage.all.clone() {
         let words: Vec<&str> = command.split(' ').collect();
-        // What it says differs, and that it says something does not.
+        // The messages differ, but there always is one.
         let (code, _, err) = stage.run(&[&words[..], &[&flag]].concat(), WORDS);
         assert!(code == 2 && !err.is_empty(), "{command}: {err}");
         let (code, _, err) = stage.run(&[&words[..], &[HOSTILE; 4]].concat(), NEITHER);
@@ -196,7 +196,7 @@ fn no_command_line_and_no_setting_speaks_to_the_terminal() {
         assert_tame(variable, &err);
         assert_eq!(err.contains(WORDS[0]), shown, "{err}");
     }
-    // Also the name under which the program was called.
+    // The name under which the program was called is harmless too.
     #[cfg(unix)]
     {
         let called = stage.home.path().join(HOSTILE);
@@ -208,7 +208,7 @@ fn no_command_line_and_no_setting_speaks_to_the_terminal() {
     }
 }
 
-/// What a program shows on a terminal of its own.
+/// Returns what a program shows on a terminal of its own.
 #[cfg(unix)]
 fn on_a_terminal(command: &mut Command, args: &[&str]) -> String {
     let spawn = "import pty, sys; sys.exit(0 if pty.spawn(sys.argv[1:]) >= 0 else 1)";
@@ -222,7 +222,7 @@ fn on_a_terminal(command: &mut Command, args: &[&str]) -> String {
     }
     python.env_remove("NO_COLOR").env("TERM", "xterm").current_dir(home);
     let output = python.args(["-c", spawn]).args(args).stdin(Stdio::null()).output().unwrap();
-    // The terminal's own line ends.
+    // The terminal has its own line ends.
     String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n")
 }
 

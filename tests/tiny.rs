@@ -1,7 +1,7 @@
-//! Made-up models of every family, written as sentence-transformers folders.
+//! Invented models of every family, written as sentence-transformers folders.
 //!
-//! A weight's value depends on what it is for, not on what its family calls it, so that networks which
-//! are the same under different names give the same vectors.
+//! A weight's value depends on its purpose, not on what its family calls it. Networks that are the same under
+//! different names therefore produce the same vectors.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,19 +16,19 @@ use crate::common::write;
 const VOCABULARY: [&str; 16] =
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "cat", "dog", "sat", "ran", "##s", "on", "mat", ".", ",", "and"];
 
-/// Dimensions of the made-up BERT: wide enough that products take the code that real ones take.
+/// Dimensions of the invented BERT: wide enough for its products to take the same code as real ones.
 pub const TINY_DIM: usize = 160;
 
-/// Buckets of distances.
+/// Number of buckets of distances.
 const BUCKETS: usize = 32;
 
 /// Width of a decoder's heads.
 const HEAD: usize = 32;
 
-/// Rows of position tables, those included that RoBERTa leaves unused.
+/// Rows of position tables, including those that RoBERTa leaves unused.
 pub const POSITIONS: usize = 64;
 
-/// A made-up model.
+/// An invented model.
 #[derive(Debug, Clone, Copy)]
 pub struct Tiny {
     /// `model_type`, or `jina`, whose files say `bert`.
@@ -38,7 +38,7 @@ pub struct Tiny {
     pub inner: usize,
     pub layers: usize,
     pub max_tokens: usize,
-    /// Stands before the names of tensors.
+    /// Prefix of the names of tensors.
     pub prefix: &'static str,
     /// Whether token types add something.
     pub types: bool,
@@ -49,7 +49,7 @@ impl Tiny {
         Self { family, hidden, heads, inner: 2 * hidden + 8, layers: 3, max_tokens: 40, prefix: "", types: true }
     }
 
-    /// Whether positions are counted from behind the id of padding, 1.
+    /// Returns whether positions start after the id of padding, 1.
     pub fn counts_from_padding(&self) -> bool {
         matches!(self.family, "roberta" | "xlm-roberta" | "camembert" | "mpnet")
     }
@@ -58,12 +58,12 @@ impl Tiny {
         !matches!(self.family, "modernbert" | "nomic_bert" | "jina") && !self.is_decoder()
     }
 
-    /// Whether candle alone computes it: a decoder, with heads of a width of their own.
+    /// Returns whether only candle computes it: a decoder, whose heads have a width of their own.
     pub fn is_decoder(&self) -> bool {
         matches!(self.family, "qwen3" | "gemma3_text")
     }
 
-    /// Rows of its table of positions: more than it reads, but for what is tried with longer texts.
+    /// Returns the number of rows in its table of positions, which is larger if it is tried with long texts.
     fn positions(&self) -> usize {
         POSITIONS.max(if self.max_tokens > 500 { self.max_tokens + 2 } else { 0 })
     }
@@ -173,7 +173,7 @@ impl Tiny {
         for layer in 0..self.layers {
             for (name, shape) in self.layer() {
                 let name = format!("{}.{layer}.{name}", self.layer_prefix());
-                // A layer's first norm is absent from ModernBERT's first layer.
+                // ModernBERT's first layer lacks the first norm.
                 if layer == 0 && name.ends_with("attn_norm.weight") {
                     continue;
                 }
@@ -197,7 +197,7 @@ impl Tiny {
             assert_eq!(shape.iter().product::<usize>(), values.len());
         }
         if self.family == "bert" {
-            // Heads that sentence-transformers saves along and nothing reads.
+            // A layer that sentence-transformers saves too, but that nothing reads.
             tensors.push((format!("{}pooler.dense.weight", self.prefix), vec![dim, dim], vec![0.5; dim * dim]));
         }
         tensors
@@ -212,10 +212,10 @@ impl Tiny {
         }
     }
 
-    /// Names and shapes of a layer's tensors.
+    /// Returns the names and shapes of a layer's tensors.
     fn layer(&self) -> Vec<(String, Vec<usize>)> {
         let (dim, inner) = (self.hidden, self.inner);
-        // Queries, keys, values, what follows attention, and both halves of the feed-forward part.
+        // Queries, keys, values, the layer after attention, and both halves of the feed-forward part.
         let bert = |attention: [&'static str; 4], up: (&'static str, usize), down: &'static str| {
             let square = attention.map(|name| (name, dim, dim));
             square.into_iter().chain([(up.0, up.1, dim), (down, dim, inner)]).collect()
@@ -323,7 +323,7 @@ impl Tiny {
                 "tokenizer.json",
                 json!({
                     "version": "1.0",
-                    // Wrong on purpose, as in shipped files: the model's own limit must win.
+                    // Wrong on purpose, as in published files: the model's own limit must win.
                     "truncation": {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
                     "padding": {"strategy": {"Fixed": 7}, "direction": "Right", "pad_to_multiple_of": null,
                                 "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
@@ -353,7 +353,8 @@ impl Tiny {
 }
 
 impl Tiny {
-    /// Writes a folder of the network with the layers behind it that judge pairs of texts, as transformers saves it.
+    /// Writes a folder with the network and, after it, the layers that judge pairs of texts, as transformers saves
+    /// it.
     pub fn write_cross_encoder(&self, folder: &Path) {
         self.write(folder);
         for name in ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json"] {
@@ -367,7 +368,7 @@ impl Tiny {
         let mut tokenizer: Value =
             serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json")).unwrap()).unwrap();
         let part = |kind: &str, id: &str, of: u32| json!({kind: {"id": id, "type_id": of}});
-        // Families without kinds of tokens have tokenizers that tell none apart.
+        // Families without token types have tokenizers that do not distinguish the two texts.
         let second = u32::from(matches!(self.family, "bert" | "jina" | "nomic_bert"));
         tokenizer["post_processor"]["pair"] = json!([
             part("SpecialToken", "[CLS]", 0),
@@ -406,7 +407,7 @@ impl Tiny {
             let count = shape.iter().product();
             let start = if name == "head.norm.weight" { 1.0 } else { 0.0 };
             let made = values(&name, count, start);
-            // The family's own file may have it already, for nobody.
+            // The family's own file may already have it, unused.
             let name = if name.starts_with("pooler") { format!("{base}{name}") } else { name };
             tensors.retain(|(other, ..)| *other != name);
             tensors.push((name, shape, made));
@@ -427,7 +428,7 @@ fn save(tensors: &Tensors, folder: &Path) {
     safetensors::serialize_to_file(views, None, &folder.join("model.safetensors")).unwrap();
 }
 
-/// What a layer's tensor is for, in words that all families share where they share the thing.
+/// Returns the purpose of a layer's tensor, in words that families share if they share the thing.
 fn purpose(name: &str) -> String {
     let (part, kind) = name.rsplit_once('.').unwrap();
     let known = [
@@ -459,7 +460,7 @@ fn purpose(name: &str) -> String {
     format!("{}.{kind}", shared.unwrap_or_else(own))
 }
 
-/// Numbers about a base that depend on what they are for.
+/// Returns numbers around a base that depend on their purpose.
 fn values(purpose: &str, count: usize, base: f32) -> Vec<f32> {
     let mut seed =
         purpose.bytes().fold(2_166_136_261_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619));

@@ -1,4 +1,4 @@
-//! What breaks markdown chunkers, one test per trap. Other modules hold those of front matter, byte
+//! Constructs that break Markdown chunkers, one test per trap. Other modules have the traps of front matter, byte
 //! order marks and headings (`document`) and of chunk limits on hostile texts (`chunking`).
 
 use std::time::Instant;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::common::sizer;
 use crate::promises::check;
 
-/// Strategies that cut, with limits small enough that they have to.
+/// Specs that cut, with limits small enough to force cuts.
 const SPECS: [&str; 3] =
     ["ragdocs", "header unit=tokens min=5 max=20 overlap=3", "heading unit=chars max=40 overlap=5"];
 
@@ -20,7 +20,7 @@ fn parse_as(path: &str, text: &str) -> Document {
     let document = Document::from_text(path, text);
     let (mut index, mut covered) = (0, document.body.start);
     while let Some(block) = document.blocks.get(index) {
-        // An empty list item reaches over the indentation of what follows it: only white space is shared.
+        // An empty list item extends over the indentation of what follows it: only white space is in both.
         let start = block.range.start;
         let between = &text[covered.min(start)..covered.max(start)];
         assert!(is_blank(between), "{path}: lost or in two blocks: {between:?} of {text:?}");
@@ -44,7 +44,7 @@ fn titles(document: &Document) -> Vec<&str> {
     document.sections.iter().map(|section| section.title.as_str()).filter(|title| !title.is_empty()).collect()
 }
 
-/// Kind and text of the blocks that no other contains.
+/// Returns the kind and text of the top-level blocks.
 fn top<'t>(document: &Document, text: &'t str) -> Vec<(BlockKind, &'t str)> {
     let mut found = Vec::new();
     let mut index = 0;
@@ -226,8 +226,8 @@ fn a_table_of_two_thousand_columns_is_one_block() {
     let text = row("| a ") + &row("|---") + &"| b |\n".repeat(200);
     let start = Instant::now();
     let document = Document::from_text("doc.md", text.clone());
-    // The parser fills short rows up to all columns, and stops where that costs too much.
-    assert!(document.blocks.len() <= 2, "cells are no blocks");
+    // The parser fills short rows up to all columns, and stops if that costs too much.
+    assert!(document.blocks.len() <= 2, "cells are not blocks");
     let spec: Spec = "ragdocs".parse().unwrap();
     check(&document, &spec, &chunk(&document, &spec, sizer(&spec)).unwrap(), false);
     assert!(start.elapsed().as_secs() < 10);

@@ -1,4 +1,4 @@
-//! `verify`: whatever is wrong with a dataset is found and named, and what is said to mend it does.
+//! `verify`: everything that is wrong with a dataset is found and named, and the suggested command repairs it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -90,7 +90,7 @@ fn named_collections_and_a_real_model_pass() {
     }
 }
 
-/// A dataset that is about to be spoilt.
+/// A dataset that is about to be damaged.
 struct Victim {
     out: PathBuf,
 }
@@ -106,7 +106,7 @@ impl Victim {
         fs::write(self.out.join("manifest.json"), sealed(&manifest)).unwrap();
     }
 
-    /// The file of a table that has most rows.
+    /// Returns the manifest's entry for the file of a table that has the most rows.
     fn entry(&self, table: &str) -> Value {
         let manifest = self.manifest();
         let files = manifest["files"].as_array().unwrap().iter().filter(|file| file["table"] == table);
@@ -117,7 +117,7 @@ impl Victim {
         self.out.join(self.entry(table)["path"].as_str().unwrap())
     }
 
-    /// Puts other bytes in the place of a table's file, and lets the manifest name them.
+    /// Replaces the bytes of a table's file, and makes the manifest name the new file.
     fn replace(&self, table: &str, bytes: &[u8], rows: Option<usize>) {
         let old = self.entry(table);
         let path = old["path"].as_str().unwrap();
@@ -136,7 +136,7 @@ impl Victim {
         });
     }
 
-    /// Rewrites a table's file with other rows, as a writer that errs would have: every hash is right.
+    /// Rewrites a table's file with other rows, as a faulty writer would: every hash is right.
     fn rewrite(&self, table: &str, edit: impl FnOnce(RecordBatch) -> RecordBatch) {
         self.rewrite_with(table, edit, |_| {});
     }
@@ -230,7 +230,8 @@ fn text<'b>(batch: &'b RecordBatch, column: &str) -> Vec<&'b str> {
     batch.column_by_name(column).unwrap().as_string::<i32>().iter().map(Option::unwrap_or_default).collect()
 }
 
-/// Spoils a copy of a dataset; the file, the kind of finding, and a part of what must be said.
+/// A name, a function that damages a copy of a dataset, the file, the kind of finding, and part of the expected
+/// message.
 type Case = (&'static str, fn(&Victim), &'static str, Check, &'static str);
 
 fn cases() -> Vec<Case> {
@@ -918,14 +919,14 @@ fn whatever_is_wrong_is_found_with_its_file_and_mended_by_what_is_said_to() {
             None => failed.push(format!("{name}: not found in {found:#?}")),
             // Once for each kind of finding and file.
             Some(finding) if mended.insert((kind, file)) => {
-                // The command that is said to mend it, word by word.
+                // The suggested command, word by word.
                 let command = finding.help.replace("CORPUS", "docs");
                 let args: Vec<&str> =
                     command.split(' ').skip(1).chain(["--embedder", "fake"]).chain(SETTINGS).collect();
                 let (code, _, err) = run(home.path(), &args);
                 assert_eq!(code, 3, "{name}: {command}: {err}");
                 if tree(&out) != whole {
-                    failed.push(format!("{name}: {command} does not mend it"));
+                    failed.push(format!("{name}: {command} does not repair it"));
                 }
             }
             Some(_) => {}
@@ -984,7 +985,7 @@ fn a_range_that_is_wrong_in_itself_consistently_is_found_in_the_corpus() {
     let home = corpus();
     index(home.path(), "out", &["--files", "1", "--strategy", "none"]);
     let victim = Victim { out: home.path().join("out") };
-    // Another text of the same shape, with its own hash: only the file knows better.
+    // Another text of the same shape, with its own hash: only the file shows the difference.
     victim.rewrite("chunks", |batch| {
         let row = text(&batch, "doc_id").iter().position(|id| *id == "notes.txt").unwrap();
         let other = text(&batch, "content")[row].replace("More", "Less");

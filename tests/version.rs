@@ -1,4 +1,4 @@
-//! What a program says of itself: `--version`, and more with `--verbose`.
+//! A program's description of itself: `--version`, and more with `--verbose`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn the_version_alone_is_one_line() {
     }
 }
 
-/// A row of what the program says of itself, with an empty cache of models.
+/// Returns a row of the program's description of itself.
 fn row(text: &str, name: &str) -> String {
     let line = text.lines().find_map(|line| line.strip_prefix("  ")?.strip_prefix(name));
     line.unwrap_or_else(|| panic!("no row {name}: {text}")).trim().to_owned()
@@ -65,7 +65,7 @@ fn with_verbose_it_says_where_the_default_model_is_and_fetches_nothing() {
     let home = folder(&[]);
     let said = || {
         let mut command = program(home.path());
-        // Whoever asked this hub would fail.
+        // A request to this hub would fail.
         command.env("HF_HOME", home.path()).env("HF_ENDPOINT", "http://127.0.0.1:9");
         finish(command.args(["--version", "--verbose"]).output().unwrap()).1
     };

@@ -1,4 +1,4 @@
-//! Token ids that are made word by word are those that the tokenizer makes of the whole text.
+//! Token ids computed word by word equal those that the tokenizer computes from the whole text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ use tokenizers::Tokenizer;
 use crate::common::{default_model, note, powershell, write};
 use crate::tiny::tiny_model;
 
-/// What texts are made of: what tokenizers look at, and what may reach over the end of a word.
+/// Parts of texts: what tokenizers look at, and characters that may reach over the end of a word.
 const PARTS: [&str; 52] = [
     "the",
     "cat",
@@ -72,7 +72,7 @@ const PARTS: [&str; 52] = [
     "0123456789012345678901234567890",
 ];
 
-/// A vocabulary of what a corpus of ours holds.
+/// Returns a vocabulary from the words of our corpus.
 fn pieces() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/larder");
     let mut pieces: BTreeSet<String> = (' '..='~').map(String::from).collect();
@@ -131,7 +131,7 @@ fn unigram(normalizer: &Value, scheme: &str) -> Value {
     })
 }
 
-/// A tokenizer in both ways: ours as a model has it, and the library's.
+/// A tokenizer in both forms: ours as a model has it, and the library's.
 struct Both {
     _folder: TempDir,
     ours: Settings,
@@ -177,7 +177,7 @@ fn ids_by_word_are_those_of_the_whole_text() {
     for both in &kinds {
         golden.lines().for_each(|line| both.check(&serde_json::from_str::<String>(line).unwrap()));
     }
-    // Each of 100,000 strings by one of the tokenizers.
+    // Each of 100,000 strings is checked with one of the tokenizers.
     let text = proptest::collection::vec(prop::sample::select(&PARTS[..]), 0..12).prop_map(|parts| parts.concat());
     let config = Config { cases: 100_000, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -193,7 +193,7 @@ fn ids_by_word_are_those_of_the_whole_text() {
 #[test]
 fn ids_by_word_are_those_of_the_whole_text_in_a_corpus() {
     let Some(corpus) = powershell() else { return };
-    // WordPiece has its turn below.
+    // The next test covers WordPiece.
     let both = Both::new(&unigram(&json!({"type": "NFKC"}), "always"));
     for document in crate::common::documents(corpus) {
         both.check(document.text.as_str());

@@ -1,11 +1,12 @@
-"""`make costs`: what the most expensive documents cost, in memory and in time, beside prose of the same size: the pages of `datasets/larder`.
+"""`make costs`: measures the memory and time of the most expensive documents.
 
     python3 benches/costs/run.py [--mb 8] [--presets ragdocs structure] [--only TEXT] [--json FILE]
 
-Hundreds of kinds of hostile text, each of one or a few characters repeated, are chunked in every format, one file a process.
-All are tried with half a megabyte; the worst of them again with `--mb` megabytes. Reported are the worst by memory, against the limit
-of 16 bytes for each byte and 100 MB, and the worst by processor time, as a multiple of what prose of the same size takes. Those
-that the program puts into quarantine are marked. Exit code 1 if one is over a limit.
+Chunks hundreds of kinds of hostile text, each a repetition of one or a few characters, in every format, with one
+process per file. All are tried with half a megabyte, and the worst of them again with `--mb` megabytes. The report
+shows the worst by memory, relative to the limit of 16 bytes per byte plus 100 MB, and the worst by CPU time, as a
+multiple of the time for prose of the same size: the pages of `datasets/larder`. Documents that the program
+quarantines are marked. The exit code is 1 if a document exceeds a limit.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ FORMATS = ["md", "mdx", "txt", "yaml", "json", "py", "rs", "ts"]
 
 
 def kinds(suffix: str) -> list[str]:
-    """Every text that is repeated in such a file."""
+    """Returns all texts to repeat in files with this suffix."""
     singles = [chr(code) for code in range(32, 127)]
     found = singles + [mark + "\n" for mark in MARKS] + WRITTEN
     if suffix == "md":
@@ -59,7 +60,7 @@ def kinds(suffix: str) -> list[str]:
 
 @dataclass
 class Cost:
-    """What one document cost."""
+    """The cost of one document."""
 
     kind: str
     suffix: str
@@ -70,7 +71,7 @@ class Cost:
 
 
 def chunk(folder: Path, kind: str, suffix: str, preset: str, size: int, *more: str) -> Cost:
-    """Chunks one document in a process of its own."""
+    """Chunks one document in its own process."""
     path = folder / f"{uuid.uuid4()}.{suffix}"
     path.write_bytes(kind.encode() * max(1, size // len(kind.encode())))
     command = [str(PROGRAM), "chunk", str(path), "--preset", preset, "--threads", "1", "--quiet", *more]
@@ -85,12 +86,12 @@ def chunk(folder: Path, kind: str, suffix: str, preset: str, size: int, *more: s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mb", type=float, default=8, help="megabytes of the worst ones [default: 8]")
-    parser.add_argument("--first-mb", type=float, default=0.5, help="megabytes of all of them [default: 0.5]")
-    parser.add_argument("--presets", nargs="+", default=["ragdocs", "structure"], help="how they are chunked")
-    parser.add_argument("--formats", nargs="+", default=FORMATS, help="as which files")
-    parser.add_argument("--only", nargs="+", help="these texts alone")
-    parser.add_argument("--json", type=Path, help="where all figures go")
+    parser.add_argument("--mb", type=float, default=8, help="size of the worst documents in MB [default: 8]")
+    parser.add_argument("--first-mb", type=float, default=0.5, help="size of all documents in MB [default: 0.5]")
+    parser.add_argument("--presets", nargs="+", default=["ragdocs", "structure"], help="presets to chunk with")
+    parser.add_argument("--formats", nargs="+", default=FORMATS, help="file formats to try")
+    parser.add_argument("--only", nargs="+", help="try only these texts")
+    parser.add_argument("--json", type=Path, help="file for all figures")
     options = parser.parse_args()
     worst: dict[tuple[str, str, str], None] = {}
     with tempfile.TemporaryDirectory() as home:
@@ -112,7 +113,7 @@ def main() -> None:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             costs = list(pool.map(lambda case: chunk(folder, *case, size), tried))
         for key in (lambda cost: cost.peak, lambda cost: times(cost, prose)):
-            # Many: what is worst with few bytes may be put into quarantine with more.
+            # Many, because the worst small documents may be quarantined when they are larger.
             for cost in sorted(costs, key=key, reverse=True)[:200]:
                 worst[cost.kind, cost.suffix, cost.preset] = None
 
@@ -135,7 +136,7 @@ def main() -> None:
         if options.json:
             options.json.write_text(json.dumps([vars(cost) for cost in costs + large], indent=1))
     if over:
-        sys.exit("over a limit")
+        sys.exit("a document exceeds a limit")
 
 
 if __name__ == "__main__":

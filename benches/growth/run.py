@@ -1,12 +1,12 @@
-"""`make growth`: what a commit costs when a dataset has very many files.
+"""`make growth`: measures the cost of a commit to a dataset with very many files.
 
     python3 benches/growth/run.py [--parts 25000] [--rows 40000] [--documents 0 40] [--work DIR]
 
-A plan of so many parts is made for real, and what its shards would leave is laid out beside it: a receipt for each part, its files
-of chunks and documents (holes of the right size: a commit looks at sizes only) and its outlines (real ones, of so many documents
-with ten anchors and five links each). Then `chunkmill commit` publishes them: it reads every receipt, resolves every link, writes
-a file of edges for each part, and the manifest. Reported are its time and its peak memory, and those of readers that open the
-dataset afterwards. The disk needs room for about 16 KB a part.
+The plan is real; the output of its shards is simulated: a receipt for each part, its files of chunks and documents
+(sparse files of the right size, because a commit only checks sizes), and its outlines (real ones, with ten anchors
+and five links per document). Then `chunkmill commit` publishes them: it reads every receipt, resolves every link,
+writes a file of edges for each part, and the manifest. The report shows its time and peak memory, and those of
+readers that open the dataset afterwards. The disk needs about 16 KB of space per part.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", PROJECT / "target")).resolve() / "release" / "chunkmill"
 
 CHUNK_BYTES = 600
-"""Of a row of chunks with its vector, in a file: what the powershell corpus takes with 64 dimensions is three times as much."""
+"""Bytes per row of `chunks` in a file, with vector. The powershell corpus with 64 dimensions takes three times that."""
 
 
 def chunkmill(*arguments: str, out: Path | None = None) -> tuple[float, float]:
-    """Runs the program. Gives its seconds and its peak memory in MB."""
+    """Runs the program. Returns its time in seconds and its peak memory in MB."""
     started = time.monotonic()
     process = subprocess.Popen([str(PROGRAM), *arguments], stdout=out.open("w") if out else subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -41,7 +41,7 @@ def chunkmill(*arguments: str, out: Path | None = None) -> tuple[float, float]:
 
 
 def outlines(part: int, parts: int, documents: int) -> bytes:
-    """The lines of a part: documents with links to each other, to other parts, and to nowhere."""
+    """Returns the outlines of a part: documents with links to each other, to other parts, and to missing files."""
     lines = []
     for number in range(documents):
         name = f"part-{part:05}/document-{number:03}.md"
@@ -52,7 +52,7 @@ def outlines(part: int, parts: int, documents: int) -> bytes:
             "path": name,
             "aliases": [],
             "chunks": [f"{name}#{chunk}" for chunk in range(10)],
-            # Anchors are kept as hashes; which ones they are does not matter here.
+            # Anchors are stored as hashes; their values do not matter here.
             "anchors": [[int.from_bytes(hashlib.blake2b(f"{name}{at}".encode(), digest_size=8).digest()), at] for at in range(10)],
             "links": [{"chunk": at, "kind": "link", "named": False, "target": target} for at, target in enumerate(links)],
         }
@@ -62,7 +62,7 @@ def outlines(part: int, parts: int, documents: int) -> bytes:
 
 
 def lay_out(out: Path, plan: dict[str, Any], rows: int, documents: int) -> None:
-    """Leaves what shards of the plan would leave."""
+    """Writes the files that the shards of the plan would write."""
     attempt = out / f".shards-{plan['id']}" / "simulated"
     for folder in ("data/chunks", "data/documents", "data/edges", "state/outlines"):
         (attempt / folder).mkdir(parents=True)
@@ -91,10 +91,10 @@ def lay_out(out: Path, plan: dict[str, Any], rows: int, documents: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", type=int, default=25_000, help="parts; each is four files [default: 25000]")
-    parser.add_argument("--rows", type=int, default=40_000, help="chunks of a part [default: 40000]")
-    parser.add_argument("--documents", type=int, nargs="*", default=[0, 40], help="documents of a part that have outlines")
-    parser.add_argument("--work", type=Path, help="where it is done [default: a temporary folder]")
+    parser.add_argument("--parts", type=int, default=25_000, help="parts, with four files each [default: 25000]")
+    parser.add_argument("--rows", type=int, default=40_000, help="chunks per part [default: 40000]")
+    parser.add_argument("--documents", type=int, nargs="*", default=[0, 40], help="documents with outlines per part")
+    parser.add_argument("--work", type=Path, help="working folder [default: a temporary folder]")
     options = parser.parse_args()
     print(f"| parts | files | chunks | documents with links | step | seconds | peak MB |\n| {'--- | ' * 7}")
     for documents in options.documents:

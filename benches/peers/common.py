@@ -1,4 +1,4 @@
-"""What the drivers of the benchmarks against others have in common. Standard library only."""
+"""Shared code of the drivers of the benchmarks against others. Uses only the standard library."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Lost(Exception):
-    """A peer cannot be had, or ended; the message says why."""
+    """A peer is not available or has exited; the message says why."""
 
 
 def last_words(log: Path) -> str:
-    """The line of a log that says most: the last error, else the last line."""
+    """Returns the most informative line of a log: the last error, otherwise the last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"(\w+\.)*\w*(error|panicked|killed)\b", line, re.I)]
-    return (errors or lines or ["it ended without a word"])[-1][:300]
+    return (errors or lines or ["it exited without a message"])[-1][:300]
 
 
 def say(text: str) -> None:
@@ -28,7 +28,7 @@ def say(text: str) -> None:
 
 
 def build(arguments: list[str], name: str) -> Path:
-    """Builds a worker with cargo and gives its path."""
+    """Builds a worker with cargo and returns its path."""
     say(f"building {name}")
     command = ["cargo", *arguments, "--message-format", "json"]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -39,7 +39,7 @@ def build(arguments: list[str], name: str) -> Path:
     raise Lost("cargo could not build it")
 
 
-# What tiktoken calls its vocabularies in its cache.
+# The names of tiktoken's vocabularies in its cache.
 TIKTOKEN_NAMES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -47,7 +47,7 @@ TIKTOKEN_NAMES = {
 
 
 def vocabularies(folder: Path, manifest: Path, encodings: list[str]) -> None:
-    """Gives Python's tiktoken, which would download its vocabularies, those that tiktoken-rs comes with."""
+    """Copies the vocabularies of tiktoken-rs to the cache of Python's tiktoken, which would otherwise download them."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", str(manifest)]
     found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     package = next(package for package in json.loads(found)["packages"] if package["name"] == "tiktoken-rs")

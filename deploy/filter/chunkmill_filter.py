@@ -1,12 +1,12 @@
-"""Chunks of the documents in a table, for engines that hand over Arrow batches.
+"""Chunks the documents in a table, for engines that exchange Arrow batches.
 
-One file, to be copied or shipped beside a job; it needs pyarrow, and chunkmill on the PATH of every worker.
+This is a single file to copy or ship with a job. It needs pyarrow, and chunkmill on the PATH of every worker.
 
     Spark       table.mapInArrow(chunks("--preset", "structure"), schema=spark_schema(schema(table_schema)))
     Ray Data    dataset.map_batches(chunk_table, batch_format="pyarrow", batch_size=10_000)
     pyarrow     pa.Table.from_batches(chunks()(table.to_batches()))
 
-Every call starts the program once, which takes half a second and more with `--embed`, so hand over large batches.
+Every call starts the program once, which takes half a second, or more with `--embed`. Use large batches.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 
 DONE, ROWS_WITH_ERRORS = 0, 3
-"""Exit codes of a stream that ended well; after the second, some rows say in their column `error` why they have no chunks."""
+"""Exit codes of a complete stream. With the second, some rows have no chunks; their column `error` says why."""
 
 
 def chunks(
     *arguments: str, program: str = "chunkmill"
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function from batches of documents to batches of chunks; `arguments` are those of `chunkmill filter`.
+    """Returns a function from batches of documents to batches of chunks. `arguments` are those of `chunkmill filter`.
 
-    It hands batches on as they come and keeps none. The documents' batches must have one schema.
+    The function streams the batches and stores none of them. All batches of documents must have the same schema.
     """
 
     def filter(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,7 +54,7 @@ def chunks(
         writer = threading.Thread(target=write, daemon=True)
         writer.start()
         try:
-            # Nothing at all comes if the program refuses the table.
+            # The output is empty if the program refuses the table.
             if process.stdout.peek(1):  # type: ignore[attr-defined]
                 with pa.ipc.open_stream(process.stdout) as stream:
                     yield from stream
@@ -72,13 +72,13 @@ def chunks(
 
 
 def chunk_table(table: pa.Table, arguments: tuple[str, ...] = (), program: str = "chunkmill") -> pa.Table:
-    """The chunks of a table of documents."""
+    """Returns the chunks of a table of documents."""
     wanted = schema(table.schema, *arguments, program=program) if table.num_rows == 0 else None
     return pa.Table.from_batches(chunks(*arguments, program=program)(table.to_batches()), schema=wanted)
 
 
 def schema(documents: pa.Schema, *arguments: str, program: str = "chunkmill") -> pa.Schema:
-    """The columns of what comes of a table with these columns."""
+    """Returns the schema of the chunks of documents with the given schema."""
     empty = pa.BufferOutputStream()
     with pa.ipc.new_stream(empty, documents):
         pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says a file on a pull request, in place of what this action said there before.
+# Posts a file as a comment on a pull request. Replaces this action's earlier comment, if there is one.
 #
 #   GH_TOKEN=… GH_REPO=owner/name comment.sh NUMBER FILE
 set -euo pipefail

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Indexes documents, measures the settings of a sweep with a set of labels, and compares them with a baseline.
+# Indexes documents, measures the settings of a sweep with labels, and compares the results with a baseline.
 #
 #   CORPUS=… LABELS=… SWEEP=… [BASELINE=…] OUT=… evaluate.sh
 #
-# Writes OUT/dataset, OUT/run and OUT/comment.md. What came of it stands in OUT/passed: true, or false for a gate that is not
-# passed. Without a baseline there is no gate. The exit code is 0 either way, so that the comment can be written first.
+# Writes OUT/dataset, OUT/run and OUT/comment.md, and the result to OUT/passed: true, or false if the gate failed.
+# Without a baseline there is no gate. The exit code is 0 either way, to allow the comment to be posted first.
 set -euo pipefail
 : "${CORPUS:?}" "${LABELS:?}" "${SWEEP:?}" "${OUT:?}"
 mkdir -p "$OUT"
@@ -13,7 +13,7 @@ code=0
 chunkmill index "$CORPUS" -o "$OUT/dataset" --progress plain || code=$?
 case $code in
   0) ;;
-  3) echo "::warning title=chunkmill::some documents are in quarantine: $OUT/dataset/quarantine.jsonl" ;;
+  3) echo "::warning title=chunkmill::some documents were quarantined: $OUT/dataset/quarantine.jsonl" ;;
   *) exit "$code" ;;
 esac
 
@@ -37,7 +37,7 @@ if [[ -n ${BASELINE:-} ]]; then
 fi
 echo "$passed" > "$OUT/passed"
 
-# A comment may have 65,536 characters.
+# A comment can have at most 65,536 characters.
 {
   echo "<!-- chunkmill -->"
   echo "### chunkmill: $title"
@@ -48,7 +48,7 @@ echo "$passed" > "$OUT/passed"
     cat "$OUT/run/report.md"
   else
     head -c 59000 "$OUT/run/report.md" | sed '$d'
-    printf '\n… the rest is in the file report.md of the run.\n'
+    printf '\n… the rest is in report.md in the folder of the run.\n'
   fi
   echo "</details>"
 } > "$OUT/comment.md"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts chunkmill and chunkmill-eval on the path: from a folder of sources, or from a wheel (a file or a URL).
+# Installs chunkmill and chunkmill-eval from a folder of sources, or from a wheel (a file or a URL).
 #
 #   install.sh FROM
 set -euo pipefail
@@ -11,5 +11,5 @@ else
   python3 -m pip install --quiet --disable-pip-version-check "$from"
 fi
 for program in chunkmill chunkmill-eval; do
-  "$program" --version --verbose || { echo "$from has brought no $program" >&2; exit 1; }
+  "$program" --version --verbose || { echo "$from does not contain $program" >&2; exit 1; }
 done

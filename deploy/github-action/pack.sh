@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the programs of a platform: with completions, manual pages, README and licences, and a file with the hash.
+# Packs the programs for a platform, with completions, manual pages, README and licences, and writes the hash to a file.
 #
 #   pack.sh PROGRAMS PLATFORM OUT          for example target/dist x86_64-linux dist
 #
@@ -11,7 +11,7 @@ name=chunkmill-$version-$platform
 folder=$out/$name
 mkdir -p "$folder/completions" "$folder/man"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$folder"
-# Writes the page of a command and those of its own commands, which it lists: `chunkmill\-model\-pull(1)`.
+# Writes the manual page of a command and those of the subcommands that it lists: `chunkmill\-model\-pull(1)`.
 pages() {
   local program=$1 page below
   shift

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the README's picture from what the program really prints.
+"""Draws the README's picture from the real output of the program.
 
-    make.py PROGRAMS     with the folder of the programs, as target/release
+    make.py PROGRAMS     PROGRAMS is the folder of the programs, for example target/release
 
-Runs the commands below over `datasets/larder` and writes `docs/src/pictures/session.svg`. Lines that are too long end in `…`;
-nothing else is changed. `make picture` does it with the default model.
+Runs the commands below on `datasets/larder` and writes `docs/src/pictures/session.svg`. Lines that are too long
+are cut and end in `…`; nothing else is changed. `make picture` does this with the default model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STYLE = """
 
 
 def session(programs: Path) -> list[tuple[str, str]]:
-    """The lines of the session, each with its kind."""
+    """Runs the commands and returns the lines of the session, each with its kind."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "datasets" / "larder" / "corpus", folder / "docs")
@@ -71,7 +71,7 @@ def draw(lines: list[tuple[str, str]]) -> str:
             parts.append(f'<text class="prompt" x="{x}" y="{y}">$</text>')
             x += 2 * WIDTH
         if line:
-            # The same width in every font, so that columns stay columns.
+            # The same width in every font, to keep columns aligned.
             length = f' textLength="{len(line) * WIDTH:.1f}" lengthAdjust="spacingAndGlyphs"'
             text = html.escape(line, quote=False)
             parts.append(f'<text class="{kind}" x="{x:.1f}" y="{y}" xml:space="preserve"{length}>{text}</text>')

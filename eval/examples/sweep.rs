@@ -1,4 +1,4 @@
-//! Measures two ways to chunk against a set of labels, as `chunkmill-eval sweep` does, and says which is better.
+//! Compares two ways to chunk on a set of labels, as `chunkmill-eval sweep` does, and prints which one is better.
 //!
 //! ```sh
 //! cargo run --release --package chunkmill-eval --example sweep -- datasets/larder run
@@ -18,11 +18,11 @@ const GRID: &str = "[[grid]]\nstrategy = [\"recursive\", \"structure\"]\nmax = 1
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // Each step is measured in a process of its own, which is this program, started with this word.
+    // A sweep measures each step in its own process: this program, started again with this one argument.
     if arguments == [worker::COMMAND] {
         return worker::serve();
     }
-    let [labels, out] = arguments.as_slice() else { anyhow::bail!("name a set of labels, and a folder for the run") };
+    let [labels, out] = arguments.as_slice() else { anyhow::bail!("name a set of labels and a folder for the run") };
     let plan = grid::parse(GRID, "GRID", Options::from_env()?)?;
     let labelled = Labelled::read(Path::new(labels))?;
     let now = chrono::DateTime::<chrono::Utc>::from(SystemTime::now()).to_rfc3339();

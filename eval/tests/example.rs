@@ -1,7 +1,7 @@
-//! A plausible report of any size, for what shows reports.
+//! A plausible report of any size, for tests of code that displays reports.
 //!
-//! Its numbers come from a small model of the world: chunks of some 400 tokens are best, more overlap helps a
-//! little and costs, keyword search is weaker than vector search but better on some questions.
+//! Its numbers come from a small model of the world: chunks of about 400 tokens are best, more overlap helps a
+//! little but costs space, and keyword search is weaker than vector search but better on some questions.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Dice {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Roughly normal, mean 0, deviation 1.
+    /// Returns a roughly normal number with mean 0 and standard deviation 1.
     fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }
@@ -29,7 +29,7 @@ impl Dice {
 
 const BUDGETS: [usize; 4] = [256, 512, 1024, 2048];
 
-/// Metrics at each budget B: name, title, and how far above recall of text they lie.
+/// Metrics at each budget B: name, title, and how far above the recall of text they are.
 const AT_BUDGETS: [(&str, &str, f64); 3] = [
     ("evidence_in_context_B", "evidence in B tokens", 0.1),
     ("all_evidence_in_context_B", "all evidence in B tokens", -0.1),
@@ -48,10 +48,10 @@ const ASKED: [&str; 8] = [
     "Which ports does the server need open towards the agents, and which towards a mirror?",
 ];
 
-/// The metric that decides.
+/// The primary metric.
 pub const PRIMARY: &str = "evidence_in_context_1024";
 
-/// Name, title, meaning, whether higher is better, and how far above recall of text it lies.
+/// Name, title, meaning, whether higher is better, and how far above the recall of text it is.
 const METRICS: [(&str, &str, &str, bool, f64); 14] = [
     ("span_recall", "recall of text", "Share of the evidence that the retrieved chunks hold.", true, 0.0),
     ("span_precision", "Span precision", "Share of the retrieved text that is evidence.", true, -0.55),
@@ -140,7 +140,7 @@ impl Build {
     }
 }
 
-/// A report of so many cells, 756 at most.
+/// Returns a report with this many cells, 756 at most.
 pub fn report(seed: u64, cells: usize) -> Report {
     let mut dice = Dice(seed);
     let hardness: Vec<f64> = (0..QUESTIONS).map(|_| dice.bell() * 0.16).collect();
@@ -246,7 +246,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
         let loss = 0.35 * (-(budget as f64) / 700.0).exp() + build.max as f64 / budget as f64 * 0.06;
         for (name, _, above) in AT_BUDGETS {
             let name = name.replace('B', &budget.to_string());
-            // Of a question either all evidence is there or not.
+            // Either all evidence of a question is there, or not all of it.
             let whole = name.starts_with("all");
             let value = |p: f64| (p + above - loss).clamp(0.0, 1.0);
             put(&name, &mut |p| if whole { value(p).round() } else { value(p) });

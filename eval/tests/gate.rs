@@ -1,5 +1,5 @@
-//! The gate passes on noise and fails on what is really worse; it names what moved, and says with its exit code
-//! what it found. Two runs side by side.
+//! The gate passes on noise, fails if a run is really worse, names what changed, and reports the result with its
+//! exit code. Also tests the comparison of two runs side by side.
 
 use chunkmill_eval::change::changes;
 use chunkmill_eval::gate::{Outcome, State, Thresholds, gate};
@@ -12,7 +12,7 @@ use crate::common::{METRIC, arg, dice, eval, folder, note, report_of};
 const QUESTIONS: usize = 150;
 const CELLS: [&str; 4] = ["a · vector", "a · keyword", "b · vector", "b · keyword"];
 
-/// A run of four settings over 150 questions; cells of one sweep mostly fail at the same questions.
+/// Returns a run of four settings over 150 questions. Cells of one sweep mostly fail on the same questions.
 fn run(seed: u8) -> Report {
     let mut next = dice(seed);
     let difficulty: Vec<f64> = (0..QUESTIONS).map(|_| next()).collect();
@@ -20,7 +20,8 @@ fn run(seed: u8) -> Report {
     report_of(&CELLS.map(|id| (id, cell())))
 }
 
-/// The run again, where each value is measured anew with this probability, and falls to 0 with that one.
+/// Returns the run again: each value is measured again with probability `noise` and falls to 0 with probability
+/// `fall`.
 fn again(run: &Report, noise: f64, fall: f64, seed: u8) -> Report {
     let mut next = dice(seed);
     let mut other = run.clone();
@@ -53,7 +54,7 @@ fn the_same_run_passes_and_nothing_is_counted_as_a_comparison() {
 #[test]
 fn noise_passes_and_what_is_really_worse_fails() {
     const TRIES: u8 = 100;
-    // Nothing is allowed, so that only chance stands between noise and an alarm.
+    // No drop is allowed, so the only protection from false alarms is the test for chance.
     let strict = Thresholds { max_drop: [(METRIC.to_owned(), 0.0)].into(), ..Thresholds::default() };
     let alarms = |noise, fall, thresholds: &Thresholds| {
         let failed = |&seed: &u8| {
@@ -63,7 +64,7 @@ fn noise_passes_and_what_is_really_worse_fails() {
         (0..TRIES).filter(failed).count()
     };
     let usual = Thresholds::default();
-    // Both runs are measured with the same noise, so that neither is better by its making.
+    // Both runs are measured with the same noise, so neither is better by construction.
     let noise = (0..TRIES).filter(|&seed| {
         let (one, other) = (again(&run(seed), 0.1, 0.0, !seed), again(&run(seed), 0.1, 0.0, seed ^ 0x80));
         !gate(&other, &one, &strict).unwrap().passed
@@ -71,7 +72,7 @@ fn noise_passes_and_what_is_really_worse_fails() {
     let noise = noise.count();
     let (slight, large) = (alarms(0.02, 0.03, &usual), alarms(0.02, 0.2, &usual));
     note(&format!(
-        "alarms of {TRIES} runs: noise {noise} (nothing allowed), 3 % of answers lost {slight}, 20 % {large}"
+        "alarms in {TRIES} runs: noise {noise} (nothing allowed), 3 % of answers lost {slight}, 20 % {large}"
     ));
     assert!(noise <= 5 && large == usize::from(TRIES), "{noise} {slight} {large}");
 }
@@ -94,7 +95,7 @@ fn a_planted_drop_fails_the_cell_it_is_in_and_names_its_questions() {
     let named = outcome.named();
     assert_eq!(named.iter().filter(|(_, failure)| failure.is_some()).count(), 1);
     assert_eq!(named.iter().find(|(_, failure)| failure.is_some()).unwrap().0, format!("b · vector: {METRIC}"));
-    // What is allowed may be that large; and rising never fails.
+    // A drop of this size may be allowed, and a rise never fails.
     let lenient = Thresholds { max_drop: [(METRIC.to_owned(), 0.5)].into(), ..Thresholds::default() };
     assert!(gate(&worse, &baseline, &lenient).unwrap().passed);
     assert!(checked(&baseline, &worse).passed);
@@ -121,7 +122,7 @@ fn a_drop_that_could_be_chance_is_said_and_passes() {
     let outcome = checked(&other, &baseline);
     assert!(outcome.passed);
     assert_eq!(states(&outcome, State::Unsure), [("a · keyword", METRIC)]);
-    // Five questions cannot show anything, however bad they are.
+    // Five questions cannot prove anything, however bad they are.
     let (few, none) = (report_of(&[("a", vec![Some(1.0); 5])]), report_of(&[("a", vec![Some(0.0); 5])]));
     assert!(checked(&none, &few).passed);
     let (few, none) = (report_of(&[("a", vec![Some(1.0); 6])]), report_of(&[("a", vec![Some(0.0); 6])]));
@@ -222,7 +223,7 @@ fn thresholds_come_from_a_file_and_wrong_ones_are_refused() {
     let unknown = Thresholds { max_drop: [("recal".to_owned(), 0.1)].into(), ..Thresholds::default() };
     let error = gate(&run(1), &run(1), &unknown).unwrap_err().to_string();
     assert!(error.contains("recal") && error.contains(METRIC), "{error}");
-    assert!(gate(&report_of(&[]), &report_of(&[]), &Thresholds::default()).is_err(), "nothing to compare is no pass");
+    assert!(gate(&report_of(&[]), &report_of(&[]), &Thresholds::default()).is_err(), "nothing to compare");
 }
 
 #[test]
@@ -247,7 +248,7 @@ fn changes_are_those_of_the_questions() {
     }
 }
 
-/// Writes runs to folders as the sweep leaves them.
+/// Writes runs to folders as a sweep does.
 fn written(reports: &[(&str, &Report)]) -> TempDir {
     let files: Vec<(String, String)> = reports
         .iter()

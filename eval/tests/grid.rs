@@ -1,4 +1,4 @@
-//! Sweep files: which cells they make, which they leave out, and what is wrong with bad ones.
+//! Sweep files: which cells they produce, which ones they leave out, and how bad files are reported.
 
 use chunkmill::config::Options;
 use chunkmill_eval::grid::{Plan, parse};
@@ -87,7 +87,7 @@ fn what_contradicts_itself_is_left_out_with_the_reason() {
 
 #[test]
 fn equal_cells_are_merged_into_the_first() {
-    // `recursive` reads no target, and 400 tokens is what it has by itself.
+    // `recursive` ignores the target, and 400 tokens is its default.
     let plan = plan(
         "[[grid]]\nname = 'a'\nstrategy = 'recursive'\nunit = 'tokens'\nmax = 400\ntarget = [100, 200]\nmode = 'vector'\n\
          [[grid]]\nname = 'b'\npreset = 'recursive'\nmode = ['vector', 'keyword']\n",
@@ -181,7 +181,7 @@ fn bad_files_are_refused_with_the_place() {
         ("[[grid]]\nstrategy = 'recursive'\nmax = 10\noverlap = 20\n", "has no cell that can be run"),
     ] {
         let error = error(text);
-        assert!(error.contains(said) && error.contains("sweep.toml"), "{text:?} gives {error}");
+        assert!(error.contains(said) && error.contains("sweep.toml"), "{text:?}: {error}");
     }
 }
 
@@ -202,7 +202,7 @@ fn a_grid_that_explodes_is_refused_before_it_is_made() {
 }
 
 proptest! {
-    /// Nothing is lost: every combination is a dataset, equal to one, or left out with a reason.
+    /// Nothing is lost: every combination is a dataset, a duplicate of one, or left out with a reason.
     #[test]
     fn every_combination_is_accounted_for(
         strategies in prop::sample::subsequence(vec!["header", "section", "recursive", "windows", "lines"], 1..4),

@@ -1,4 +1,4 @@
-//! Importers: what they write, that it is the same every time, and errors that say where.
+//! Importers: what they write, that it is the same every time, and errors that name the place.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};
 
-/// Imports into a new folder twice; what it printed, and the set with its files.
+/// Imports into a new folder twice. Returns the folder, what was printed, and the files of the set.
 pub fn imported(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("new/set");
@@ -29,7 +29,7 @@ pub fn text<'f>(files: &'f [(String, Vec<u8>)], name: &str) -> &'f str {
     std::str::from_utf8(&file.1).unwrap()
 }
 
-/// That an import fails with this in its message.
+/// Asserts that an import fails with this text in its message.
 pub fn refused(args: &[&str], problem: &str) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("set");
@@ -213,8 +213,8 @@ fn a_folder_with_other_things_is_not_overwritten() {
     assert!(err.contains("is not empty and not a set of labels"), "{err}");
     assert_eq!(tree(other.path()).len(), 1);
     let file = other.path().join("queries.jsonl");
-    assert_eq!(run(arg(&file)).0, 5, "a file is no folder");
-    // What a killed import leaves is taken over.
+    assert_eq!(run(arg(&file)).0, 5, "a file is not a folder");
+    // An import replaces what a killed import left behind.
     let broken = folder(&[(".chunkmill-import/corpus/b.md", "half")]);
     assert_eq!(run(arg(broken.path())).0, 0);
     assert_eq!(tree(broken.path()).len(), 2);

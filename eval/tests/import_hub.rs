@@ -1,4 +1,4 @@
-//! Sets of a hub, against a local server: download, cache, offline, and the refusal of wrong bytes.
+//! Label sets on a hub, tested with a local server: download, cache, offline use, and the rejection of wrong bytes.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -16,10 +16,10 @@ use crate::common::{arg, tree};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What is served: announced hash and bytes by path.
+/// The files that the server offers: announced hash and bytes by path.
 type Files = BTreeMap<String, (String, Vec<u8>)>;
 
-/// Serves files as a set of a hub until the test process ends; where.
+/// Serves files as a set on a hub until the test process ends, and returns the endpoint.
 fn hub(files: Files) -> String {
     let files = Arc::new(files);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

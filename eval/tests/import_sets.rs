@@ -1,4 +1,4 @@
-//! Importers of published sets, each on a made-up miniature of its layout, as JSON and as Parquet.
+//! Importers of published sets, each tested on an invented miniature of its layout, as JSON and as Parquet.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::common::{arg, eval, folder};
 use crate::import::{imported, refused, text};
 
-/// A column of these values, of the type that they have.
+/// Returns a column of these values, with their type.
 fn column(values: &[&Value]) -> ArrayRef {
     let nulls = NullBuffer::from(values.iter().map(|value| !value.is_null()).collect::<Vec<_>>());
     match values.iter().find(|value| !value.is_null()) {
@@ -45,7 +45,7 @@ pub fn parquet(file: &Path, rows: &[Value]) {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let rows = column(&rows.iter().collect::<Vec<_>>());
     let batch = RecordBatch::from(rows.as_any().downcast_ref::<StructArray>().unwrap().clone());
-    // As most programs write it unless told otherwise.
+    // Most programs write Parquet this way by default.
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let file = File::create(file).unwrap();
     let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
@@ -53,7 +53,7 @@ pub fn parquet(file: &Path, rows: &[Value]) {
     writer.close().unwrap();
 }
 
-/// The references of a question, by its id.
+/// Returns the references of a question by its id.
 fn references(files: &[(String, Vec<u8>)], id: &str) -> Value {
     let lines = text(files, "queries.jsonl").lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut found = lines.filter(|line| line["query_id"] == id);
@@ -64,7 +64,7 @@ fn names(files: &[(String, Vec<u8>)]) -> Vec<&str> {
     files.iter().map(|(name, _)| name.as_str()).collect()
 }
 
-/// That nothing has drifted, so that every place holds what it says.
+/// Asserts that nothing has drifted: every place contains the text that its label quotes.
 fn verified(home: &Path) {
     let (code, out, _) = eval(&["verify", arg(&home.join("new/set"))]);
     assert_eq!(code, 0, "{out}");
@@ -111,7 +111,7 @@ fn qasper_becomes_a_set() {
     assert_eq!(references(&files, "q3"), json!([place(98, "as good")]));
     verified(set.path());
 
-    // A hub's converter makes an object of lists of a list of objects, at every depth.
+    // The hub's converter turns a list of objects into an object of lists, at every depth.
     let mut row = paper.clone();
     row["id"] = json!("1909.1");
     let turned = |list: &Value| {
@@ -213,7 +213,7 @@ fn conteb_becomes_a_set() {
         &["conteb", arg(home.path()), "--split", "dev"],
         "documents: no file belongs to split `dev`".replace("documents", arg(home.path())).as_str(),
     );
-    // A codec that is not built in: the number of the codec stands after a column's name.
+    // A codec that is not built in. The number of the codec comes after a column's name.
     let mut bytes = fs::read(at("documents/test-00000-of-00001.parquet")).unwrap();
     let codec = bytes.windows(10).rposition(|window| window == b"chunk_id\x15\x02").unwrap() + 9;
     bytes[codec] = 8;
@@ -305,7 +305,7 @@ fn miracl_becomes_a_set() {
 
 #[test]
 fn what_has_the_form_of_squad_becomes_a_set() {
-    // CUAD: a contract per article, and every answer counts. The same as a hub's rows, in two files.
+    // CUAD: one article per contract, and every answer counts. Then the same as rows of a hub, in two files.
     let question = "Highlight the parts that name the parties.";
     let cuad = json!({"version": "aok_v1.0", "data": [{"title": "NDA", "paragraphs": [{"context": "Ä and B agree.", "qas": [
         {"id": "NDA__Parties", "question": question, "is_impossible": false,
@@ -330,7 +330,7 @@ fn what_has_the_form_of_squad_becomes_a_set() {
     parquet(&at("hub/data/test-00001-of-00002.parquet"), &[row("NDA__Cap", "Cap?", &["C", "D"], &[0])]);
     refused(&["squad", arg(&at("hub"))], "test-00001-of-00002.parquet:row 1: `text` has 2 values, and others have 1");
 
-    // COVID-QA: numbers as ids, no title, a paper as one paragraph.
+    // COVID-QA: numbers as ids, no title, and each paper is one paragraph.
     let covid = json!({"data": [{"paragraphs": [{"context": "It is airborne.", "document_id": 630, "qas": [
         {"id": 262, "question": "How?", "is_impossible": false, "answers": [{"text": "airborne", "answer_start": 6}]}]}]}]});
     fs::write(at("COVID-QA.json"), covid.to_string()).unwrap();
@@ -385,7 +385,7 @@ fn beir_is_read_from_tables_too() {
     parquet(&at("hub/data/test-00000-of-00001.parquet"), &[json!({"query-id": "q9", "corpus-id": "1", "score": 1})]);
     refused(&["beir", arg(&at("hub"))], "test-00000-of-00001.parquet:row 1: there is no question `q9`");
 
-    // LongEmbed names things otherwise and judges without a score.
+    // LongEmbed uses other names, and its judgements have no score.
     let long = folder(&[
         ("corpus.jsonl", r#"{"doc_id": "d1", "text": "Long."}"#),
         ("queries.jsonl", r#"{"qid": "q1", "text": "Which?"}"#),

@@ -1,4 +1,4 @@
-//! Questions that people asked, and the passages that answer them.
+//! Labelling: questions that people asked, and the passages that answer them.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ const DOCUMENTS: [(&str, &str); 3] = [
     ("docs/copy.md", "# Vaults again\n\nThe owner pays. Only the owner of a vault may delete it.\n"),
 ];
 
-/// Runs the program with what a person types.
+/// Runs the program with this input on standard input, as if a person typed it.
 fn typed(args: &[&str], input: &str) -> (i32, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval"))
         .args(args)
@@ -57,7 +57,7 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
     fs::write(home.path().join("questions.txt"), "how long are backups kept\n\nwho may delete a vault\nwhy\nwhen\n")
         .unwrap();
     let set = home.path().join("set");
-    // The second answer is no answer, and is asked again; so is a text that no document has.
+    // The second answer is invalid, and no document contains the text of the third. Both are asked again.
     let (code, out, said) = label(&home, "y\nperhaps\ne\nonly the owner\nq\n");
     assert_eq!(code, 0, "{said}");
     assert!(
@@ -71,7 +71,7 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
     let sentence = &labelled[0].1[0][0];
     assert!(sentence.contains("Backups are kept\nfor thirty days."), "whole sentences: {sentence}");
     assert_eq!(eval(&["verify", arg(&set)]).0, 0);
-    // Only what is open is asked.
+    // Only open questions are asked.
     let (code, out, said) = label(&home, "e\nOnly the owner of a vault\nn\ne\nkeep.md:3-4\n");
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("[1/3] who may delete a vault"), "{said}");
@@ -132,7 +132,7 @@ fn from_documents_to_advice() {
     for entry in fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap()) {
         fs::copy(entry.path(), home.path().join("docs").join(entry.file_name())).unwrap();
     }
-    // No time at all: the first setting is tried all the same.
+    // Without any time, the first setting is still tried.
     let (code, out, said) = recommend(&home, &["--minutes", "0"]);
     assert_eq!(code, 0, "{said}");
     let lines: Vec<&str> = out.lines().collect();
@@ -147,7 +147,7 @@ fn from_documents_to_advice() {
     assert!(said.contains("made up ") && said.contains("[1/"), "{said}");
     let report = chunkmill_eval::report::Report::read(&advice).unwrap();
     assert!(report.left_out.iter().filter(|left| left.reason.contains("the time was up")).count() > 5);
-    // Once more with time: what is there is kept.
+    // A second run with time keeps the existing results.
     let (code, out, said) = recommend(&home, &["--json"]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("structure: already done"), "{said}");
@@ -164,7 +164,7 @@ fn questions_without_evidence_are_asked_about_before_anything_is_tried() {
     let (code, _, said) = recommend(&home, &with);
     assert!(code == 2 && said.contains("has 2 questions, none of them with evidence"), "{said}");
     assert!(said.contains("chunkmill-eval label "), "{said}");
-    // What was labelled is enough to go on.
+    // The labelled questions are enough to continue.
     let (docs, set) = (home.path().join("docs"), home.path().join("advice/labels"));
     let args = ["label", arg(&docs), "--questions", arg(&file), "-o", arg(&set), "--embedder", "fake"];
     assert_eq!(typed(&args, "y\nq\n").0, 0);

@@ -1,4 +1,4 @@
-//! Labels: reading, errors that say where, and drift.
+//! Labels: reading them, errors that name the place, and drift.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn query(id: &str, start: usize, text: &str) -> String {
     serde_json::json!({"query_id": id, "query": "why?", "references": [reference]}).to_string()
 }
 
-/// The state of one reference, labelled at this place with this text, in this document.
+/// Returns the state of one reference, labelled at this place with this text, in this document.
 fn state(document: &str, start: usize, text: &str) -> State {
     let folder = set(document, &query("q", start, text));
     let labels = LabelSet::read(folder.path()).unwrap();
@@ -69,10 +69,10 @@ fn a_text_that_was_edited_is_found_in_pieces() {
 
     // Less than half is left.
     assert_eq!(state(&format!("{before}Vaults are checked by hand."), 0, text), State::Gone);
-    // The rest is too far away to be of the same passage; alone, the first part is not half.
+    // The rest is too far away to belong to the same passage, and the first part alone is less than half.
     let apart = format!("A failed check raises an alert. {} Vaults are checked every night", "word ".repeat(200));
     assert_eq!(state(&apart, 0, &format!("{text} {}", "Nothing of this is left in it. ".repeat(2))), State::Gone);
-    // Two places have as much of it.
+    // Two places contain equally much of it.
     let twice = "A failed check raises an alert at once! A failed check raises an alert at once!";
     let at = twice.rfind('A').unwrap();
     assert_eq!(state(twice, 1, &text[32..]), State::Ambiguous(vec![0, at]));
@@ -89,7 +89,7 @@ fn pieces_end_between_characters_and_in_order() {
     assert!(pieces.windows(2).all(|pair| pair[0].end <= pair[1].start));
 }
 
-/// Rulers and repeated passages are what a search for common pieces is slowest on.
+/// A search for common pieces is slowest on rulers and repeated passages.
 #[test]
 fn drift_is_found_in_large_documents_without_delay() {
     let start = std::time::Instant::now();
@@ -132,14 +132,14 @@ fn of_alternatives_those_are_scored_that_still_fit() {
     assert_eq!(checked.len(), 7);
     let place = |range| ScoredPlace { doc_id: "a.md", range };
     let any = vec![vec![place(Some(4..7))], vec![place(Some(0..3)), place(None)]];
-    assert_eq!(labels.scored(&checked), [vec![Scored { any, grade: 2.0 }]], "of the second none fits");
+    assert_eq!(labels.scored(&checked), [vec![Scored { any, grade: 2.0 }]], "the second has no match left");
     assert_eq!(to_jsonl(&labels.queries).unwrap().trim_end(), sorted(&line));
     let (code, out, _) = eval(&["verify", arg(folder.path())]);
     assert_eq!(code, 1);
     assert!(out.contains("1 queries, 2 references in 7 places of 1 documents: 4 valid, 3 gone; 3 drifted"), "{out}");
 }
 
-/// In the order in which labels are written.
+/// Returns the line with its keys in the order in which labels are written.
 fn sorted(line: &serde_json::Value) -> String {
     let place = |place: &serde_json::Value| match place.get("start") {
         Some(start) => format!(

@@ -1,4 +1,4 @@
-//! What is said when something was named that is not there: once, with what to do, and exit code 2.
+//! Messages about things that do not exist: printed once, with what to do, and exit code 2.
 
 use crate::common::{METRIC, arg, eval, folder, report_of};
 

@@ -1,4 +1,4 @@
-//! Metrics: examples that can be computed by hand, and what comes out at the edges.
+//! Metrics: examples that can be computed by hand, and edge cases.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -48,7 +48,7 @@ fn solid_parts_are_what_is_not_white_space() {
     assert!(solid(" \n", 0..2).is_empty() && solid("é", 1..2).is_empty() && solid("a", 0..9).is_empty());
 }
 
-/// Wanted 10..30; retrieved 0..20 and 15..25, and 10..20 of another document. `I` is 15, `S` is 40.
+/// Wanted: 10..30. Retrieved: 0..20, 15..25, and 10..20 of another document. `I` is 15 and `S` is 40.
 #[test]
 fn text_is_scored_by_hand() {
     let scores = text(&[span(10..30)], &[span(0..20), span(15..25), Span::new(1, 10..20)]);
@@ -66,7 +66,7 @@ fn text_is_scored_by_hand() {
 #[test]
 fn precision_omega_is_what_a_perfect_search_would_have() {
     let chunks = [span(0..10), span(10..20), span(22..30), Span::new(1, 0..50)];
-    // Chunk 10..20 holds 12..20 of it, 22..30 holds 22..24; 20..22 is in no chunk.
+    // Chunk 10..20 contains 12..20 of it, and 22..30 contains 22..24. No chunk contains 20..22.
     near(precision_omega(&[span(12..24)], &chunks, Touch::Shared), 10.0 / 20.0);
     // 0..10 ends where 10..20 starts.
     near(precision_omega(&[span(10..20)], &chunks, Touch::Shared), 1.0);
@@ -84,7 +84,7 @@ fn evidence_is_whole_split_missed_or_unreachable() {
     assert_eq!(state(&[8..12], &chunks[..1]), Evidence::Missed);
     assert_eq!(state(&[8..12], &[]), Evidence::Missed);
     assert_eq!(state(&[18..27], &chunks), Evidence::Unreachable);
-    // What is between the chunks does not count where it is white space.
+    // Text between the chunks does not count if it is white space.
     assert_eq!(state(&[18..20, 25..27], &chunks), Evidence::Split);
     assert_eq!(state(&[], &chunks), Evidence::Unreachable);
 }
@@ -92,7 +92,7 @@ fn evidence_is_whole_split_missed_or_unreachable() {
 #[test]
 fn a_ranked_list_is_scored_by_hand() {
     let judged = HashMap::from([("a", 3.0), ("b", 1.0), ("c", 0.0), ("d", 2.0)]);
-    // x is unjudged; the second a takes no place.
+    // x is unjudged, and the second a takes no place.
     let ranking = Ranking::of_ids(["x", "a", "a", "c", "b"], &judged);
     assert_eq!([1, 2, 4].map(|k| ranking.hit(k)), [0.0, 1.0, 1.0]);
     near(ranking.recall(2), 1.0 / 3.0);
@@ -160,17 +160,17 @@ fn one_chunk_may_bring_several_references() {
     let ranking = Ranking::of_chunks(&chunks, &targets, Coverage::One(1.0));
     near(ranking.recall(1), 2.0 / 3.0);
     near(ranking.precision(3), 2.0 / 3.0);
-    // Both of the first chunk are found at precision 1, the third at 2/3.
+    // Both references of the first chunk are found at precision 1, the third at 2/3.
     near(ranking.average_precision(3), (1.0 + 1.0 + 2.0 / 3.0) / 3.0);
-    // They take places 1 and 2, what is in vain place 3, and the last place 4.
+    // They take places 1 and 2, the useless chunk takes place 3, and the last reference takes place 4.
     let log = |place: f64| (place + 1.0).log2();
     let best = 3.0 / log(1.0) + 2.0 / log(2.0) + 1.0 / log(3.0);
     near(ranking.ndcg(10, Gain::Linear), (3.0 / log(1.0) + 1.0 / log(2.0) + 2.0 / log(4.0)) / best);
-    // Everything at once is the best there is, whatever the chunks are.
+    // A chunk with everything is the best possible ranking, whatever the chunks are.
     assert_eq!(Ranking::of_chunks(&[span(0..300)], &targets, Coverage::One(1.0)).ndcg(10, Gain::Exponential), 1.0);
 }
 
-/// mtcb counts such a reference as missed, so that large chunks win by construction.
+/// mtcb counts this reference as missed, which makes large chunks win by construction.
 #[test]
 fn a_reference_in_two_chunks_is_found_with_the_second() {
     let (chunks, wanted) = ([span(0..10), span(50..60), span(10..20)], [target(4..16, 1.0)]);
@@ -186,7 +186,7 @@ fn a_budget_is_filled_in_order_and_the_last_result_cut() {
     let results = [(span(0..100), 10), (span(200..300), 20), (span(400..410), 1)];
     assert_eq!(within_budget(&results, 31), [span(0..100), span(200..300), span(400..410)]);
     assert_eq!(within_budget(&results, 30), [span(0..100), span(200..300)]);
-    // A quarter of the second fits; the third would, but comes after it.
+    // A quarter of the second fits. The third would fit too, but it comes later.
     assert_eq!(within_budget(&results, 15), [span(0..100), span(200..225)]);
     assert_eq!(within_budget(&results, 10), [span(0..100)]);
     assert_eq!(within_budget(&results, 0), []);

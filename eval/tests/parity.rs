@@ -1,8 +1,8 @@
-//! The metrics of ranked lists are those of `pytrec_eval` and ranx, on random runs with ties,
-//! duplicates, empty results, graded and missing judgements.
+//! The metrics of ranked lists equal those of `pytrec_eval` and ranx on random runs with ties, duplicates, empty
+//! results, and graded and missing judgements.
 //!
-//! The package `pytrec-eval-terrier` stands for `pytrec_eval`: the same code with a wheel, where the
-//! other fetches `trec_eval` from GitHub while it is installed.
+//! The test installs `pytrec-eval-terrier` instead of `pytrec_eval`: it is the same code with a wheel, whereas the
+//! original downloads `trec_eval` from GitHub during installation.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,13 +22,13 @@ const RUNS: usize = 1_500;
 const CUTOFFS: [usize; 6] = [1, 3, 5, 10, 20, 100];
 const TOLERANCE: f64 = 1e-9;
 
-/// One question's results, as a search with duplicates would give them, and its judgements.
+/// One question's results, as a search with duplicates would return them, and its judgements.
 struct Case {
     results: Vec<(String, f64)>,
     judged: HashMap<String, f64>,
 }
 
-/// Random numbers that are the same every time.
+/// Random numbers that are the same on every run.
 struct Dice(TestRng);
 
 impl Dice {
@@ -40,7 +40,7 @@ impl Dice {
 fn cases() -> Vec<Case> {
     let mut dice = Dice(TestRng::from_seed(RngAlgorithm::ChaCha, &[6; 32]));
     let make = |at: usize| {
-        // Some runs have many ties, some none; some are empty, some longer than every cutoff.
+        // Some runs have many ties and some have none. Some are empty, and some are longer than every cutoff.
         let levels = [2, 8, 1_000_000][dice.below(3) as usize];
         let length = match at % 10 {
             0 => 0,
@@ -50,7 +50,7 @@ fn cases() -> Vec<Case> {
         let documents = length.max(12) + dice.below(20);
         let mut results: Vec<(String, f64)> = Vec::new();
         for _ in 0..length {
-            // Eighths are exact also in the 32 bits that trec_eval keeps; a millionth level is not a tie in them.
+            // Eighths are exact even in the 32 bits that trec_eval keeps, so a million levels cause no ties there.
             let score = f64::from(dice.below(levels)) / 8.0 - 3.0;
             results.push((format!("d{}", dice.below(documents)), score));
         }
@@ -63,7 +63,7 @@ fn cases() -> Vec<Case> {
     (0..RUNS).map(make).collect()
 }
 
-/// The results that count where an id comes several times: its best score.
+/// Returns the best score of each id.
 fn unique(results: &[(String, f64)]) -> HashMap<&str, f64> {
     let mut best: HashMap<&str, f64> = HashMap::new();
     for (id, score) in results {
@@ -88,7 +88,7 @@ fn values(ranking: &Ranking) -> HashMap<String, f64> {
     cutoffs.flat_map(|(label, k)| names.map(|name| (format!("{name}@{label}"), at(name, k)))).collect()
 }
 
-/// How many values were compared, and how far apart the farthest were.
+/// Number of compared values, and the largest difference.
 #[derive(Default)]
 struct Compared {
     values: usize,
@@ -145,7 +145,7 @@ fn ranked_lists_are_scored_as_pytrec_eval_and_ranx_score_them() {
     let (mut trec, mut ranx) = (Compared::default(), Compared::default());
     for (at, case) in cases.iter().enumerate() {
         let query = format!("q{at}");
-        // Ours is given the duplicates.
+        // Our code receives the duplicates.
         let ranked = ordered(case.results.clone(), Ties::LargerFirst);
         trec.with(
             "trec_eval",
@@ -161,11 +161,11 @@ fn ranked_lists_are_scored_as_pytrec_eval_and_ranx_score_them() {
     }
     for (name, compared) in [("pytrec_eval", &trec), ("ranx", &ranx)] {
         let Compared { values, farthest, above_zero } = compared;
-        assert!(*above_zero > values / 3, "{name}: {above_zero} of {values} say anything");
+        assert!(*above_zero > values / 3, "{name}: only {above_zero} of {values} values are above zero");
         note(&format!("{name}: {RUNS} runs, {values} values, at most {farthest:e} apart"));
     }
     note(&format!(
-        "of {RUNS} runs {ties} with ties, {duplicates} with duplicates, {unjudged} with unjudged, {empty} empty"
+        "of {RUNS} runs, {ties} have ties, {duplicates} duplicates, {unjudged} unjudged results; {empty} are empty"
     ));
 }
 

@@ -1,4 +1,4 @@
-//! The program as a whole: its help, its pages, its version, and the example that sweeps from code.
+//! The program as a whole: its help, its pages, its version, and the example that runs a sweep from code.
 
 use std::process::Command;
 
@@ -48,7 +48,7 @@ fn the_example_sweeps_from_code() {
         .collect();
     let [(first, one), (second, other)] = cells[..] else { panic!("{out}") };
     assert!(first.contains("recursive") && second.contains("structure"), "{out}");
-    // Words of the questions are in the corpus, and not every one finds its answer.
+    // The corpus contains words of the questions, but not every question finds its answer.
     assert!([one, other].iter().all(|value| (0.3..1.0).contains(value)), "{out}");
     assert!(out.lines().count() > cells.len(), "there is no verdict: {out}");
     assert!(run.join("run.json").is_file());

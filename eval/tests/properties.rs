@@ -1,4 +1,4 @@
-//! What holds for every metric and every input.
+//! Properties of every metric for every input.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ fn all(ranking: &Ranking, k: usize) -> [f64; 7] {
     ]
 }
 
-/// The units of spans, one by one.
+/// Returns the units of spans, one by one.
 fn units(spans: &[Span]) -> std::collections::BTreeSet<(usize, usize)> {
     spans.iter().flat_map(|span| (span.start..span.end).map(|unit| (span.doc, unit))).collect()
 }
@@ -78,7 +78,7 @@ proptest! {
         prop_assert!((0.0..=omega).contains(&adjacent));
         let touching: Vec<Span> =
             chunks.iter().filter(|chunk| wanted.iter().any(|want| want.shared(chunk).is_some())).copied().collect();
-        // Retrieving exactly these gives at most it, less where they overlap.
+        // Retrieving exactly these chunks scores at most omega, and less where they overlap.
         prop_assert!(text(&wanted, &touching).iou <= omega);
     }
 
@@ -106,14 +106,14 @@ proptest! {
         prop_assert!(ranking.hit(k) <= ranking.hit(k + 1));
         prop_assert!(ranking.average_precision(k) <= ranking.average_precision(k + 1));
         prop_assert!(ranking.reciprocal_rank(k) <= ranking.reciprocal_rank(k + 1));
-        // A result that brings nothing raises nothing, wherever it comes.
+        // A result that contributes nothing raises no metric, wherever it comes.
         let elsewhere = Span { doc: 9, start: 0, end: 10 };
         let at = k.min(chunks.len());
         let added = [&chunks[..at], &[elsewhere], &chunks[at..]].concat();
         for (with, without) in all(&Ranking::of_chunks(&added, &targets, rule), k).into_iter().zip(all(&ranking, k)) {
             prop_assert!(with <= without + 1e-12);
         }
-        // Together, chunks never find less than alone.
+        // Chunks that count together never find less than chunks that count alone.
         if let Coverage::One(share) = rule {
             prop_assert!(Ranking::of_chunks(&chunks, &targets, Coverage::Together(share)).recall(k) >= ranking.recall(k));
         }
@@ -131,7 +131,7 @@ proptest! {
         prop_assert!(ranking.recall(k) <= ranking.recall(k + 1));
         let twice = ids.iter().flat_map(|&id| [id, id]);
         prop_assert_eq!(Ranking::of_ids(twice, &judged), ranking);
-        // The best order there is.
+        // The best possible order.
         let mut best: Vec<u32> = judged.keys().copied().collect();
         best.sort_by(|a, b| judged[b].total_cmp(&judged[a]));
         let best = Ranking::of_ids(best, &judged);

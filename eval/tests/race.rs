@@ -1,4 +1,4 @@
-//! Settings that are left out of a race are worse.
+//! A race drops only settings that are worse.
 
 use std::path::Path;
 
@@ -34,7 +34,8 @@ fn every_question_is_asked_once_clusters_together() {
     assert_ne!(Race::new(&judge, &other, 10).stages(203), stages);
 }
 
-/// Forty settings of which one is better by `lead`: how often it is dropped, and how many others are.
+/// Races forty settings, one of which is better by `lead`. Returns how often that one is dropped, and the share of
+/// the others that are dropped.
 fn raced(lead: f64, tries: u64) -> (f64, f64) {
     let labelled = larder();
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
@@ -67,7 +68,7 @@ fn raced(lead: f64, tries: u64) -> (f64, f64) {
 
 #[test]
 fn the_best_is_seldom_dropped_and_the_others_are_the_sooner_the_worse_they_are() {
-    // Where all are alike, each is as much the best as any.
+    // If all are alike, each of them is as much the best as any other.
     let (alike, _) = raced(0.0, 150);
     let (best, few) = raced(0.2, 50);
     let (_, many) = raced(0.6, 50);

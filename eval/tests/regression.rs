@@ -1,4 +1,4 @@
-//! Does the gate tell noise from a real regression? With the real model, over our own questions.
+//! Can the gate tell noise from a real regression? Tested with the real model and our own questions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ mode = ["vector", "keyword"]
 k = 5
 "#;
 
-/// The default model's folder, or `None` with a printed reason.
+/// Returns the default model's folder, or prints why there is none and returns `None`.
 fn model() -> Option<PathBuf> {
     match hub::locate(&ModelRef::default()) {
         Ok(folder) => Some(folder.path),
@@ -31,7 +31,7 @@ fn model() -> Option<PathBuf> {
     }
 }
 
-/// Where the runs of these tests are; the first, with what is in use, is the baseline of all.
+/// The folder for the runs of these tests. The first run, with the settings in use, is the baseline for all others.
 static RUNS: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().unwrap());
 static BASELINE: LazyLock<PathBuf> = LazyLock::new(|| {
     let run = sweep("baseline", IN_USE, &[]);
@@ -80,7 +80,7 @@ fn half_the_chunk_size_fails() {
     }
     let (code, said) = gate(&sweep("half", &IN_USE.replace("400", "200"), &[]));
     assert_eq!(code, 1, "{said}");
-    // By what it really is: larger, and worse where the rank of whole answers counts.
+    // It fails for the right reasons: larger, and worse by the metric for which the rank of whole answers counts.
     assert!(said.contains("bytes") && said.contains("ndcg_at_10") && said.contains("questions are worse"), "{said}");
 }
 

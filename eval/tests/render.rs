@@ -1,4 +1,4 @@
-//! Every form of a report: complete, readable by others, and harmless whatever the documents hold.
+//! Every form of a report: complete, readable by other programs, and harmless whatever the documents contain.
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn changed() -> Report {
     baseline
 }
 
-/// The page beside a baseline.
+/// Renders the page with a baseline.
 pub fn page(report: &Report, baseline: &Report) -> String {
     render::html::html(report, Some(&Baseline::new(baseline, report).unwrap()))
 }
@@ -53,13 +53,13 @@ fn the_page_has_every_section_once_and_links_to_it() {
     }
 }
 
-/// The rows of the table of all settings, as they are written.
+/// Returns the rows of the table of all settings as they are in the page.
 fn board(page: &str) -> Vec<&str> {
     let table = page.split("<table id=\"board\"").nth(1).unwrap().split("</table>").next().unwrap();
     table.split("<tbody>").nth(1).unwrap().split("<tr>").skip(1).collect()
 }
 
-/// A page that is sent by mail, with what a real sweep has: five questions, each with a thousand tokens handed over.
+/// The page is sent by mail, with what a real sweep has: five questions, each with a context of a thousand tokens.
 #[test]
 fn the_page_of_700_cells_is_below_300_kilobytes() {
     let mut report = example::report(1, 700);
@@ -122,7 +122,7 @@ fn sizes_have_curves_only_where_they_vary() {
         page.split("<section id=\"size\"").nth(1).map(|rest| rest.split("</section>").next().unwrap().to_owned())
     };
     let drawn = section(&report).unwrap();
-    // `lines` was tried with one size alone.
+    // `lines` was tried with only one size.
     for (strategy, panels) in [("semantic", 1), ("header", 1), ("recursive", 1), ("lines", 0)] {
         assert_eq!(drawn.matches(&format!("<figcaption>{strategy} ")).count(), panels, "{strategy}");
     }
@@ -138,7 +138,8 @@ fn sizes_have_curves_only_where_they_vary() {
     assert_eq!(section(&report), None);
 }
 
-/// Tokens of the k best chunks beside what is in these chunks, not beside what is in a context of another size.
+/// The tokens of the k best chunks are plotted against the quality of these chunks, not against that of a context of
+/// another size.
 #[test]
 fn quality_and_tokens_are_of_the_same_chunks() {
     let report = example::report(9, 120);
@@ -193,7 +194,7 @@ fn the_first_screen_draws_evidence_against_budgets_or_else_quality_against_cost(
     assert!(head(&report).contains("data-x=\"retrieved_tokens\""));
 }
 
-/// Curves that end in one place have their names around it, one above the other.
+/// Curves that end at the same point have their names around it, one above the other.
 #[test]
 fn labels_of_curves_do_not_overlap() {
     let curve = |(name, y): (&str, f64)| Curve {
@@ -250,7 +251,7 @@ fn a_plot_is_a_file_of_its_own() {
     assert_eq!(said.trim(), "640 0 3 1", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Every string of a report replaced, wherever it is; names that other parts refer to stay consistent.
+/// Returns a report in which every string is replaced. Names that other parts refer to stay consistent.
 pub fn hostile() -> Report {
     let mut report = example::report(4, 90);
     let bad = || HOSTILE.to_owned();
@@ -311,7 +312,7 @@ fn text_from_outside_is_text_on_the_page() {
     assert_eq!(page.matches("</style").count(), 1);
     assert!(!page.contains("<img"));
     assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;"));
-    // An attribute that ended early would leave the rest of the text outside of quotes.
+    // An attribute that ended early would leave the rest of the text outside quotes.
     assert!(!page.contains("onerror=\""));
     assert!(!page.contains("http://") && !page.contains("https://"));
 }
@@ -407,7 +408,7 @@ fn the_csv_gives_back_every_digit() {
     }
 }
 
-/// Spreadsheets run what begins like this, whoever wrote it.
+/// Spreadsheets run any cell that begins with one of these characters.
 #[test]
 fn no_text_in_the_csv_is_a_formula_and_every_number_is_a_number() {
     let mut report = example::report(6, 8);
@@ -432,7 +433,7 @@ fn no_text_in_the_csv_is_a_formula_and_every_number_is_a_number() {
         let expected = if text == "plain" { text } else { format!("'{text}") };
         assert_eq!((value("model"), value("unit")), (expected.clone(), expected));
     }
-    assert!(negative > 0, "differences to the best are below zero, and numbers");
+    assert!(negative > 0, "differences from the best are negative, and numbers");
 }
 
 #[test]
@@ -466,7 +467,7 @@ fn a_report_fits_its_schema_and_a_broken_one_does_not() {
     fs::write(folder.path().join("schema.json"), schema).unwrap();
     let report = example::report(7, 18);
     render::write(&report, None, folder.path()).unwrap();
-    // Not the values themselves: the reader of JSON may be off by a number's last bit.
+    // The values themselves are not compared: the JSON reader may be off by a number's last bit.
     let read = Report::read(folder.path()).unwrap();
     assert!(render::html::html(&read, None) == render::html::html(&report, None), "what is written is what is read");
     let program = "import json, sys, jsonschema\n\
@@ -525,7 +526,7 @@ fn a_run_file_keeps_our_order_for_readers_that_sort_by_score_in_32_bits() {
     assert_eq!(trec::qrels([("q 1", "m m", 2.0), ("q2", "é", 0.0)]), "q%201 0 m%20m 2\nq2 0 é 0\n");
 }
 
-/// Where the target is the maximum, as it is if only that was written, maps span minimum and maximum all the same.
+/// If only the maximum was set, the target equals it. The maps still span minimum and maximum.
 #[test]
 fn a_target_that_follows_the_maximum_parts_no_map() {
     let mut report = example::report(8, 540);

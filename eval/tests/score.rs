@@ -1,4 +1,4 @@
-//! What answers are worth: places that were worked out by hand.
+//! Scores of answers, compared with values computed by hand.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::folder;
 
-/// Ten characters of evidence, of which two have two bytes, in a text of ASCII around them.
+/// Nine characters of evidence, two of which take two bytes, surrounded by ASCII text.
 const TEXT: &str = "0123456789 grün-blöd \n0123456789 abcdefghij 0123456789\n";
 
 fn set() -> TempDir {
@@ -28,13 +28,13 @@ fn set() -> TempDir {
     folder(&[("corpus/a.md", TEXT), ("corpus/b.md", "another"), ("queries.jsonl", &queries.join("\n"))])
 }
 
-/// Chunks of `a.md` by bytes and tokens, and the only one of `b.md` last.
+/// Returns chunks of `a.md` by bytes and tokens, followed by the only chunk of `b.md`.
 fn places(of_a: &[(usize, usize, usize)]) -> Vec<ChunkPlace> {
     let of_a = of_a.iter().map(|&(start, end, tokens)| ChunkPlace { doc: 1, start, end, tokens });
     of_a.chain([ChunkPlace { doc: 0, start: 0, end: 7, tokens: 1 }]).collect()
 }
 
-/// Documents and ranges of their bytes.
+/// Documents, each with ranges of its bytes.
 type Passages = Vec<(usize, Vec<[usize; 2]>)>;
 
 struct Outcome {
@@ -43,12 +43,12 @@ struct Outcome {
     omega: Vec<Option<f64>>,
 }
 
-/// Scores answers that all questions get alike.
+/// Scores answers that are the same for all questions.
 fn outcome(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize) -> Outcome {
     handed_over(places, rows, documents, k, &[])
 }
 
-/// The same with contexts of 10 and 25 tokens.
+/// Does the same with contexts of 10 and 25 tokens.
 fn handed_over(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: usize, contexts: &[Passages]) -> Outcome {
     let set = set();
     let labelled = Labelled::read(set.path()).unwrap();
@@ -69,7 +69,7 @@ fn close(value: Option<f64>, expected: f64) {
 
 #[test]
 fn text_is_measured_in_characters() {
-    // Bytes 0..23 are 21 characters, of which 9 are evidence.
+    // Bytes 0..23 are 21 characters, 9 of them evidence.
     let Outcome { values, evidence, omega } = outcome(&places(&[(0, 23, 20), (23, 57, 30)]), &[0, 1, 2], &[1, 0], 1);
     close(values["span_recall"][0], 1.0);
     close(values["span_precision"][0], 9.0 / 21.0);
@@ -105,8 +105,8 @@ fn evidence_that_two_chunks_share_is_split_and_found_at_the_second() {
 
 #[test]
 fn a_budget_cuts_what_no_longer_fits() {
-    // The first 10 of 20 tokens are taken to be half of the text: characters 0..10, without evidence. Five tokens
-    // of the second chunk are its first 5 of 30 characters.
+    // The first 10 of 20 tokens count as half of the text: characters 0..10, which contain no evidence. Five tokens
+    // of the second chunk count as its first 5 of 30 characters.
     let values = outcome(&places(&[(0, 23, 20), (23, 57, 30)]), &[0, 1], &[1, 0], 5).values;
     close(values["recall_in_10_tokens"][0], 0.0);
     close(values["recall_in_25_tokens"][0], 1.0);
@@ -130,7 +130,7 @@ fn tokens_of_whole_documents_are_those_of_the_documents_that_were_retrieved() {
 
 #[test]
 fn a_context_is_scored_by_the_evidence_that_is_in_it() {
-    // The first context has the four characters of "grün" of 9; the second has all but "j", in two passages.
+    // The first context has four of 9 characters, "grün". The second has everything except "j", in two passages.
     let place = |from: &str, to: &str| [TEXT.find(from).unwrap(), TEXT.find(to).unwrap()];
     let contexts = [
         vec![(1, vec![place("789 g", "-bl")]), (0, vec![[0, 7]])],
@@ -149,7 +149,7 @@ fn a_context_is_scored_by_the_evidence_that_is_in_it() {
     );
 }
 
-/// What a chunk of each document is worth, documents by name, for one question.
+/// Scores one question over documents, given by name and text. Each document is one chunk.
 fn of_one_question(documents: &[(&str, &str)], references: &str, duplicates: bool, found: &[&str]) -> Outcome {
     let line = format!(r#"{{"query_id":"q","query":"?","references":[{references}]}}"#);
     let files: Vec<(String, &str)> = documents.iter().map(|(name, text)| (format!("corpus/{name}"), *text)).collect();
@@ -186,7 +186,7 @@ fn one_alternative_is_enough_and_all_of_its_places_are_needed() {
     };
     assert_eq!(share(&["a.md"]), (1.0, 1.0, 1.0, 1.0));
     assert_eq!(share(&["d.md", "a.md", "b.md"]), (1.0, 1.0, 0.5, 0.5));
-    // One of two places: half of the alternative, which is more than nothing of the other.
+    // One of two places is half of that alternative, which is more than nothing of the other one.
     assert_eq!(share(&["b.md"]), (0.5, 0.0, 0.0, 1.0));
     assert_eq!(share(&["b.md", "d.md", "c.md"]), (1.0, 1.0, 1.0 / 3.0, 1.0));
     assert_eq!(share(&["d.md"]), (0.0, 0.0, 0.0, 0.0));

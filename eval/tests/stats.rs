@@ -1,5 +1,5 @@
-//! Intervals hold as often as they say, tests are wrong as seldom as they say, and orders are those that a
-//! slower way finds. The figures of scipy were printed by its version 1.17.1.
+//! Intervals contain the truth as often as they claim, tests are wrong as rarely as they claim, and orders equal
+//! those of a slower method. The figures of SciPy were printed by its version 1.17.1.
 
 use chunkmill_eval::stats::{
     Bootstrap, Clustered, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean, minimum_detectable_effect,
@@ -11,12 +11,12 @@ use crate::common::{dice, note};
 
 const SETTINGS: Bootstrap = Bootstrap { confidence: 0.95, resamples: 1_000, seed: 7 };
 
-/// A normal variable as the sum of twelve uniform ones.
+/// Returns a normal variable as the sum of twelve uniform ones.
 fn normal(next: &mut impl FnMut() -> f64) -> f64 {
     (0..12).map(|_| next()).sum::<f64>() - 6.0
 }
 
-/// Values from 0 to 1 with a heap at each end, as recall has them; their mean is 0.7.
+/// Returns values from 0 to 1 with a peak at each end, as recall has. Their mean is 0.7.
 fn shares(next: &mut impl FnMut() -> f64, questions: usize) -> Vec<f64> {
     let mut value = || match next() {
         place if place < 0.55 => 1.0,
@@ -34,7 +34,7 @@ fn an_interval_holds_the_true_mean_about_as_often_as_it_says() {
         [(100, 0.95, 0.93..=0.965), (100, 0.8, 0.775..=0.825), (30, 0.95, 0.925..=0.965)]
     {
         let samples: Vec<Vec<f64>> = (0..TRIES).map(|_| shares(&mut next, questions)).collect();
-        // Each with its own resamples, so that the tries are independent.
+        // Each try has its own resamples, so the tries are independent.
         let holds = |(seed, row): (usize, &Vec<f64>)| {
             let interval =
                 bootstrap(&[&Clustered::alone(row)], &Bootstrap { confidence, resamples: 400, seed: seed as u64 })[0];
@@ -43,7 +43,7 @@ fn an_interval_holds_the_true_mean_about_as_often_as_it_says() {
         let held = samples.iter().enumerate().filter(|&sample| holds(sample)).count() as f64 / TRIES as f64;
         assert!(allowed.contains(&held), "{questions} {confidence}: {held}");
         note(&format!(
-            "intervals of {confidence} held the true mean in {held} of {TRIES} tries of {questions} questions"
+            "intervals of {confidence} contained the true mean in {held} of {TRIES} tries of {questions} questions"
         ));
     }
 }
@@ -53,7 +53,7 @@ fn an_interval_is_that_of_numpy() {
     let values =
         [0.0, 0.0, 0.2, 0.25, 0.5, 0.5, 0.6, 0.75, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.1, 0.0, 1.0, 0.33];
     let interval = bootstrap(&[&Clustered::alone(&values)], &Bootstrap { resamples: 200_000, ..SETTINGS })[0];
-    // Quantiles .01588 and .98412 of 2,000,000 means in NumPy: norm.cdf(sqrt(20 / 19) * t.ppf(.025, 19)) of scipy.
+    // Quantiles .01588 and .98412 of 2,000,000 means in NumPy: norm.cdf(sqrt(20 / 19) * t.ppf(.025, 19)) of SciPy.
     assert!((interval.lo - 0.384).abs() < 0.003 && (interval.hi - 0.7445).abs() < 0.003, "{interval:?}");
     assert!((mean(&values) - 0.5665).abs() < 1e-12 && (deviation(&values) - 0.376_527_223_451_372_8).abs() < 1e-12);
 }
@@ -83,7 +83,7 @@ fn the_randomisation_test_finds_what_is_not_there_as_often_as_alpha_and_what_is_
     let mut next = dice(3);
     let mut found = |shift: f64, alpha: f64| {
         let significant = (0..TRIES).filter(|&seed| {
-            // Four in five questions do not change, as between settings that are nearly the same.
+            // Four in five questions do not change, as with settings that are nearly the same.
             let change = |next: &mut dyn FnMut() -> f64| if next() < 0.8 { 0.0 } else { next() - 0.5 };
             let differences: Vec<f64> = (0..80).map(|_| change(&mut next) + shift * normal(&mut next).abs()).collect();
             randomisation(&differences, 499, seed as u64) <= alpha
@@ -119,7 +119,7 @@ fn p_values_are_those_of_scipy() {
     assert_eq!(randomisation(&differences, 256, 1), 0.093_75, "zeros have no sign: 2^8 ways");
     let drawn = randomisation(&differences, 255, 1);
     assert!(drawn != 0.093_75 && (drawn - 0.093_75).abs() < 0.06, "{drawn}");
-    // The same with 2,000,000 drawn.
+    // The same with 2,000,000 random draws.
     let many: Vec<f64> = (0..40).map(|at| ((f64::from(at) * 1.7).sin() * 300.0 + 60.0).round() / 1_000.0).collect();
     let p = randomisation(&many, 100_000, 1);
     assert!((p - 0.059_742).abs() < 0.003, "{p}");
@@ -131,12 +131,12 @@ fn p_values_at_the_ends() {
     assert_eq!(randomisation(&[0.0; 30], 100, 1), 1.0);
     assert_eq!(randomisation(&[1.0; 5], 100, 1), 2.0 / 32.0);
     assert_eq!(randomisation(&[0.1; 300], 999, 1), 1.0 / 1_000.0, "never 0");
-    assert_eq!(randomisation(&[0.1, 0.2, -0.3], 100, 1), 1.0, "a mean of 0, but for rounding");
+    assert_eq!(randomisation(&[0.1, 0.2, -0.3], 100, 1), 1.0, "a mean of 0 apart from rounding");
 }
 
 #[test]
 fn holm_as_by_hand() {
-    // 0.005·4, 0.01·3, 0.03·2, and 0.04·1, which may not be under the one before.
+    // 0.005·4, 0.01·3, 0.03·2, and 0.04·1, which must not be below the previous one.
     let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
     for (ours, by_hand) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
         assert!((ours - by_hand).abs() < 1e-12, "{adjusted:?}");
@@ -145,7 +145,7 @@ fn holm_as_by_hand() {
     assert_eq!(holm(&[0.7, 0.9]), [1.0, 1.0]);
 }
 
-/// Questions in clusters of four: each the sum of what its cluster has in common and of its own.
+/// Returns questions in clusters of four. Each value is the sum of its cluster's common part and a part of its own.
 fn clustered(next: &mut impl FnMut() -> f64, clusters: usize, common: f64) -> Vec<(usize, f64)> {
     let mut values = Vec::new();
     for cluster in 0..clusters {
@@ -175,15 +175,15 @@ fn intervals_over_clusters_hold_the_truth_where_those_over_questions_do_not() {
     }
     let [held, held_alone] = [held, held_alone].map(|count| count as f64 / TRIES as f64);
     assert!((0.93..=0.97).contains(&held) && held_alone < 0.85, "{held} {held_alone}");
-    // Of 60 clusters of 4: variance (1 + 1/4) / 60.
+    // The variance for 60 clusters of 4 is (1 + 1/4) / 60.
     let error = (error / TRIES as f64 / (1.25 / 60.0)).sqrt();
     assert!((0.97..=1.03).contains(&error), "{error}");
     note(&format!(
-        "95 % intervals held in {held} of 1,000 sweeps with clusters of four, over questions in {held_alone}"
+        "95 % intervals were right in {held} of 1,000 sweeps with clusters of four, over questions in {held_alone}"
     ));
 }
 
-/// The same as `max_t`, by every way to choose signs.
+/// Computes the same as `max_t` by trying every choice of signs.
 fn max_t_by_hand(rows: &[Vec<f64>]) -> Vec<f64> {
     let questions = rows[0].len();
     let statistic = |row: &[f64], way: usize| {
@@ -212,7 +212,7 @@ fn max_t_is_what_every_choice_of_signs_gives() {
             assert!((found.p_max - by_hand).abs() < 1e-12, "{found:?} {by_hand}");
             assert!((found.p - randomisation(row, 1_000, 3)).abs() < 1e-12);
         }
-        // The same drawn.
+        // The same with random draws.
         let drawn = max_t(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), 500, 3);
         assert!(found.iter().zip(drawn).all(|(exact, drawn)| (exact.p_max - drawn.p_max).abs() < 0.1));
     }
@@ -224,7 +224,7 @@ fn max_t_is_what_every_choice_of_signs_gives() {
 fn max_t_is_wrong_as_seldom_as_it_says_and_sees_more_than_holm_where_rows_are_alike() {
     const TRIES: usize = 400;
     let mut next = dice(7);
-    // Twenty rows that have most of what they are in common; in the last there is something to find.
+    // Twenty rows that have most of their values in common. Only the last one has something to find.
     let mut sweep = |shift: f64| {
         let common: Vec<f64> = (0..60).map(|_| normal(&mut next)).collect();
         let rows = (0..20).map(|row| {
@@ -256,7 +256,7 @@ fn max_t_is_wrong_as_seldom_as_it_says_and_sees_more_than_holm_where_rows_are_al
 #[test]
 fn the_probability_of_being_best_is_that_of_the_difference() {
     let mut next = dice(8);
-    // Of two, it is Φ(difference / standard error).
+    // For two rows, it is Φ(difference / standard error).
     for shift in [0.0, 0.1, 0.2] {
         let rows: Vec<Vec<f64>> =
             [0.0, shift].iter().map(|shift| (0..300).map(|_| normal(&mut next) + shift).collect()).collect();
@@ -269,7 +269,7 @@ fn the_probability_of_being_best_is_that_of_the_difference() {
         assert!((shares[1] - expected).abs() < 0.03, "{shares:?} {expected}");
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
-    // Equal ones share, and one that is never best has nothing.
+    // Equal rows share the probability, and a row that is never best has none.
     let values: Vec<f64> = (0..50).map(|_| next()).collect();
     let worse: Vec<f64> = values.iter().map(|value| value - 0.1).collect();
     let rows = [Clustered::alone(&values), Clustered::alone(&values), Clustered::alone(&worse)];
@@ -284,7 +284,7 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
     let mut next = dice(9);
     let (mut chosen, mut kept, mut found) = (0.0, 0.0, 0.0);
     for seed in 0..TRIES {
-        // Thirty settings that are all alike: true mean 0.
+        // Thirty settings that are all alike, with a true mean of 0.
         let rows: Vec<Clustered> =
             (0..30).map(|_| Clustered::alone(&(0..100).map(|_| normal(&mut next)).collect::<Vec<_>>())).collect();
         let record = held_out(&rows.iter().collect::<Vec<_>>(), 20, seed as u64).unwrap();
@@ -292,7 +292,7 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
         kept += record.held_out / TRIES as f64;
         found += rows.iter().map(Clustered::mean).fold(f64::MIN, f64::max) / TRIES as f64;
     }
-    // The expected maximum of 30 standard normal variables is 2.043, of means of 50 questions over √50.
+    // The expected maximum of 30 standard normal variables is 2.043; divide it by √50 for means of 50 questions.
     assert!(
         (chosen - 2.043 / 50.0_f64.sqrt()).abs() < 0.02 && found > 0.15 && kept.abs() < 0.02,
         "{chosen} {found} {kept}"
@@ -342,7 +342,7 @@ fn tau_with_ties_is_that_of_scipy() {
     assert_eq!(kendall_tau_b(&[], &[]), None);
 }
 
-/// Few levels, so that there are ties.
+/// Generates values of few levels, which makes ties likely.
 fn values(most: usize) -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec((0..6i32).prop_map(f64::from), 0..most)
 }
@@ -369,7 +369,7 @@ proptest! {
 
     #[test]
     fn tau_is_the_correlation_of_the_signs_of_pairs(a in values(12), b in values(12)) {
-        // Another definition of the same: over all ordered pairs, a cosine.
+        // An equivalent definition: a cosine over all ordered pairs.
         let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
         let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
         let (mut both, mut one, mut other) = (0.0, 0.0, 0.0);

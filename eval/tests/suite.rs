@@ -1,11 +1,11 @@
-//! All tests of the harness in one binary: what the public interface and the program do.
+//! All tests of the harness in one binary. They test the public interface and the program.
 
 #![allow(
     clippy::pedantic,
     clippy::single_range_in_vec_init,
     clippy::unwrap_used,
     unreachable_pub,
-    reason = "tests fail by panicking, and say on standard error what they skip"
+    reason = "tests fail by panicking, and print to standard error what they skip"
 )]
 
 mod agreement;
@@ -44,5 +44,5 @@ mod synth;
 mod table;
 mod terminal;
 #[path = "../../tests/tiny.rs"]
-#[allow(dead_code, reason = "what the library's tests make of it is more")]
+#[allow(dead_code, reason = "the library's tests use more of it")]
 mod tiny;

@@ -1,5 +1,5 @@
-//! Sweeps through the program: what they measure, that they go on where they were stopped, and that the
-//! dataset that is evaluated is the one that would be shipped.
+//! Sweeps through the program: what they measure, that they resume after an interruption, and that the evaluated
+//! dataset is the one that would be shipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,7 @@ fn a_sweep_measures_every_cell() {
         if cfg!(target_os = "linux") {
             assert!(["chunk", "index", "search"].iter().all(|stage| cell.cost.peak_rss[*stage] > 1 << 20));
         }
-        // The settings that are advised make the same dataset.
+        // The recommended settings build the same dataset.
         let config = Options::parse(&cell.toml, "chunkmill.toml").unwrap().resolve().unwrap();
         assert_eq!(config.spec.to_string(), cell.spec_text);
         assert_eq!(config.mode.name(), cell.retrieval);
@@ -99,7 +99,7 @@ fn a_sweep_measures_every_cell() {
     for worst in &report.worst {
         assert!(worst.value < 1.0 && !worst.evidence.is_empty() && !worst.retrieved.is_empty());
     }
-    assert!(fs::read_dir(out.join(".chunkmill-work")).is_err(), "nothing is left of what was made");
+    assert!(fs::read_dir(out.join(".chunkmill-work")).is_err(), "no intermediate files are left");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_reranker_is_an_axis_and_costs_its_time() {
     assert_eq!(
         cells.len(),
         3,
-        "without one there is no depth: {:?}",
+        "without a reranker there is no depth: {:?}",
         cells.iter().map(|cell| &cell.id).collect::<Vec<_>>()
     );
     let of = |cell: &chunkmill_eval::report::Cell, metric: &str| cell.values[metric].clone();
@@ -142,11 +142,11 @@ fn a_reranker_is_an_axis_and_costs_its_time() {
     };
     let without = cells.iter().find(|cell| !reranks(cell)).unwrap();
     let (three, ten) = (by_depth(3), by_depth(10));
-    // It only changes the order of what it reads, and of three it can bring none from the fourth place.
+    // A reranker only reorders the chunks that it reads, so with a depth of three it cannot raise the fourth.
     assert_eq!(of(ten, "doc_recall_at_100").len(), 203);
     assert_ne!(of(three, "mrr_at_10"), of(without, "mrr_at_10"));
     assert_ne!(of(three, "mrr_at_10"), of(ten, "mrr_at_10"));
-    assert!(ten.cost.search_ms.p50 > without.cost.search_ms.p50, "its time is a search's time");
+    assert!(ten.cost.search_ms.p50 > without.cost.search_ms.p50, "its time counts as search time");
 }
 
 #[test]
@@ -163,10 +163,10 @@ fn a_dataset_is_made_as_often_as_it_is_timed_and_not_once_more() {
         assert_eq!(code, 0, "{said}");
         Report::read(&out).unwrap().cells.remove(0).cost
     };
-    // What is timed goes past the cache, and so nothing that fills it was made beside it.
+    // Timed runs bypass the cache, so a cache would prove that there was an untimed run as well.
     let timed = sweep_with("[timing]\nrepeats = 3\nseconds = 0\n", "timed");
-    assert_eq!(timed.index.unwrap().repeats, 1, "they took so long already");
-    assert!(!cache.exists(), "a run that was not timed has embedded too");
+    assert_eq!(timed.index.unwrap().repeats, 1, "one run already takes longer than the limit");
+    assert!(!cache.exists(), "an untimed run has embedded too");
     let timed = sweep_with("[timing]\nrepeats = 2\nseconds = 3600\n", "often");
     assert_eq!(timed.index.unwrap().repeats, 2);
     let cached = sweep_with("", "cached");
@@ -202,7 +202,7 @@ fn what_is_scored_is_what_context_hands_over() {
     assert_eq!(code, 0, "{said}");
     let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();
     let record: Record = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
-    // Keyword search has no scores by which evidence could be expected, so both orders are one.
+    // Keyword search has no scores that predict where evidence is, so both orders are the same.
     let names: Vec<&str> = record.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["keyword", "vector", "hybrid packing=evidence", "hybrid packing=rank"]);
     let config = Options::parse("[embedding]\nembedder = 'fake'\n", "test").unwrap().resolve().unwrap();
@@ -263,7 +263,7 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     assert!((2..9).contains(&done), "{done} records when it was killed");
     let (code, _, said) = sweep(&larder(), &file, &out, &[]);
     assert_eq!(code, 0, "{said}");
-    // One may have been in the middle of being written.
+    // One record may have been only partly written.
     let kept = said.matches("already done").count();
     assert!(kept == done || kept + 1 == done, "{kept} of {done} kept\n{said}");
     let (stopped, whole) = (Report::read(&out).unwrap(), Report::read(&whole).unwrap());
@@ -271,7 +271,7 @@ fn a_sweep_goes_on_where_it_was_stopped() {
         assert_eq!((&a.id, &a.values, &a.snapshot, &a.metrics), (&b.id, &b.values, &b.snapshot, &b.metrics));
     }
     assert_eq!(stopped.verdict, whole.verdict);
-    // Once more, with nothing to do.
+    // Another run has nothing to do.
     let (code, _, said) = sweep(&larder(), &file, &out, &[]);
     assert_eq!((code, said.matches("already done").count()), (0, 9), "{said}");
 }
@@ -319,7 +319,7 @@ fn what_changed_is_measured_again_and_never_mixed() {
     assert_eq!(code, 0, "{said}");
     let first = Report::read(&out).unwrap();
     assert_eq!(eval(&["report", arg(&out)]).0, 0);
-    // The evidence moves by one line; a report of the old run would score the new text by old places.
+    // The evidence moves. A report of the old run would score the new text by old places.
     fs::write(set.join("corpus/a.md"), format!("New.\n\n{text}")).unwrap();
     let (code, _, said) = eval(&["report", arg(&out)]);
     assert_eq!(code, 2, "{said}");
@@ -329,7 +329,7 @@ fn what_changed_is_measured_again_and_never_mixed() {
     let second = Report::read(&out).unwrap();
     assert_eq!(second.labels.states, [("moved".to_owned(), 1)].into());
     assert_ne!(first.cells[0].snapshot, second.cells[0].snapshot);
-    // Another k over the same datasets runs nothing again; another setting runs itself alone.
+    // Another k on the same datasets builds nothing again, and a new setting builds only its own dataset.
     fs::write(
         &file,
         sweep_text.replace("mode =", "k = [1, 2]\nmode =").replace("['recursive', ", "['windows', 'recursive', "),
@@ -387,7 +387,7 @@ fn list_and_verify_run_no_model() {
     }
 }
 
-/// A chunk's place takes in what it repeats, so every byte of its text is where the place says.
+/// A chunk's place includes the text that the chunk repeats, so it contains every byte of the chunk's text.
 #[test]
 fn places_hold_the_text_of_chunks_with_what_they_repeat() {
     let folder = TempDir::new().unwrap();
@@ -415,7 +415,7 @@ fn places_hold_the_text_of_chunks_with_what_they_repeat() {
             let whole = fs::read_to_string(larder().join("corpus").join(&id)).unwrap();
             let held = solid(&whole[place.start..place.end]);
             assert!(solid(&content).ends_with(&held), "{} {id}: {content:?} is not {held:?}", record.build);
-            // Where there are no headings before the text, that is all there is.
+            // If no headings come before the text, the place contains all of it.
             if record.build.starts_with("windows") || record.build.starts_with("recursive") {
                 assert_eq!(solid(&content), held, "{} {id}", record.build);
                 repeated += usize::from(record.build.contains("overlap=20"));
@@ -425,7 +425,7 @@ fn places_hold_the_text_of_chunks_with_what_they_repeat() {
     assert!(repeated > 100 && all > 1000, "{repeated} of {all}");
 }
 
-/// What `trec_eval` would say of the files is what the report says.
+/// `trec_eval` computes the figures of the report from these files.
 #[test]
 fn trec_files_give_the_figures_of_documents() {
     let folder = TempDir::new().unwrap();
@@ -456,12 +456,12 @@ fn trec_files_give_the_figures_of_documents() {
             assert!((reciprocal - cell.values["doc_mrr_at_10"][at].unwrap()).abs() < 1e-5, "{} {}", cell.id, query.id);
         }
         let chunks = lines(&format!("{build}.{}.chunks.run", cell.retrieval));
-        // Keyword search finds nothing where no word is known.
+        // Keyword search finds nothing for a question without any known word.
         assert!(chunks.len() > 100 * 100 && chunks.iter().all(|row| row[2].contains(".md:")));
     }
     let chunks = lines(&format!("{build}.chunks.qrels"));
     assert!(chunks.len() >= 203, "{}", chunks.len());
-    // They can be asked for or not.
+    // Writing these files is optional.
     fs::remove_dir_all(out.join("trec")).unwrap();
     assert_eq!(eval(&["report", arg(&out), "--trec=false"]).0, 0);
     assert!(!out.join("trec").exists());
@@ -474,7 +474,7 @@ fn trec_files_give_the_figures_of_documents() {
     }
 }
 
-/// A folder of the user's stays as it is.
+/// A user's own folder stays as it is.
 #[test]
 fn a_folder_that_is_no_run_is_refused() {
     let folder = TempDir::new().unwrap();
@@ -488,7 +488,7 @@ fn a_folder_that_is_no_run_is_refused() {
     assert_eq!(fs::read_dir(&out).unwrap().count(), 1);
 }
 
-/// Labels that judge whole documents, as BEIR's do, are scored by documents.
+/// Labels that judge whole documents, like BEIR's, are scored by document.
 #[test]
 fn labels_of_whole_documents_have_a_verdict() {
     let folder = TempDir::new().unwrap();
@@ -515,7 +515,7 @@ fn labels_of_whole_documents_have_a_verdict() {
     assert_eq!(eval(&["gate", arg(&out), "--baseline", arg(&baseline)]).0, 0);
 }
 
-/// A baseline that cannot be read is said before hours have passed.
+/// An unreadable baseline is reported at once, not after hours.
 #[test]
 fn a_wrong_baseline_is_said_first() {
     let folder = TempDir::new().unwrap();
@@ -525,7 +525,7 @@ fn a_wrong_baseline_is_said_first() {
     assert!(said.contains("nowhere.json") && !out.exists(), "{said}");
 }
 
-/// How deep the lists are read is measured as it is searched.
+/// The depth to which lists are read is the same in a measurement as in a search.
 #[test]
 fn the_depth_of_fused_lists_is_what_is_searched() {
     let folder = TempDir::new().unwrap();
@@ -541,7 +541,7 @@ fn the_depth_of_fused_lists_is_what_is_searched() {
     };
     assert!((4..=6).contains(&longest("hybrid depth=3")), "{}", longest("hybrid depth=3"));
     assert_eq!(longest("hybrid depth=100"), 100);
-    // Each knows its own halves, and they are the same.
+    // Each cell names its own halves. Here they are the same for both.
     let report = Report::read(&out).unwrap();
     for cell in report.cells.iter().filter(|cell| cell.retrieval == "hybrid") {
         assert_eq!(cell.halves, ["ragdocs, vector, k=5", "ragdocs, keyword, k=5"]);
@@ -562,7 +562,7 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
     let (all, _) = run("all", "");
     let (race, out) = run("race", "[sweep]\nrace = true\n");
     assert_eq!(race.cells.len() + race.left_out.len(), all.cells.len());
-    // Vectors by the fake embedder find nothing, so they are out of it soon, with both k.
+    // Vectors of the fake embedder find nothing, so vector search drops out early, for both k.
     let out_of_it = |id: &str| race.left_out.iter().find(|left| left.id == id);
     for k in [3, 5] {
         let left = out_of_it(&format!("structure, vector, k={k}")).unwrap();
@@ -574,7 +574,7 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
     }
     let best = |report: &Report| report.verdict.as_ref().unwrap().best.clone();
     assert_eq!(best(&race), best(&all));
-    // A run that was a race is shown again, and goes on, as one.
+    // Writing the report again or resuming the run keeps the result of the race.
     let (code, _, said) = eval(&["report", arg(&out)]);
     assert_eq!(code, 0, "{said}");
     assert_eq!(Report::read(&out).unwrap().left_out, race.left_out);
@@ -608,7 +608,7 @@ fn vectors_are_searched_as_a_store_would_keep_them() {
         assert_eq!(cell(way).snapshot, full.snapshot);
         assert!(cell(way).toml.starts_with("# for a store that keeps vectors as "), "{}", cell(way).toml);
     }
-    // Int8 loses next to nothing, sixteen signs nearly all.
+    // Int8 loses next to nothing, sixteen signs lose nearly everything.
     let record = fs::read_dir(out.join("records")).unwrap().next().unwrap().unwrap().path();
     let record: Record = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
     let rows = |way: &str| record.variants.iter().find(|variant| variant.name == way).unwrap().answers.iter();

@@ -1,5 +1,5 @@
-//! Synthetic questions: that their labels fit, what they ask and what counts as an answer, which are
-//! chosen, and what is refused.
+//! Synthetic questions: that their labels fit, what they ask and what counts as an answer, which ones are chosen,
+//! and what is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};
 
-/// Runs `synth` on a corpus into a new folder and checks the labels; these, what was printed, and their home.
+/// Runs `synth` on a corpus into a new folder and checks the labels. Returns the labels, standard output and error,
+/// and the folder.
 fn synth(corpus: &Path, more: &[&str]) -> (LabelSet, String, String, TempDir) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("set");
@@ -25,7 +26,7 @@ fn larder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder/corpus")
 }
 
-/// That every label fits, and that the questions do not get in each other's way.
+/// Asserts that every label fits, and that no two questions have the same text or overlapping evidence.
 fn check(labels: &LabelSet) {
     let corpus = labels.corpus().unwrap();
     for checked in labels.check(&corpus) {
@@ -47,7 +48,7 @@ fn check(labels: &LabelSet) {
             assert!(others.iter().all(|other| other.end <= quote.range.start || quote.range.end <= other.start));
             others.push(quote.range.clone());
             let copies = corpus.texts.values().map(|text| text.matches(&quote.text).count()).sum::<usize>();
-            assert!(copies == 1 || quote.text.len() < 60, "evidence of {query:?} is there {copies} times");
+            assert!(copies == 1 || quote.text.len() < 60, "evidence of {query:?} occurs {copies} times");
         }
     }
 }
@@ -89,7 +90,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
     assert_eq!(files(&["--queries", "60", "--seed", "7"]), first);
     assert_eq!(files(&["--queries", "60", "--seed", "7", "--kinds", "title,sentence,heading"]), first);
     assert_ne!(files(&["--queries", "60", "--seed", "8"]), first);
-    // Roots in another order are another order of documents.
+    // Roots in another order mean documents in another order.
     let root = |name: &str| format!("{name}={}", arg(&larder().join(name)));
     let (manual, other) = (root("guide"), root("operate"));
     let set = |roots: [&str; 2]| {
@@ -105,7 +106,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
 
 #[test]
 fn questions_are_spread_evenly_over_documents() {
-    // A document of forty sections beside five of four.
+    // One document with forty sections, and five with four each.
     let topics = ["badger", "heron", "otter", "falcon", "lynx"];
     let sections = |topic: &str, count: usize| -> String {
         let section = |n: usize| {
@@ -130,7 +131,7 @@ fn questions_are_spread_evenly_over_documents() {
         .for_each(|query| *asked.entry(query.references[0].any[0][0].doc_id.as_str()).or_default() += 1);
     assert_eq!(asked.into_values().collect::<Vec<_>>(), [3; 6]);
     assert!(out.contains("about 6 of 6 documents"), "{out}");
-    // With more, the short documents give all they have and the long one the rest.
+    // If there are more questions, the short documents provide all they have and the long one provides the rest.
     let (labels, ..) = synth(corpus.path(), &["--queries", "30", "--kinds", "heading"]);
     let long = labels.queries.iter().filter(|query| query.references[0].any[0][0].doc_id == "all.md").count();
     assert_eq!((labels.queries.len(), long), (30, 10));
@@ -152,7 +153,7 @@ fn a_heading_asks_for_its_section_and_takes_context_where_it_says_little() {
     let (labels, _, err, _) = synth(corpus.path(), &["--kinds", "heading"]);
     let asked: BTreeMap<&str, Vec<&str>> =
         labels.queries.iter().map(|query| (query.text.as_str(), quotes(query))).collect();
-    // `Options` are there twice, also with the title before it: no one could know which is meant.
+    // There are two `Options`, both with the same title before them: nobody could tell which one is meant.
     assert_eq!(asked.keys().collect::<Vec<_>>(), [&"Losing the passphrase", &"Rotating a key"]);
     assert!(asked["Rotating a key"][0].starts_with("A vault key is replaced"), "{asked:?}");
     assert!(asked["Rotating a key"][0].ends_with("depends on it."));
@@ -209,7 +210,7 @@ fn a_title_question_names_a_term_where_it_is_introduced() {
 fn what_stands_in_two_places_is_not_asked_for() {
     let once = folder(&[("a.md", GUIDE), ("b.md", "# Else\n\nNothing.\n")]);
     assert!(!synth(once.path(), &[]).0.queries.is_empty());
-    // The same once more, with some words changed.
+    // The same document again, with some words changed.
     let copy = GUIDE.replace("slowly", "carefully").replace("print the", "keep a");
     let twice = folder(&[("a.md", GUIDE), ("b.md", &copy)]);
     let home = TempDir::new().unwrap();

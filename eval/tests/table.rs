@@ -1,4 +1,4 @@
-//! Runs over several sets of labels, side by side.
+//! Runs over several label sets, side by side.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::common::{METRIC, arg, dice, eval, report_of};
 
 const OWN: &str = "structure, hybrid, k=5";
 
-/// A run in which a setting finds this share of the questions; those of a set differ in how hard they are.
+/// Returns a run in which each setting finds this share of the questions. The questions of a set vary in difficulty.
 fn run(name: &str, seed: u8, shares: &[(&str, f64)]) -> Report {
     let mut next = dice(seed);
     let hard: Vec<f64> = (0..120).map(|_| next()).collect();
@@ -50,7 +50,7 @@ fn written(home: &TempDir, name: &str, report: &Report) -> String {
 fn sets_are_put_side_by_side() {
     let home = TempDir::new().unwrap();
     let (one, two) = (run("one", 1, &SHARES), run("two", 2, &SHARES));
-    // The synthetic questions would choose what is the worst of all but keywords.
+    // The synthetic questions would choose the worst setting other than keyword search.
     let made = run("made", 3, &SHARES.map(|(id, share)| (id, 1.0 - share)));
     let [a, b, c] = [("a.json", &one), ("b.json", &two), ("c.json", &made)].map(|(name, of)| written(&home, name, of));
     let out = home.path().join("out");
@@ -61,13 +61,13 @@ fn sets_are_put_side_by_side() {
     let mean = |report: &Report, id: &str| report.cell(id).unwrap().metrics["evidence_in_context_500"].mean;
     let own = (mean(&one, OWN) + mean(&two, OWN)) / 2.0;
     assert!(text.contains(&format!("| {OWN} | {own:.3} | ")), "{text}");
-    // The best of a set is bold; the order is that of the means.
+    // The best value of a set is bold, and the rows are in the order of the means.
     assert!(text.contains(&format!("**{:.3}**", mean(&one, "recursive, keyword, k=5"))), "{text}");
-    // Only what is changed of the setting is a part: a difference with its interval.
+    // A part is a setting that differs from ours, shown as a difference with its interval.
     let gain = own - (mean(&one, SHARES[1].0) + mean(&two, SHARES[1].0)) / 2.0;
     assert!(text.contains(&format!("| 1 | language=none | {gain:.3} | ")), "{text}");
     assert!(text.contains("| 2 | max=64 | ") && !text.contains("| 3 | "), "{text}");
-    assert!(text.contains("| one | 4 | -1.000 |"), "the order is turned round: {text}");
+    assert!(text.contains("| one | 4 | -1.000 |"), "the order is reversed: {text}");
     for (name, holds) in [
         ("budgets.svg", "recursive, 500 tokens"),
         ("bytes.svg", "structure max=64"),
@@ -77,7 +77,7 @@ fn sets_are_put_side_by_side() {
         let svg = fs::read_to_string(out.join(name)).unwrap();
         assert!(svg.starts_with("<svg xmlns") && svg.contains(holds) && svg.len() < 60_000, "{name}: {svg}");
     }
-    // Runs of different sweeps have but some settings in common.
+    // Runs of different sweeps have only some settings in common.
     let few = written(&home, "few.json", &run("few", 4, &SHARES[1..3]));
     let (code, _, problem) = eval(&["table", &a, &few, "-o", arg(&out)]);
     assert!(code == 0 && problem.contains("not every run has `structure, hybrid, k=5`"), "{problem}");

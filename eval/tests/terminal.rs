@@ -1,4 +1,5 @@
-//! Nothing that a label, a document, a run or a setting says reaches the terminal as a command, nor a report's reader.
+//! No text of a label, a document, a run or a setting acts as a command on the terminal or on the reader of a
+//! report.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +29,7 @@ impl Stage {
         Self { home: TempDir::new().unwrap(), all, tried: Tried::default() }
     }
 
-    /// A file of the stage, whose name says it as well.
+    /// Writes a file below the stage's folder. Its name may be hostile too.
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let file = self.home.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -46,7 +47,7 @@ impl Stage {
         assert_tame(&format!("stdout of {args:?}"), &out);
         assert_tame(&format!("stderr of {args:?}"), &err);
         for text in shows {
-            assert!(out.contains(text) || err.contains(text), "{args:?} shows no {text}: {out}{err}");
+            assert!(out.contains(text) || err.contains(text), "{args:?} does not show {text}: {out}{err}");
         }
         (output.status.code().unwrap(), out + &err)
     }
@@ -63,7 +64,7 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     let larder = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/larder/corpus/guide/retention.md");
     stage.write(&format!("{docs}/plain.md"), fs::read(larder).unwrap());
 
-    // Sets of labels, made by others and made up.
+    // Label sets made by others, and synthetic ones.
     stage.write("beir/corpus.jsonl", json!({"_id": HOSTILE, "text": page()}).to_string());
     stage.write("beir/queries.jsonl", json!({"_id": HOSTILE, "text": HOSTILE}).to_string());
     stage.write("beir/qrels.tsv", "\u{1b}[2J\tq\t1\n");
@@ -127,7 +128,7 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     assert_eq!(stage.run(&["verify", set], "", WORDS).0, 1);
     assert_eq!(stage.run(&["verify", set, "--json"], "", JSON).0, 1);
 
-    // A run with names as hostile as the file that gives them.
+    // A run with names as hostile as the name of the file that defines them.
     let grid = |name: &str| {
         format!(
             "[defaults.embedding]\nembedder = 'fake'\n[defaults.corpus]\nallow_blocked = true\n[[grid]]\nname = {name}\nstrategy = ['windows', 'header']\nunit = 'chars'\nmax = 100\nmode = ['keyword', 'vector']\n"
@@ -144,13 +145,13 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     let (code, said) = stage.run(&["work"], &json!(HOSTILE).to_string(), NEITHER);
     assert!(code != 0 && !said.is_empty(), "{said}");
 
-    // What is made of it.
+    // Reports and comparisons of that run.
     assert_eq!(stage.run(&["report", run], "", WORDS).0, 0);
     assert_eq!(stage.run(&["report", run, "--json"], "", JSON).0, 0);
     let baseline = format!("baseline {HOSTILE}");
     assert_eq!(stage.run(&["baseline", run, "-o", &baseline], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["gate", run, "--baseline", &baseline, "--json"], "", JSON).0, 0);
-    // A setting that is no longer measured fails a gate by its name.
+    // A setting that is no longer measured fails the gate, which prints its name.
     let mut other: Value = serde_json::from_slice(&fs::read(stage.home.path().join(&baseline)).unwrap()).unwrap();
     other["cells"][0]["id"] = format!("{HOSTILE} of old").into();
     stage.write(&baseline, other.to_string());
@@ -166,7 +167,7 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     assert_eq!(stage.run(&["man", HOSTILE], "", WORDS).0, 2);
     stage.tried.assert_are(&stage.all);
 
-    // And for those who read the files.
+    // The files are harmless for their readers too.
     for name in ["report.html", "report.md", "junit.xml"] {
         let text = fs::read_to_string(stage.home.path().join(run).join(name)).unwrap();
         assert_tame(name, &text);

@@ -1,4 +1,4 @@
-"""From a dataset to a query in Chroma, here in memory.
+"""Loads a dataset into Chroma, here in memory, and queries it.
 
     python to_chroma.py DATASET "QUESTION"
 """

@@ -1,4 +1,4 @@
-"""From a dataset to a query in FAISS.
+"""Loads a dataset into FAISS and queries it.
 
     python to_faiss.py DATASET "QUESTION"
 """

@@ -1,4 +1,4 @@
-"""From a dataset to a query in LanceDB, which takes the table as it is.
+"""Loads a dataset into LanceDB, which accepts the table directly, and queries it.
 
     python to_lancedb.py DATASET "QUESTION" FOLDER
 """

@@ -1,4 +1,4 @@
-"""From a dataset to a query in pandas and NumPy.
+"""Loads a dataset into pandas and NumPy and queries it.
 
     python to_pandas.py DATASET "QUESTION"
 """

@@ -1,4 +1,4 @@
-"""From a dataset to a query in PostgreSQL with pgvector.
+"""Loads a dataset into PostgreSQL with pgvector and queries it.
 
     python to_pgvector.py DATASET "QUESTION" postgresql://USER@HOST/DATABASE
 """

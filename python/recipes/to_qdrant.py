@@ -1,4 +1,4 @@
-"""From a dataset to a query in Qdrant, here in memory; a server takes its URL in place of `:memory:`.
+"""Loads a dataset into Qdrant and queries it: here in memory; for a server, replace `:memory:` with its URL.
 
     python to_qdrant.py DATASET "QUESTION"
 """

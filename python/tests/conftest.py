@@ -1,4 +1,7 @@
-"""What the tests share. They run against the installed wheel, without the network, with the model that `make model` fetched."""
+"""Shared fixtures and helpers.
+
+The tests run against the installed wheel, without the network, with the model that `make model` fetched.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-# Set before anything is imported that reads it.
+# Set before importing anything that reads it.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import chunkmill  # noqa: E402
@@ -23,7 +26,7 @@ QUESTION = "my nightly job says the vault is full but df shows plenty of space"
 
 
 def program(*arguments: str | Path, stdin: bytes | None = None, name: str = "chunkmill") -> bytes:
-    """What a program of the wheel prints."""
+    """Runs a program of the wheel and returns what it prints."""
     command = [Path(sysconfig.get_path("scripts")) / name, *arguments]
     env = os.environ | {"CHUNKMILL_EMBEDDING_CACHE": "off", "CHUNKMILL_KEYWORD_CACHE": "off"}
     done = subprocess.run(command, input=stdin, capture_output=True, env=env, cwd="/")
@@ -32,7 +35,7 @@ def program(*arguments: str | Path, stdin: bytes | None = None, name: str = "chu
 
 
 def python(code: str, *arguments: str | Path, fails: bool = False) -> str:
-    """What a Python of its own prints."""
+    """Runs code in a new Python process and returns what it prints."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     return done.stderr if fails else done.stdout
@@ -45,7 +48,7 @@ def corpus() -> Path:
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """datasets/larder, indexed with the default model."""
+    """Indexes datasets/larder with the default model."""
     out = tmp_path_factory.mktemp("dataset") / "out"
     report = chunkmill.index(CORPUS, out, embedding_cache="off")
     assert report.documents == 50
@@ -59,7 +62,7 @@ def searcher(dataset: Path) -> chunkmill.Searcher:
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
-    """A folder with these files."""
+    """Returns a function that writes files to a folder."""
 
     def make(files: dict[str, bytes]) -> Path:
         folder = tmp_path / "documents"

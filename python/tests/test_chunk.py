@@ -94,7 +94,7 @@ def test_a_name_says_what_a_text_is() -> None:
     assert [chunk.heading_path for chunk in chunkmill.chunk(yaml, preset="heading-tokens")] == [[]]
     with pytest.raises(chunkmill.SettingError, match="has 1 names for 2 sources"):
         chunkmill.chunk([yaml, yaml], name=["a.yaml"])
-    with pytest.raises(chunkmill.SettingError, match="is one for 2 sources"):
+    with pytest.raises(chunkmill.SettingError, match="is a single name for 2 sources"):
         chunkmill.chunk([yaml, yaml], name="a.yaml")  # type: ignore[call-overload]
     with pytest.raises(chunkmill.SettingError, match="is a list for one source"):
         chunkmill.chunk(yaml, name=["a.yaml"])  # type: ignore[call-overload]
@@ -149,7 +149,8 @@ def test_python_runs_on_meanwhile(corpus: Path) -> None:
     during = turns[0] - before
     stop.set()
     other.join()
-    # With the lock held this thread would have had none: it asks for it every 5 ms, and gets it when the call ends.
+    # If the call held the GIL, the other thread would get no turns: it requests the GIL every 5 ms, and gets it
+    # only when the call ends.
     assert during > 10_000
 
 

@@ -26,7 +26,7 @@ def test_the_node_parser_of_llama_index() -> None:
     assert second.metadata["header_path"] == "Guide > Install" and second.metadata["file_name"] == "guide.md"
     assert second.relationships[NodeRelationship.SOURCE].node_id == one.node_id  # type: ignore[union-attr]
     assert second.relationships[NodeRelationship.PREVIOUS].node_id == nodes[0].node_id  # type: ignore[union-attr]
-    # No model reads where it stands.
+    # No model reads the location.
     assert "start_byte" not in second.get_content(metadata_mode=MetadataMode.EMBED)
     assert "start_byte" not in second.get_content(metadata_mode=MetadataMode.LLM)
 
@@ -37,7 +37,7 @@ def test_the_splitter_of_haystack() -> None:
 
     pipeline = Pipeline()
     pipeline.add_component("split", ChunkmillSplitter(preset="heading-tokens", max=100))
-    # As a pipeline that was kept in a file; Haystack wants to be told whose components it may load.
+    # Like a pipeline saved to a file. Haystack must be told from which modules it may load components.
     pipeline = Pipeline.loads(pipeline.dumps(), allowed_modules=[ChunkmillSplitter.__module__])
     documents = [Document(content=TEXT, meta={"file_path": "guide.md"}), Document(content="plain")]
     made = pipeline.run({"split": {"documents": documents}})["split"]["documents"]

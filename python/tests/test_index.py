@@ -1,4 +1,4 @@
-"""The job."""
+"""Tests of `chunkmill.index`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_dataset_is_that_of_the_program(corpus: Path, dataset: Path, tmp_pat
     report = chunkmill.index([corpus], dataset, embedding_cache="off")
     same = {"documents", "chunks", "tokens", "model_tokens", "edges", "edges_by_kind", "spec", "spec_fingerprint", "model"}
     assert {key: summary[key] for key in same} == {key: getattr(report, key) for key in same}
-    # It was there already.
+    # Everything was reused.
     assert (report.chunks_kept, report.texts_embedded) == (report.chunks, 0)
 
 
@@ -97,7 +97,7 @@ def test_a_dataset_that_is_being_written_is_left_alone(corpus: Path, tmp_path: P
 
     def again(progress: chunkmill.Progress) -> None:
         if progress.documents == 0:
-            return  # The model is being loaded.
+            return  # The model is still loading.
         with pytest.raises(chunkmill.LockedError, match="is being written by"):
             chunkmill.index(corpus, out, embedder="fake", embedding_cache="off")
         raise LookupError
@@ -136,7 +136,7 @@ def test_the_process_has_the_settings_of_its_own_signals(corpus: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     chunkmill.chunk(corpus)
     assert signal.getsignal(signal.SIGINT) is before
-    # As the system sees it: nobody has put a handler below Python's.
+    # According to the operating system, no native handler was installed either.
     status = Path("/proc/self/status")
     if status.exists():
         caught = int(next(line for line in status.read_text().splitlines() if line.startswith("SigCgt")).split()[1], 16)

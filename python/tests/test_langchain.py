@@ -1,4 +1,4 @@
-"""LangChain."""
+"""Tests of the LangChain integration."""
 
 from __future__ import annotations
 

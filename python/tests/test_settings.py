@@ -1,4 +1,4 @@
-"""Keyword arguments: the library's own settings, its errors, and what type checkers know of them."""
+"""Keyword arguments: the library's own settings, its errors, and their types for type checkers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_each_setting_is_taken_by_the_calls_that_read_its_table() -> None:
             if wrong is None:
                 continue
             if table in tables:
-                # It is known: what is said of it is that the value is wrong, or nothing.
+                # The name is accepted. The call may succeed, or complain about the value.
                 try:
                     wrong(**{name: "\x00", "embedder": "fake"} if name != "embedder" else {name: "\x00"})
                 except chunkmill.SettingError as error:

@@ -1,4 +1,4 @@
-"""Tables in, tables out."""
+"""Tests of Arrow tables as input and output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = {
 
 
 def by_program(table: pa.Table, *flags: str) -> pa.Table:
-    """What `chunkmill filter` makes of a table without errors."""
+    """Returns the output of `chunkmill filter` for a table without errors."""
     sent = io.BytesIO()
     with pa.ipc.new_stream(sent, table.schema) as writer:
         writer.write_table(table)

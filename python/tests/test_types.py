@@ -1,4 +1,4 @@
-"""What type checkers say."""
+"""Tests with type checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the wheel."""
+"""Tests of the contents of the wheel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_programs_are_native_and_of_the_same_version() -> None:
 
 def test_the_allocator_of_the_programs_is_not_pythons() -> None:
     [module] = [file for file in files("chunkmill") or [] if file.name.startswith("_chunkmill.") and file.suffix == ".so"]
-    # Words that jemalloc says.
+    # A string in the binary of jemalloc.
     assert b"<jemalloc>" not in Path(str(module.locate())).read_bytes()
     assert b"<jemalloc>" in (Path(sysconfig.get_path("scripts")) / "chunkmill").read_bytes()
 

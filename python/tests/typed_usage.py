@@ -1,4 +1,4 @@
-"""What users write, for the type checkers: `test_types.py` has mypy and pyright read this, and runs it."""
+"""Typical user code: `test_types.py` checks it with mypy and pyright, and runs it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chunks(folder: Path) -> list[str]:
 
 def tables(folder: Path) -> chunkmill.Table:
     table = chunkmill.chunk_to_arrow(folder)
-    # A table of ours has no column `text`; the types do not know that.
+    # Our tables have no column `text`, but the types cannot express that.
     names: list[str] = table.column_names
     assert names and table.num_rows == len(table)
     return table

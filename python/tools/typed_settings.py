@@ -1,4 +1,4 @@
-"""Prints `chunkmill/_settings.py`: the settings as type checkers and editors know them, from the library's own table.
+"""Prints `chunkmill/_settings.py`: the settings for type checkers and editors, from the library's own table.
 
     python tools/typed_settings.py > python/chunkmill/_settings.py
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import chunkmill
 
-# What the calls take, by the tables that they read; see src/settings.rs.
+# The settings tables that each call accepts; see src/settings.rs.
 CALLS = {
     "Cutting": ["chunking", "corpus", "embedding", "output", ""],
     "Encoding": ["embedding", ""],

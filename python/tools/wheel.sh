@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the wheel: the two programs, stripped, and the module. `make wheel` says with what and to where.
+# Builds the wheel: the two programs, stripped, and the module. `make wheel` passes the arguments.
 set -eu
 cargo=$1 profile=$2 target=$(realpath -m "$3") python=$4
 cd "$(dirname "$0")/.."

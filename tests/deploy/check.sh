@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what a pull request cannot run: the workflows, the action, their scripts, the container's recipe. Seconds, once the
-# checkers are there.
+# Checks what a pull request cannot run: the workflows, the action, their scripts, the container's recipe. Takes seconds
+# once the checkers are installed.
 #
 #   check.sh TOOLS          TOOLS is a folder for the checkers
 set -euo pipefail
@@ -15,7 +15,7 @@ if ! cmp --silent "$wanted" "$tools/requirements.txt"; then
   cp "$wanted" "$tools/requirements.txt"
 fi
 
-# Workflows are looked for where GitHub looks for them, and an action that is in the repository is read along with them.
+# actionlint reads workflows from the folder where GitHub looks for them, and also the action of the repository.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 mkdir -p "$copy/.git" "$copy/.github/workflows" "$copy/deploy"

@@ -1,4 +1,4 @@
-"""What the checks of `make test-distributed` have in common."""
+"""Shared code of the checks of `make test-distributed`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ PROJECT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("CARGO_TARGET_DIR", PROJECT / "target")).resolve() / "release" / "chunkmill"
 
 FILES = 32
-"""Files of each table, and shards."""
+"""Number of files per table, and number of shards."""
 
 WORK = PROGRAM.parents[1] / "distributed"
-"""Where all of it is made."""
+"""The working folder."""
 
 SETTINGS = ["--files", str(FILES), "--embedding-cache", str(WORK / "cache")]
-"""Of `chunkmill index`. With a cache, which the run in one process fills, the whole corpus takes a minute."""
+"""Settings of `chunkmill index`. The run in one process fills the cache; with it, the whole corpus takes a minute."""
 
 UNCACHED = ["--files", str(FILES), "--embedding-cache", "off"]
-"""The same with all the work, for what is timed."""
+"""The same settings without the cache, for runs that are timed."""
 
 
 def say(line: str) -> None:
@@ -31,7 +31,7 @@ def say(line: str) -> None:
 
 
 def run(command: list[str], **more: object) -> str:
-    """What a command prints. It must succeed; 3 says that documents are in quarantine."""
+    """Runs a command and returns its output. It must succeed; exit code 3 means that documents were quarantined."""
     done = subprocess.run(command, capture_output=True, text=True, **more)  # type: ignore[call-overload]
     if done.returncode not in (0, 3):
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
@@ -39,16 +39,16 @@ def run(command: list[str], **more: object) -> str:
 
 
 def receipts(out: Path) -> int:
-    """How many parts the shards of a plan have finished so far."""
+    """Returns how many parts the shards of a plan have finished so far."""
     return sum(1 for _ in out.glob(".shards-*/*/part-*.json"))
 
 
 def wait(what: str, true: Callable[[], bool], seconds: float = 600) -> None:
-    """Waits until something is true."""
+    """Waits until a condition is true."""
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:
-            sys.exit(f"waited {seconds:.0f} s in vain: {what}")
+            sys.exit(f"timed out after {seconds:.0f} s waiting for: {what}")
         time.sleep(0.05)
 
 
@@ -57,10 +57,10 @@ def files(folder: Path) -> list[str]:
 
 
 def expect_same(out: Path, reference: Path) -> None:
-    """Every file of a dataset is there, has the bytes of the reference's, and nothing else is."""
+    """Checks that a dataset has exactly the files of the reference, with the same bytes."""
     ours, theirs = files(out), files(reference)
     if ours != theirs:
-        sys.exit(f"{out} has other files than {reference}: {sorted(set(ours) ^ set(theirs))}")
+        sys.exit(f"the files of {out} and {reference} differ: {sorted(set(ours) ^ set(theirs))}")
     _, different, unreadable = filecmp.cmpfiles(out, reference, theirs, shallow=False)
     if different or unreadable:
         sys.exit(f"{out} differs from {reference}: {different + unreadable}")

@@ -1,4 +1,4 @@
-"""`chunkmill filter` inside of Ray Data and PySpark, and behind a pipe: 100,000 rows, the results those of `index`."""
+"""`chunkmill filter` in Ray Data, in PySpark and behind a pipe: 100,000 rows, with the same results as `index`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SPEC = ["--preset", "structure", "--min", "10", "--max", "64"]
 EMBED = ["--embed", "--embedder", "fake"]
 
 MODEL = ["embedding", "n_model_tokens", "truncated"]
-"""Columns that are not known without a model."""
+"""Columns that need a model."""
 
 
 def documents(corpus: Path, folder: Path) -> pa.Table:
-    """Writes 100,000 files and gives them as a table: pieces of the corpus, some of them no text at all."""
+    """Writes 100,000 files and returns them as a table: pieces of the corpus, some of them not valid text."""
     pieces = []
     for path in sorted(corpus.rglob("*.md")):
         pieces += [b"#" + piece for piece in path.read_bytes().split(b"\n#")]
@@ -52,20 +52,20 @@ def documents(corpus: Path, folder: Path) -> pa.Table:
 
 
 def values(column: pa.ChunkedArray) -> list[object]:
-    """As Python has them; times as numbers, because Spark writes them in nanoseconds without a zone."""
+    """Returns Python values, with times as numbers, because Spark writes times in nanoseconds without a zone."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
     return list(column.to_pylist())
 
 
 def expect(table: pa.Table, reference: pa.Table, quarantine: dict[str, str], name: str, started: float) -> None:
-    """Every chunk is as `index` made it, with its document's other column, and every other row says why it is none."""
+    """Checks the chunks against those of `index`, the copied column, and the error in every other row."""
     errors = table.filter(pa.compute.is_valid(table["error"]))
     found = dict(zip(errors["doc_id"].to_pylist(), errors["error"].to_pylist(), strict=True))
-    assert found == quarantine, f"{name}: other rows with errors: {found}"
+    assert found == quarantine, f"{name}: the rows with errors differ: {found}"
     good = table.filter(pa.compute.is_null(table["error"])).sort_by("chunk_id")
     numbers = [int(doc_id.split(".")[0]) for doc_id in good["doc_id"].to_pylist()]
-    assert good["number"].to_pylist() == numbers, f"{name}: a column went astray"
+    assert good["number"].to_pylist() == numbers, f"{name}: the column `number` does not match its documents"
     columns = [column for column in reference.column_names if column in good.column_names]
     assert set(reference.column_names) - set(columns) <= set(MODEL), f"{name}: columns are missing"
     for column in columns:

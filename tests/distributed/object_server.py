@@ -1,7 +1,7 @@
-"""An object store for tests: moto's S3 server, a process of its own, and a proxy before it that lets requests fail.
+"""An object store for tests: moto's S3 server in its own process, behind a proxy that makes requests fail.
 
-The proxy answers some requests with 500 or 503 instead of passing them on, passes some on and loses the answer, delays some,
-and cuts some answers off in the middle. Which ones follows from a seed and the order of the requests.
+The proxy answers some requests with 500 or 503 instead of forwarding them, forwards some and drops the response,
+delays some, and truncates some responses in the middle. A seed and the order of the requests determine which ones.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 from common import wait
 
 SLOW = 1.0
-"""Seconds that a delayed request takes longer."""
+"""Delay of a delayed request in seconds."""
 
 PER_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "proxy-connection"}
 
 
 @dataclass
 class Faults:
-    """How often, of a thousand requests, what goes wrong; and how often it did."""
+    """How many of a thousand requests fail in each way, and how many did so far."""
 
     shares: dict[str, int] = field(
         default_factory=lambda: {"error": 30, "busy": 20, "lost": 10, "cut": 20, "slow": 20}
@@ -93,7 +93,7 @@ def handler(upstream: int, faults: Faults) -> type[BaseHTTPRequestHandler]:
                 for name, value in headers:
                     if name.lower() not in PER_HOP | {"content-length"}:
                         self.send_header(name, value)
-                # The length of a HEAD is that of what a GET would give.
+                # The length in a HEAD response is that of the body a GET would return.
                 length = dict((name.lower(), value) for name, value in headers).get("content-length", str(len(content)))
                 self.send_header("Content-Length", length if self.command == "HEAD" else str(len(content)))
                 self.end_headers()
@@ -110,7 +110,7 @@ def handler(upstream: int, faults: Faults) -> type[BaseHTTPRequestHandler]:
 
 
 class Quiet(ThreadingHTTPServer):
-    """A client that is killed, or has had enough, is no news."""
+    """A server that does not report clients that were killed or closed the connection."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):
@@ -119,7 +119,7 @@ class Quiet(ThreadingHTTPServer):
 
 @contextmanager
 def object_server(log: Path) -> Iterator[str]:
-    """moto's server for as long as this lasts. Gives its URL."""
+    """Runs moto's server for the duration of the context. Yields its URL."""
     port = free_port()
     with log.open("wb") as output:
         command = [str(Path(sys.executable).parent / "moto_server"), "--host", "127.0.0.1", "--port", str(port)]
@@ -141,7 +141,7 @@ def answers(port: int) -> bool:
 
 @contextmanager
 def faulty(upstream: str, faults: Faults) -> Iterator[str]:
-    """A proxy that lets requests fail, for as long as this lasts. Gives its URL."""
+    """Runs a proxy that makes requests fail, for the duration of the context. Yields its URL."""
     port = int(upstream.rsplit(":", 1)[1])
     server = Quiet(("127.0.0.1", 0), handler(port, faults))
     server.daemon_threads = True

@@ -1,4 +1,7 @@
-"""A corpus and a dataset in an object store: the bytes of one process on a folder, under faults; a reader that polls throughout."""
+"""A corpus and a dataset in an object store that fails: the bytes must be those of one process on a folder.
+
+A reader verifies the dataset all the time.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from common import PROGRAM, expect_same, run, say, wait
 from object_server import Faults, faulty, object_server
 
 FILES = 8
-"""Files of each table: few, so that those of chunks are sent in several parts."""
+"""Number of files per table: few, so the files of chunks are large enough for multipart uploads."""
 
 BUCKET = "chunkmill"
 
@@ -29,7 +32,7 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AW
 
 
 class Bucket:
-    """What is in the bucket, past the faults."""
+    """The contents of the bucket, without going through the faulty proxy."""
 
     def __init__(self, url: str) -> None:
         names = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
@@ -41,7 +44,7 @@ class Bucket:
         return [found for page in pages for found in page.get("Contents", [])]
 
     def upload(self, folder: Path, prefix: str) -> None:
-        """Sends every file of a folder, and gives it the time that the object got: times are part of a dataset."""
+        """Uploads every file of a folder, and sets its time to that of the object: times are part of a dataset."""
         def send(path: Path) -> None:
             self.client.put_object(Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(folder)}", Body=path.read_bytes())
 
@@ -62,7 +65,7 @@ class Bucket:
 
 
 class Reader(threading.Thread):
-    """Verifies a dataset again and again until it is told to stop: it must be whole each time."""
+    """Verifies a dataset repeatedly until told to end. The dataset must be intact each time."""
 
     def __init__(self, dataset: str, environment: dict[str, str]) -> None:
         super().__init__()
@@ -84,8 +87,8 @@ class Reader(threading.Thread):
         self.done.set()
         self.join()
         if self.problem:
-            sys.exit(f"a reader saw a dataset that is not whole: {self.problem}")
-        return ", ".join(f"{times} times one of {rows} rows" for rows, times in sorted(self.seen.items()))
+            sys.exit(f"a reader saw a damaged dataset: {self.problem}")
+        return ", ".join(f"{times} times a dataset of {rows} rows" for rows, times in sorted(self.seen.items()))
 
 
 def main() -> None:
@@ -113,7 +116,7 @@ def main() -> None:
         def chunkmill(*arguments: str) -> str:
             return run([str(PROGRAM), *arguments], env=environment)
 
-        say("An object store that fails, corpus and dataset in it:")
+        say("Object store that fails, with corpus and dataset in it:")
         printed = chunkmill("index", earlier_url, "-o", out, *settings)
         say(f"  an eighth of the corpus first: {printed.splitlines()[0]}")
         reader = Reader(out, base | {"AWS_ENDPOINT_URL": clean})
@@ -124,7 +127,7 @@ def main() -> None:
         wait("two parts", lambda: bucket.receipts("deep/out") >= 2 or first.poll() is not None)
         first.send_signal(signal.SIGKILL)
         if first.wait() == 0:
-            sys.exit("it was killed too late")
+            sys.exit("the job was killed too late: it had already finished")
         finished = bucket.receipts("deep/out")
         printed = chunkmill("index", corpus_url, "-o", out, *settings)
         say(f"  killed after {finished} of {FILES} parts, then repeated to the end: {printed.splitlines()[0]}")
@@ -132,7 +135,7 @@ def main() -> None:
         say(f"  {chunkmill('verify', out, '--corpus', corpus_url, '--threads', '16').splitlines()[-1]}")
         found = chunkmill("search", out, "how to format a date", "--mode", "keyword", "--json")
         if found != run([str(PROGRAM), "search", str(reference), "how to format a date", "--mode", "keyword", "--json"]):
-            sys.exit("a search finds something else than in the folder")
+            sys.exit("a search in the object store finds something different from the same search in the folder")
         say(f"  meanwhile a reader saw {reader.end()}")
         if len(reader.seen) < 2:
             sys.exit("the reader did not see both snapshots")

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes indexes a corpus while a worker is killed and a node is lost; then once undisturbed."""
+"""A Ray cluster of two nodes indexes a corpus while a worker is killed and a node is lost; then again undisturbed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from common import FILES, PROGRAM, SETTINGS, UNCACHED, expect_same, receipts, ru
 
 
 def shards_at_work() -> list[psutil.Process]:
-    """The processes of chunkmill that a Ray worker has called."""
+    """Returns the processes of chunkmill that Ray workers have started."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
@@ -28,7 +28,7 @@ def shards_at_work() -> list[psutil.Process]:
 
 
 def kill_worker() -> None:
-    """Kills the Ray worker over a shard; what it had called must end with it."""
+    """Kills the Ray worker of a shard. The program that it started must end with it."""
     while not (found := shards_at_work()):
         time.sleep(0.02)
     program = found[0]
@@ -67,26 +67,26 @@ def go(corpus: Path, out: Path, settings: list[str], disturb: bool) -> Result:
 
 def main() -> None:
     corpus, reference, sample, work = map(Path, sys.argv[1:5])
-    say("Ray, two nodes of one processor, a worker killed and a node removed:")
+    say("Ray, two nodes of one CPU, a worker killed and a node removed:")
     started = time.monotonic()
     result = go(corpus, work / "ray-disturbed", SETTINGS, disturb=True)
     again = sum(receipt.parts - receipt.parts_made for receipt in result.receipts)
-    say(f"  {len(result.receipts)} shards in {time.monotonic() - started:.0f} s; parts taken over from lost attempts: {again}")
+    say(f"  {len(result.receipts)} shards in {time.monotonic() - started:.0f} s; parts reused from lost attempts: {again}")
     expect_same(work / "ray-disturbed", reference)
 
     say("Ray, undisturbed, a sample without a cache:")
     result = go(sample, work / "ray", UNCACHED, disturb=False)
     run([str(PROGRAM), "index", str(sample), "-o", str(work / "sample"), *UNCACHED])
     expect_same(work / "ray", work / "sample")
-    # Both processors were there for the shards from the first to the last.
+    # Both CPUs were available to the shards from the first to the last.
     inside = sum(receipt.seconds for receipt in result.receipts)
     shards, all_of_it = sum(receipt.process_seconds for receipt in result.receipts), 2 * result.seconds["shards"]
     overhead = all_of_it / shards - 1
-    say(f"  shards took {shards:.1f} s of processes together ({inside:.1f} s without loading the model), of {all_of_it:.1f} s that "
-        f"the two processors were there: overhead {100 * overhead:.1f} %")
+    say(f"  processes of the shards took {shards:.1f} s ({inside:.1f} s without loading the model) of {all_of_it:.1f} s "
+        f"available on two CPUs: overhead {100 * overhead:.1f} %")
     say("  " + ", ".join(f"{step} {seconds:.1f} s" for step, seconds in result.seconds.items()))
     if overhead > 0.05:
-        sys.exit("the overhead is over 5 %")
+        sys.exit("the overhead exceeds 5 %")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
-"""`make test-distributed`: shards of one corpus on a Ray cluster, through GNU parallel and through Slurm, each disturbed; and
-`chunkmill filter` inside of Ray Data and Spark; and a corpus and a dataset in an object store that fails.
+"""`make test-distributed`: tests distributed and interrupted runs.
 
     python3 tests/distributed/run.py [--corpus DIR] [--mb N] [--only NAME ...]
 
-Every run must end in the bytes of `chunkmill index` in one process. Ray and Spark come from PyPI into an environment of its own;
-GNU parallel, Slurm and Java must be there (Debian: `apt-get install parallel slurm-wlm default-jre-headless`). The default model must have been fetched
-(`make model`). The first run fills a cache of vectors, with which the disturbed ones take a minute each; the time that Ray adds
-is measured without one, on a sample of about N megabytes: every k-th file.
+Runs shards of one corpus on a Ray cluster, with GNU parallel and with Slurm, and disturbs each run. Also runs
+`chunkmill filter` in Ray Data and Spark, and a job whose corpus and dataset are in an object store that fails.
+
+Every run must produce the same bytes as `chunkmill index` in one process. Ray and Spark are installed from PyPI
+into their own environment. GNU parallel, Slurm and Java must be installed (Debian:
+`apt-get install parallel slurm-wlm default-jre-headless`), and `make model` must have fetched the default model. The
+first run fills a cache of vectors; with it, each disturbed run takes a minute. The overhead of Ray is measured without
+a cache, on a sample of about N megabytes: every k-th file.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ CHECKS = {"ray": "ray_cluster.py", "schedulers": "schedulers.py", "engines": "en
 
 
 def environment() -> Path:
-    """The Python of an environment with the pinned packages, and the driver as it is here."""
+    """Returns the Python of an environment with the pinned packages. Creates the environment if necessary."""
     home, requirements = WORK / "venv", HERE / "requirements.txt"
     python, stamp = home / "bin" / "python", home / "requirements.txt"
     if not stamp.exists() or stamp.read_bytes() != requirements.read_bytes():
@@ -40,7 +43,7 @@ def environment() -> Path:
 
 
 def sample(corpus: Path, megabytes: float, out: Path) -> Path:
-    """A copy of every k-th document, with its time."""
+    """Copies every k-th document, with its modification time, for a total of about `megabytes`."""
     found = sorted(path for path in corpus.rglob("*") if path.suffix == ".md" and path.is_file())
     total = sum(path.stat().st_size for path in found)
     step = max(1, round(total / (megabytes * 1e6)))
@@ -54,7 +57,7 @@ def sample(corpus: Path, megabytes: float, out: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, help="folder of Markdown files [default: the powershell corpus, if it is there]")
+    parser.add_argument("--corpus", type=Path, help="folder of Markdown files [default: the powershell corpus]")
     parser.add_argument("--mb", type=float, default=3, help="size of the sample [default: 3]")
     parser.add_argument("--only", nargs="*", choices=CHECKS, default=list(CHECKS))
     options = parser.parse_args()
@@ -63,7 +66,7 @@ def main() -> None:
     run(["cargo", "build", "--release", "--bin", "chunkmill"], cwd=PROJECT)
     python = environment()
 
-    # The driver is used as it is here, not as it may be installed.
+    # Use the driver from this checkout, not an installed one.
     os.environ["PYTHONPATH"] = str(PROJECT / "deploy" / "ray" / "src")
     for name in [name for name in os.environ if name.startswith("CHUNKMILL_")]:
         del os.environ[name]
@@ -80,13 +83,13 @@ def main() -> None:
         if done.returncode != 0:
             sys.exit(f"{name} failed; its datasets and logs are in {datasets}")
     shutil.rmtree(datasets)
-    say(f"All of it held, with {FILES} shards, in {time.monotonic() - started:.0f} s")
+    say(f"All checks passed, with {FILES} shards, in {time.monotonic() - started:.0f} s")
 
 
 def powershell() -> Path:
     archive, folder = PROJECT.parent / "shared" / "data" / "powershell-docs.tar.zst", WORK / "powershell-docs"
     if not archive.exists():
-        sys.exit("the powershell corpus is not here: name another with --corpus DIR")
+        sys.exit("the powershell corpus is not available: name another one with --corpus DIR")
     if not folder.exists():
         run(["tar", "--zstd", "--extract", "--file", str(archive), "--directory", str(WORK)])
     return folder

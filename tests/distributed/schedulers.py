@@ -1,4 +1,7 @@
-"""GNU parallel, Slurm and Kubernetes: each script is run for real where this machine can, and interrupted once."""
+"""Tests the scripts for GNU parallel, Slurm and Kubernetes.
+
+Each script is run for real if this machine can run it, and interrupted once.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}"}
 
 
 def parallel(corpus: Path, reference: Path, out: Path) -> None:
-    say("GNU parallel, two jobs, killed in the middle and repeated:")
+    say("GNU parallel, two jobs, killed midway and repeated:")
     command = [str(PROJECT / "deploy/parallel/index.sh"), str(FILES), "2", str(out), str(corpus), *SETTINGS]
     first = subprocess.Popen(
         command, env=ENVIRONMENT, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -29,7 +32,7 @@ def parallel(corpus: Path, reference: Path, out: Path) -> None:
     first.wait()
     finished = receipts(out)
     if (out / "manifest.json").exists():
-        sys.exit("it was killed too late")
+        sys.exit("the job was killed too late: it had already finished")
     run(command, env=ENVIRONMENT)
     say(f"  killed after {finished} of {FILES} parts, then repeated to the end")
     expect_same(out, reference)
@@ -37,7 +40,10 @@ def parallel(corpus: Path, reference: Path, out: Path) -> None:
 
 @contextmanager
 def slurm_cluster(work: Path) -> Iterator[dict[str, str]]:
-    """A real Slurm of one node, this machine, for as long as this lasts. Gives the environment that finds it."""
+    """Runs Slurm with this machine as its only node, for the duration of the context.
+
+    Yields the environment variables for its commands.
+    """
     host = socket.gethostname().split(".")[0]
     with socket.socket() as one, socket.socket() as two:
         one.bind(("127.0.0.1", 0))
@@ -97,7 +103,7 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 
 
 def slurm(corpus: Path, reference: Path, out: Path) -> None:
-    say("Slurm, one node of two processors, cancelled in the middle and repeated:")
+    say("Slurm, one node of two CPUs, cancelled midway and repeated:")
     with slurm_cluster(out.parent / "slurm-daemons") as environment:
         version = run(["sinfo", "--version"], env=environment).strip()
         command = [str(PROJECT / "deploy/slurm/index.sh"), str(FILES), "2", str(out), str(corpus), *SETTINGS]
@@ -108,7 +114,7 @@ def slurm(corpus: Path, reference: Path, out: Path) -> None:
         wait("the queue to be empty", lambda: run(queue, env=environment).strip() == "", 120)
         finished = receipts(out)
         if (out / "manifest.json").exists():
-            sys.exit("it was cancelled too late")
+            sys.exit("the job was cancelled too late: it had already finished")
         jobs = dict(line.split() for line in run(command, env=environment).splitlines())
         wait("the queue to be empty", lambda: run(queue, env=environment).strip() == "")
         say(f"  {version}; cancelled after {finished} of {FILES} parts, then repeated to the end")
@@ -116,7 +122,7 @@ def slurm(corpus: Path, reference: Path, out: Path) -> None:
 
 
 def kubernetes(work: Path) -> None:
-    """There is no cluster here: the manifest is held against the schema of its version, and what its containers run is run."""
+    """Checks the manifest against the schema of its version, and runs its containers' commands without a cluster."""
     import kubernetes_validate
     import yaml
 
@@ -143,7 +149,7 @@ def kubernetes(work: Path) -> None:
         end(start(shards, JOB_COMPLETION_INDEX=str(index)))
     end(start(commit))
     run([str(PROGRAM), "index", str(data / "docs"), "-o", str(data / "single"), "--files", "16"])
-    say(f"Kubernetes: the manifest is valid for {version}; its commands were run here, there is no cluster:")
+    say(f"Kubernetes: the manifest is valid for {version}; its commands were run here, without a cluster:")
     expect_same(data / "out", data / "single")
 
 

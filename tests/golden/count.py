@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints the SHA-256 that tests/powershell.rs expects: tiktoken's counts of every document.
+"""Prints the SHA-256 that tests/powershell.rs expects: a hash of tiktoken's counts of every document.
 
-Run once, by hand, with the unpacked corpus:
+Run it once, by hand, with the unpacked corpus:
 
     python count.py /path/to/powershell-docs
 
-tiktoken fetches its vocabulary on first use; where it cannot, put the file into the folder that
-TIKTOKEN_CACHE_DIR names.
+tiktoken downloads its vocabulary on first use. Without a network, put the file into the folder named by
+TIKTOKEN_CACHE_DIR.
 """
 
 import hashlib

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Prints what transformers makes of the made-up models of tests/tiny.rs, in 64-bit floats, for `golden` of tests/models.rs.
+"""Prints the vectors of transformers for the made-up models of tests/tiny.rs.
 
-To be run by hand, in an environment with torch, transformers, tokenizers and safetensors. Last run with transformers 5.23.0 and
-torch 2.15.0.
+They are computed in 64-bit floats, for `golden` in tests/models.rs.
+
+Run it by hand, in an environment with torch, transformers, tokenizers and safetensors. Last run with transformers
+5.23.0 and torch 2.15.0.
 
     CHUNKMILL_TINY=/tmp/tiny cargo test --release --test suite -- --ignored models::writes_the_models_of_the_golden_vectors
     python tests/golden/families.py /tmp/tiny
 
-Jina's networks are not in transformers, and those of NomicBERT there read other names than the published files have: their
-values are by programs in PyTorch that were written from their descriptions.
+Jina's networks are not in transformers, and its NomicBERT expects different tensor names from those in the
+published files. The values for these come from PyTorch programs that were written from the descriptions of the
+networks.
 """
 
 import json

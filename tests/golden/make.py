@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes texts.jsonl and vectors.f32: what sentence-transformers makes of 200 varied texts.
+"""Writes texts.jsonl and vectors.f32: 200 varied texts and their vectors from sentence-transformers.
 
-The tests hold chunkmill's vectors against these. Run once, by hand, in an environment with
+The tests compare chunkmill's vectors with these. Run it once, by hand, in an environment with
 sentence-transformers, from this folder:
 
     python make.py /path/to/all-MiniLM-L6-v2
 
-vectors.f32 holds little-endian float32, row-major, one row of 384 per line of texts.jsonl.
+vectors.f32 contains little-endian float32, row-major, one row of 384 values per line of texts.jsonl.
 """
 
 import json

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what sentence-transformers makes of the made-up rerankers of tests/tiny.rs, in 64-bit floats, for `golden` of
-tests/rerank.rs.
+"""Prints the scores of sentence-transformers for the made-up rerankers of tests/tiny.rs.
 
-To be run by hand, in an environment with torch and sentence-transformers. Last run with sentence-transformers 6.2.0,
+They are computed in 64-bit floats, for `golden` in tests/rerank.rs.
+
+Run it by hand, in an environment with torch and sentence-transformers. Last run with sentence-transformers 6.2.0,
 transformers 5.23.0 and torch 2.15.0.
 
     CHUNKMILL_TINY=/tmp/pairs cargo test --release --test suite -- --ignored rerank::writes_the_rerankers
@@ -34,7 +35,7 @@ def main(root: Path) -> None:
             names = ["input_ids", "attention_mask"]
             if config.model_type == "bert":
                 names.append("token_type_ids")
-            # What `CrossEncoder` asks for.
+            # The arguments that `CrossEncoder` uses.
             inputs = tokenizer([question], [passage], truncation=True, return_tensors="pt", return_token_type_ids=True)
             with torch.no_grad():
                 logits = model(**{name: inputs[name] for name in names}).logits

@@ -1,4 +1,4 @@
-"""Reads datasets with pyarrow, Polars and DuckDB and prints what each of them sees, a line of JSON for each."""
+"""Reads datasets with pyarrow, Polars and DuckDB and prints what each of them sees, one line of JSON per dataset."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ def main():
 
 
 def encodings(file):
-    """The encodings of a file's vectors; none if it has no rows."""
+    """Returns the encodings of a file's vectors; none if it has no rows."""
     metadata = pyarrow.parquet.read_metadata(file)
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     columns = [group.column(i) for group in groups for i in range(group.num_columns)]

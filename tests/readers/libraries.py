@@ -1,6 +1,6 @@
-"""Reads datasets with Hugging Face datasets, LanceDB and fastparquet, and prints a line of JSON for each dataset.
+"""Reads datasets with Hugging Face datasets, LanceDB and fastparquet, and prints one line of JSON per dataset.
 
-What each of them saw is compared with what pyarrow sees. They need more packages than the other readers.
+Compares the results of each with those of pyarrow. These libraries need more packages than the other readers.
 """
 
 import json
@@ -21,7 +21,7 @@ datasets.disable_progress_bars()
 
 
 def by_datasets(out, expected):
-    """The tables by the names in the card, at once and in a stream, and by the glob."""
+    """Reads the tables by their names in the card, both whole and as a stream, and by a glob."""
     tables = {name: datasets.load_dataset(out, name, split="train") for name in ["chunks", "documents", "edges"]}
     chunks = datasets.load_dataset(out, split="train")
     glob = datasets.load_dataset("parquet", data_files=f"{out}/data/chunks/*.parquet", split="train")
@@ -35,7 +35,7 @@ def by_datasets(out, expected):
 
 
 def by_lancedb(out, expected):
-    """A table made from the dataset; the nearest row of a row's own vector is at a distance of zero."""
+    """Creates a table from the dataset. Searching for the vector of a row must find a row at distance zero."""
     chunks = pyarrow.dataset.dataset(f"{out}/data/chunks")
     with tempfile.TemporaryDirectory() as folder:
         table = lancedb.connect(folder).create_table("chunks", chunks)
@@ -53,7 +53,7 @@ def by_lancedb(out, expected):
 
 
 def by_fastparquet(out, expected):
-    """Its list of files cannot be a list of more than one, so file by file."""
+    """Reads file by file, because fastparquet does not accept a list of several files."""
     rows = {}
     try:
         for path in sorted(pathlib.Path(out).glob("data/chunks/*.parquet")):

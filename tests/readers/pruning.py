@@ -1,6 +1,7 @@
-"""Asks pyarrow, DuckDB and Polars for one document's rows and prints how many row groups each says it has read.
+"""Reads one document's rows with pyarrow, DuckDB and Polars and prints how many row groups each of them read.
 
-A question is a document's id; the answer, a line of JSON, has for each reader [row groups read, row groups, rows].
+The arguments are a dataset and the ids of documents. The output is one line of JSON per document: for each reader,
+[row groups read, row groups, rows].
 """
 
 import json
@@ -34,13 +35,13 @@ def by_duckdb(out, doc_id):
 
 
 def bloom_filters(out, doc_id):
-    """How many row groups DuckDB's probe of the bloom filters cannot rule out."""
+    """Returns how many row groups DuckDB's probe of the bloom filters cannot rule out."""
     probe = f"SELECT count(*) FROM parquet_bloom_probe('{out}/data/chunks/*.parquet', 'doc_id', '{doc_id}')"
     return duckdb.sql(f"{probe} WHERE NOT bloom_filter_excludes").fetchall()[0][0]
 
 
 def by_polars(out, doc_id):
-    """Polars writes what it reads to standard error, past Python."""
+    """Captures standard error, where Polars logs what it reads, bypassing Python."""
     with tempfile.TemporaryFile() as log, polars.Config(verbose=True):
         stderr = os.dup(2)
         os.dup2(log.fileno(), 2)

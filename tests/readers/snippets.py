@@ -1,7 +1,7 @@
-"""Runs the book's examples of reading a dataset and prints what each of them got, a line of JSON for each.
+"""Runs the book's examples of reading a dataset and prints the result of each as one line of JSON.
 
-They run in the working folder, where the dataset is `out`. The arguments are the page and the names of the examples
-wanted; an example's name is the first word of its first line, which is a comment.
+The examples run in the working folder, where the dataset is `out`. The arguments are the page and the names of the
+examples to run. The name of an example is the first word of its first line, which is a comment.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 
 
 def ids(rows):
-    """The chunks in what an example calls `page`, whatever its reader made it."""
+    """Returns the ids of the chunks in an example's `page`, whose type depends on the reader."""
     if isinstance(rows, list):
         return [row["chunk_id"] for row in rows]
     column = rows["chunk_id"]

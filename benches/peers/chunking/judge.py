@@ -1,32 +1,34 @@
-"""Judges chunks by what a reader of the document would see cut. Shares no code with chunkmill: markdown-it-py parses
-(CommonMark and tables), tiktoken counts (cl100k_base).
+"""Judges chunks by the cuts that a reader of the document would see. Shares no code with chunkmill: markdown-it-py
+parses (CommonMark and tables), tiktoken counts (cl100k_base).
 
     judge.py DOCUMENTS [CHUNKS ...]   prints one JSON object per file of chunks
-    judge.py --self-test              judges small documents whose answers are known
+    judge.py --self-test              judges small documents with known answers
 
-Definitions. All offsets are in characters; white space at the edges of anything does not count.
+Definitions. All offsets are in characters; leading and trailing white space never counts.
 
 - Text: a document without byte order mark and front matter (from `---` in its first line to the next `---` or
-  `...`, or between `+++`). A chunk of nothing but front matter is left out.
-- Place of a chunk: its own offsets, if the text there is the chunk ("exact"); else where its characters other than
-  white space stand in a row: where the chunk before ends or, if not there, the first time after that one's start.
-  What a chunkmill chunk has before and after its place (repeated text, parents' headings, what closes a fence) is
-  told by `skip` and `tail`.
-- New text of a chunk: its place without what the chunk before it in the document already held. A chunk without new
-  text (it is repeated as a whole) makes no cut.
-- Cut: between two chunks with new text that follow each other; it is where the second one's new text starts.
-- A cut cuts a block if the block has text before it and from it on. Blocks: fenced code, tables, list items at every
-  depth (whatever they hold) and paragraphs at every depth. One cut may cut several: a list item and its paragraph.
-- Avoidable: the smallest block of that kind that is cut would have fitted the chunker's maximum, alone, in its unit.
-- A cut cuts a sentence if it is inside a paragraph or heading and the text before it does not end with one of
-  . ! ? : ; … and their full-width forms, followed by closing quotes, brackets or emphasis only.
-- Over max: the chunk's whole text, what is repeated included, by our own count. "Unflagged": and has no flag
-  `oversized_…`.
-- Small: fewer than 50 tokens, whole text, in a document with more than one chunk.
-- Heading alone: in a document with more than one chunk, a chunk whose new text ends with a heading that something
-  stands under (text, or a deeper heading), or is nothing but headings. Headings inside lists and quotes do not count.
-- Crosses a heading: new text with a heading inside, text other than headings before it, and such text after it.
-- Lost: share of the UTF-8 bytes of the text, white space apart, that are in no chunk's place.
+  `...`, or between `+++`). A chunk that contains only front matter is left out.
+- Location of a chunk: its own offsets if the text there equals the chunk ("exact"). Otherwise the range where its
+  characters, without white space, occur consecutively: at the end of the previous chunk or, if they are not there,
+  at their first occurrence after the start of the previous chunk. `skip` and `tail` are the lengths of the text that
+  a chunkmill chunk has before and after its location (repeated text, parent headings, the end of a fence).
+- New text of a chunk: its location without the part that the previous chunk of the document already contains. A
+  chunk without new text (all of it is repeated) makes no cut.
+- Cut: between two consecutive chunks with new text, at the start of the new text of the second one.
+- A cut goes through a block if the block has text before the cut and from the cut on. Blocks are fenced code, tables,
+  and list items and paragraphs at every depth, with any content. One cut may go through several blocks, for example
+  a list item and its paragraph.
+- Avoidable: the smallest block of that kind that is cut would fit the chunker's maximum on its own, in the chunker's
+  unit.
+- A cut goes through a sentence if it is inside a paragraph or heading and the text before it does not end with one
+  of . ! ? : ; … or their full-width forms, optionally followed by closing quotes, brackets or emphasis.
+- Over max: the chunk's whole text, including repeated text, exceeds the maximum by our own count. "Unflagged": the
+  chunk also has no `oversized_…` flag.
+- Small: the whole text has fewer than 50 tokens, in a document with more than one chunk.
+- Heading alone: in a document with more than one chunk, the new text of the chunk consists only of headings, or ends
+  with a heading that has something below it (text, or a deeper heading). Headings in lists and quotes do not count.
+- Crosses a heading: the new text contains a heading, with text other than headings before it and after it.
+- Lost: share of the UTF-8 bytes of the text, without white space, that no chunk's location covers.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def tokens(text: str) -> int:
 
 
 def trimmed(text: str, start: int, end: int) -> Range:
-    """The range without white space at its edges."""
+    """Returns the range without leading and trailing white space."""
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     return start, max(start, start + len(piece.strip()))
@@ -72,11 +74,11 @@ def trimmed(text: str, start: int, end: int) -> Range:
 class Heading:
     place: Range
     level: int
-    holds: bool = False  # whether something stands under it
+    holds: bool = False  # whether it has text or a deeper heading below it
 
 
 class Document:
-    """What the judge knows of a document, whoever chunks it."""
+    """The structure of a document, independent of the chunker."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -101,12 +103,12 @@ class Document:
         deeper = [b.level > a.level for a, b in zip(self.headings, self.headings[1:])] + [False]
         for heading, end, below in zip(self.headings, ends, deeper):
             heading.holds = below or bool(text[heading.place[1] : end].strip())
-        # Of each character other than white space: where it is.
+        # The offset of each character other than white space.
         self.solid = [at for at, character in enumerate(text) if not character.isspace()]
         self.squeezed = "".join(map(text.__getitem__, self.solid))
 
     def own_text(self, start: int, end: int) -> bool:
-        """Whether there is text other than headings in a range."""
+        """Returns whether a range contains text other than headings."""
         for heading in self.headings:
             a, b = heading.place
             if b <= start or a >= end:
@@ -118,7 +120,7 @@ class Document:
 
 
 def places(document: Document, chunks: list[dict[str, Any]], count: Counter[str]) -> list[Range | None]:
-    """Where each chunk's source is; offsets in bytes become characters."""
+    """Returns the location of each chunk in characters; converts offsets in bytes."""
     text, found = document.text, []
     cursor = ended = 0
     wide = None if text.isascii() else [0]
@@ -138,7 +140,8 @@ def places(document: Document, chunks: list[dict[str, Any]], count: Counter[str]
             count["exact"] += 1
         else:
             squeezed = "".join(source.split())
-            # Where the chunk before ends; if it is not there, it may repeat text of that chunk, or some was left out.
+            # At the end of the previous chunk. If it is not there, it may repeat text of that chunk, or some was
+            # left out.
             here = bisect.bisect_left(document.solid, ended)
             if not document.squeezed.startswith(squeezed, here):
                 here = document.squeezed.find(squeezed, bisect.bisect_left(document.solid, cursor))
@@ -212,7 +215,7 @@ def judge(document: Document, chunks: list[dict[str, Any]], unit: str, limit: in
 
 
 def judge_file(documents: dict[str, Document], chunks: Path) -> Counter[str]:
-    """The first line of a file of chunks is what its worker said of itself."""
+    """Judges a file of chunks, whose first line is its worker's description of itself."""
     count: Counter[str] = Counter()
     with chunks.open(encoding="utf-8", newline="") as lines:
         ready = json.loads(next(lines))
@@ -250,7 +253,7 @@ def self_test() -> None:
     prose = "First sentence (here.) Second one\nends. Third.\n"
     check("between sentences", prose, [prose[:22], prose[23:]], 100, paragraph=1, sentence=0)
     check("inside a sentence", prose, [prose[:33], prose[34:]], 100, paragraph=1, sentence=1)
-    # The second chunk repeats the end of the first: the cut is where its new text starts.
+    # The second chunk repeats the end of the first. The cut is where its new text starts.
     first, second = ({"text": prose[a:b], "start": a, "end": b} for a, b in ((0, 33), (23, 46)))
     check("overlap", prose, [first, second], 100, cuts=1, sentence=1, exact=2, lost=0)
     prefix = {"text": "one Second one", "skip": 4, "start": 23, "end": 33, "bytes": True}

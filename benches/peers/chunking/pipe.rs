@@ -1,9 +1,10 @@
-//! What our worker and that of text-splitter share: the documents in memory, the clock, and the pipe to the driver.
+//! The parts that our worker and the one of text-splitter share: the documents in memory, the clock, and the pipe to
+//! the driver.
 //!
-//! Part of both programs, so that both are timed by the same lines. A worker reads its documents, says
-//! in one line of JSON what it is, and answers each line on standard input with another. `{"run": THREADS}` cuts all
-//! documents once and says how long that took; `{"chunks": PATH}` cuts them again and writes the chunks, one document
-//! a line.
+//! Both programs include this file, so the same lines time both. A worker reads its documents and prints one line of
+//! JSON that describes itself. It then answers each line on standard input with one line of JSON. `{"run": THREADS}`
+//! cuts all documents once and reports how long that took. `{"chunks": PATH}` cuts them again and writes the chunks
+//! to a file, one document per line.
 
 use std::io::{BufRead, BufWriter, Write, stdin};
 use std::path::{Path, PathBuf};
@@ -13,13 +14,14 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// A document as every worker gets it.
+/// A document as every worker receives it.
 pub(crate) struct Text {
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-/// The documents of a file of JSON lines, or any other file's whole text as one document; and the seconds that took.
+/// Returns the documents of a file of JSON lines, or the whole text of any other file as one document, and the
+/// seconds that reading took.
 pub(crate) fn load(file: &Path) -> (Vec<Text>, f64) {
     let start = Instant::now();
     let read = std::fs::read_to_string(file).unwrap();
@@ -33,16 +35,17 @@ pub(crate) fn load(file: &Path) -> (Vec<Text>, f64) {
     (texts, start.elapsed().as_secs_f64())
 }
 
-/// Processor time of this thread in seconds, where the system tells it. It is exact to a few milliseconds: means over
-/// several passes say more than single ones.
+/// Returns the processor time of this thread in seconds, if the system reports it. It is accurate to a few
+/// milliseconds, so means over several passes say more than single passes.
 fn cpu_seconds() -> Option<f64> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split(' ').next()?.parse().ok().map(|nanoseconds: f64| nanoseconds / 1e9)
 }
 
-/// Answers the driver until it hangs up. It is also told how long reading the documents took: that is not starting up.
-/// `cut` is what is timed: a document in memory becomes its chunks. `show` makes of them what the judge reads: `start`,
-/// `end`, `text`, and `skip`, how much of the text comes before `start`.
+/// Answers the driver until it hangs up. The driver also learns how long reading the documents took, because that is
+/// not part of the start-up. Only `cut` is timed: it turns a document in memory into its chunks. `show` converts
+/// these into the form that the judge reads: `start`, `end`, `text`, and `skip`, the length of the text that comes
+/// before `start`.
 pub(crate) fn serve<M: Send>(
     (texts, loading): &(Vec<Text>, f64),
     mut ready: Value,
@@ -73,7 +76,7 @@ pub(crate) fn serve<M: Send>(
     }
 }
 
-/// Cuts every document once; each thread takes the next one that is left. What was made is held to the end.
+/// Cuts every document once. Each thread takes the next remaining document. All results are kept until the end.
 fn pass<M: Send>(texts: &[Text], cut: &(impl Fn(usize, &Text) -> M + Sync), threads: usize) -> Vec<(usize, M)> {
     let next = AtomicUsize::new(0);
     let work = || {

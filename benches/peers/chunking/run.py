@@ -1,17 +1,17 @@
-"""Measures the chunkers people use beside ours: same documents, same machine, runs in turn; speed and where they cut.
+"""Compares the speed and the cuts of our chunkers with others: same documents, same machine, alternating runs.
 
     python3 benches/peers/chunking/run.py [--corpus DIR] [--mb N] [--rounds N] [--spec LABEL=SPEC] [--only NAME ...]
     python3 benches/peers/chunking/run.py --worst
 
-makes its virtual environment and builds both Rust workers on first use. A round runs every chunker once, each in a
-fresh process (A B C … A B C …, so that a slow minute of the machine meets all of them). The documents are in memory
-before the clock starts: the first pass is the cold one, then passes are repeated on one thread and on two. Ratios are
-taken within a round: their medians say more than the rates do. A chunker that cannot be had is named and left out.
+Creates its virtual environment and builds both Rust workers on first use. A round runs every chunker once, each in a
+new process (A B C … A B C …, so a slow minute of the machine affects all of them). The documents are in memory before
+the clock starts. The first pass is the cold one; then passes are repeated on one thread and on two. Ratios are computed
+within a round, and their medians say more than the rates. A chunker that is not available is named and left out.
 
-`--mb` limits the documents to every k-th file, the same for all, so that a run ends in minutes. What counts as a bad
-cut is defined in `judge.py`. `--worst` times texts that are hard on a chunker instead, at growing sizes.
+`--mb` limits the documents to every k-th file, the same for all, to keep a run within minutes. `judge.py` defines bad
+cuts. `--worst` instead times texts that are hard on a chunker, at increasing sizes.
 
-Standard library only; what needs packages is in `worker.py` and `judge.py`.
+Uses only the standard library; the code that needs packages is in `worker.py` and `judge.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORK = TARGET / "peers" / "chunking"
 PYTHON = WORK / "venv" / "bin" / "python"
 SUFFIXES = {".md", ".mdx", ".markdown", ".txt"}
 
-# Ours: label and spec. `--spec LABEL=SPEC` adds one.
+# Our chunkers: label and spec. `--spec LABEL=SPEC` adds one.
 TOKEN_SPECS = {
     "structure": "structure",
     "structure 512": "structure max=512",
@@ -57,10 +57,10 @@ CHAR_SPECS = {
     "ragdocs": "ragdocs max=2000",
     "sections": "sections target=2000 max=2000 overlap=0",
 }
-# What `--worst` times of ours.
+# Those of our chunkers that `--worst` times.
 WORST_SPECS = {label: (TOKEN_SPECS | CHAR_SPECS)[label] for label in ("structure 512", "heading-tokens", "ragdocs")}
 
-# What others cost, with the names that the ratios use.
+# Peers and floors, under the names that the ratios use.
 TIKTOKEN, FAST, CHARS = "text-splitter md, tiktoken-rs", "text-splitter md, toktok-rs", "text-splitter md, chars"
 EVENTS, COUNT, PARSE = "floor: pulldown-cmark events", "floor: cl100k count", "floor: our parse"
 FLOORS = {EVENTS: ["events"], COUNT: ["count"], PARSE: ["parse"]}
@@ -85,7 +85,7 @@ AGAINST = [TIKTOKEN, FAST, CHARS, EVENTS, COUNT]
 
 @dataclass
 class Result:
-    """What was measured of a chunker, one figure a round, and what the judge found."""
+    """The measurements of a chunker, one per round, and the judge's findings."""
 
     name: str
     command: list[str]
@@ -105,7 +105,7 @@ class Result:
 
 
 class Worker:
-    """A chunker in a process of its own."""
+    """A chunker in its own process."""
 
     def __init__(self, command: list[str], limit: float | None = None) -> None:
         self.limit = limit
@@ -155,7 +155,7 @@ class Worker:
 
 
 def install() -> set[str]:
-    """Makes the virtual environment as `requirements.txt` pins it; gives the packages that it lacks."""
+    """Creates the virtual environment pinned by `requirements.txt`. Returns the packages that are missing from it."""
     wanted = (HERE / "requirements.txt").read_text()
     packages = [line for line in wanted.splitlines() if line and not line.startswith("#")]
     stamp = WORK / "venv" / "installed.txt"
@@ -168,7 +168,7 @@ def install() -> set[str]:
     missing = set()
     if subprocess.run([*pip, *packages]).returncode:
         missing = {package.partition("==")[0] for package in packages if subprocess.run([*pip, package]).returncode}
-    # Tried again next time if anything is missing.
+    # If anything is missing, the next run tries again.
     if not missing:
         stamp.write_text(wanted)
     return missing
@@ -194,7 +194,7 @@ def judge(*arguments: object) -> str:
 
 
 def sample(corpus: Path, megabytes: float, out: Path) -> dict[str, Any]:
-    """Writes every k-th document, as many as make about so many megabytes; says what it took."""
+    """Writes every k-th document, for a total of about `megabytes`. Returns a description of the sample."""
     found = sorted(path for path in corpus.rglob("*") if path.suffix in SUFFIXES and path.is_file())
     total = sum(path.stat().st_size for path in found)
     step = max(1, round(total / (megabytes * 1e6))) if megabytes else 1
@@ -213,7 +213,7 @@ def sample(corpus: Path, megabytes: float, out: Path) -> dict[str, Any]:
 
 
 def passes(worker: Worker, threads: int, seconds: float) -> tuple[float, float]:
-    """Median of wall time and mean of processor time over passes that take about so long together, at least one."""
+    """Repeats passes for about `seconds`, at least once. Returns the median wall time and the mean CPU time."""
     walls: list[float] = []
     cpus: list[Any] = []
     while not walls or (sum(walls) < seconds and len(walls) < 100):
@@ -224,7 +224,7 @@ def passes(worker: Worker, threads: int, seconds: float) -> tuple[float, float]:
 
 
 def measure(result: Result, seconds: float, dump: bool) -> None:
-    """One round of one chunker."""
+    """Measures one round of one chunker."""
     with Worker(result.command) as worker:
         result.ready = worker.ready
         result.start_ms.append(worker.start_ms)
@@ -278,7 +278,7 @@ def speed(results: list[Result], size: int) -> str:
 
 
 def ratios(results: list[Result]) -> str:
-    """Ours by the others: how many times as fast, medians over the rounds. In brackets by processor time."""
+    """Returns how many times as fast ours are as the others: medians over the rounds, in brackets by CPU time."""
     by_name = {r.name: r for r in results}
     others = [by_name[name] for name in AGAINST if name in by_name]
 
@@ -331,7 +331,7 @@ def quality(results: list[Result]) -> str:
 
 
 def hard_texts() -> dict[str, Callable[[int], str]]:
-    """Texts of about so many bytes that are hard on a chunker."""
+    """Returns functions that create hard texts of about a given number of bytes."""
     prose = "The night was long and the road went on, past fields and mills and one more river; nobody spoke. "
     wide = 2000
 
@@ -350,7 +350,7 @@ def hard_texts() -> dict[str, Callable[[int], str]]:
 
 
 def worst(limit: float, ours: Path, peer: Path | None) -> None:
-    """Processor seconds for each text at 1, 10 and 100 MB; if linear, each takes ten times the one before."""
+    """Prints the CPU seconds for each text at 1, 10 and 100 MB. A linear chunker takes ten times as long each time."""
     commands = {label: ([str(ours)], ["rows", spec], [1, 10, 100]) for label, spec in WORST_SPECS.items()}
     if peer:
         commands |= {name: ([str(peer)], RUST[name], [1]) for name in (FAST, CHARS)}
@@ -369,7 +369,7 @@ def worst(limit: float, ours: Path, peer: Path | None) -> None:
         for size in (1, 10, 100):
             text.write_text(make(size * 1_000_000), encoding="utf-8")
             for label, command in commands.items():
-                # What did not end in time at a tenth of the size is not tried again.
+                # Skipped if a tenth of the size did not finish in time.
                 if size not in command[2] or (size > 1 and label not in before):
                     continue
                 try:
@@ -389,8 +389,8 @@ def worst(limit: float, ours: Path, peer: Path | None) -> None:
     text.unlink()
     sizes = [f"{label}, {' / '.join(map(str, command[2]))} MB" for label, command in commands.items()]
     print(
-        f"{machine()}.\nProcessor seconds, one thread, in memory, limit {limit:.0f} s by the wall clock; in brackets: "
-        "how many times as long as a tenth of the size.\n"
+        f"{machine()}.\nCPU seconds, one thread, in memory, limit {limit:.0f} s of wall time; in brackets: "
+        "ratio to the time for a tenth of the size.\n"
     )
     print(table(["text", *sizes], rows))
 
@@ -411,14 +411,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = ROOT / "datasets" / "larder" / "corpus"
     parser.add_argument("--corpus", type=Path, default=default, help="folder of Markdown or text files")
-    parser.add_argument("--mb", type=float, default=4, help="about how much of it, every k-th file; 0 for all")
+    parser.add_argument("--mb", type=float, default=4, help="about how many MB to use, as every k-th file; 0 for all")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=1, help="of warm passes, at least, per chunker and round")
-    parser.add_argument("--spec", action="append", default=[], metavar="LABEL=SPEC", help="one more of ours")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="names or their beginnings")
+    parser.add_argument("--seconds", type=float, default=1, help="least time of warm passes per chunker and round")
+    parser.add_argument("--spec", action="append", default=[], metavar="LABEL=SPEC", help="another spec of ours")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="run only names that start like this")
     parser.add_argument("--worst", action="store_true", help="time hard texts instead")
-    parser.add_argument("--limit", type=float, default=60, help="seconds that a hard text may take")
-    parser.add_argument("--json", type=Path, help="file for all figures and facts")
+    parser.add_argument("--limit", type=float, default=60, help="time limit for a hard text, in seconds")
+    parser.add_argument("--json", type=Path, help="file for all figures and facts about the run")
     a = parser.parse_args()
 
     WORK.mkdir(parents=True, exist_ok=True)
@@ -462,14 +462,14 @@ def main() -> None:
     rounds(results, a.rounds, a.seconds, left_out)
     if not results:
         sys.exit("\n".join(["nothing could be measured", *(f"{name}: {why}" for name, why in left_out.items())]))
-    # The same chunks again are not judged twice.
+    # Chunkers with the same chunks are judged only once.
     judged = [r for r in results if "unit" in r.ready and "not counted" not in r.name]
     say("judging")
     for result, line in zip(judged, judge(documents, *(r.file for r in judged)).splitlines()):
         result.quality = json.loads(line)
 
     print(
-        f"{facts}.\n{sampled['corpus']}: {sampled['documents']:,} documents (every {sampled['step']} of "
+        f"{facts}.\n{sampled['corpus']}: {sampled['documents']:,} documents (one in {sampled['step']} of "
         f"{sampled['files']:,}), {sampled['bytes'] / 1e6:.2f} MB; {a.rounds} rounds, in turn.\n"
     )
     print(speed(results, sampled["bytes"]) + "\n")

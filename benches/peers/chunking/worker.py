@@ -1,10 +1,10 @@
-"""One Python chunker behind the pipe that `pipe.rs` describes, so that the driver can run it in turn with the others.
+"""One Python chunker behind the pipe that `pipe.rs` describes, which lets the driver alternate it with the others.
 
     worker.py CHUNKER DOCUMENTS [--max N] [--overlap N]
 
-Two "threads" are two processes here: forked once, before the clock starts, each taking the next documents that are
-left; what they send back is a number of chunks, not the chunks. Caches that would know a document from the pass before
-are emptied before each pass, off the clock.
+Here, two "threads" are two processes. They are forked once, before the clock starts, and each takes the next remaining
+documents. They send back the number of chunks, not the chunks. Caches that would remember a document from the previous
+pass are emptied before each pass, outside the timed section.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEADINGS = [f"{'#' * level} " for level in range(1, 7)]
 
 
 class Chunker:
-    """What is timed is `cut`; `show` makes of its result what the judge reads. Offsets are in characters."""
+    """A chunker. `cut` is timed; `show` converts its result to what the judge reads. Offsets are in characters."""
 
     packages: list[str] = []
     cut: Callable[[str], Any]
@@ -35,12 +35,14 @@ class Chunker:
         raise NotImplementedError
 
     def fresh(self) -> None:
-        """Forgets what it remembers of texts."""
+        """Empties caches of texts."""
 
 
 class Chonkie(Chunker):
-    """`markdown`: its recursive chunker, with headings before its usual rules. (Its own markdown recipe is fetched from
-    a hub; these are rules of the same kind.) `tokens`: its token chunker."""
+    """`markdown`: its recursive chunker, with rules for headings before its default rules. `tokens`: its token chunker.
+
+    Its own recipe for markdown is downloaded from a hub; the rules used here are of the same kind.
+    """
 
     packages = ["chonkie", "tiktoken"]
 
@@ -65,7 +67,7 @@ class Chonkie(Chunker):
 
 
 class Semchunk(Chunker):
-    """semchunk; asked for offsets, as everyone who gives them."""
+    """semchunk, with offsets: every chunker that can return offsets does so."""
 
     packages = ["semchunk", "tiktoken"]
 
@@ -75,7 +77,7 @@ class Semchunk(Chunker):
         self.fresh()
 
     def fresh(self) -> None:
-        chunker = self.make()  # its counter remembers every text
+        chunker = self.make()  # its counter caches every text
         self.cut = lambda text: chunker(text, offsets=True, overlap=self.overlap)
 
     def show(self, made: Any) -> list[Chunk]:
@@ -162,7 +164,7 @@ def main() -> None:
     parser.add_argument("--overlap", type=int, default=0)
     arguments = parser.parse_args()
 
-    # Standard output is the driver's: what libraries print goes to standard error.
+    # Standard output belongs to the driver: output of libraries is redirected to standard error.
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 
@@ -187,7 +189,7 @@ def main() -> None:
         if request.get("run", 0) > 1:
             fork = multiprocessing.get_context("fork")
             with fork.Pool(request["run"], initializer=share, initargs=(chunker, texts)) as pool:
-                pool.map(one, [""] * request["run"] * 4, chunksize=1)  # they are up
+                pool.map(one, [""] * request["run"] * 4, chunksize=1)  # all processes have started
                 start = time.perf_counter()
                 cut = sum(1 for _ in pool.imap_unordered(one, range(len(texts)), chunksize=4))
                 seconds = time.perf_counter() - start
@@ -210,12 +212,12 @@ SHARED: dict[str, Any] = {}
 
 
 def share(chunker: Chunker, texts: list[str]) -> None:
-    """In a process that was forked."""
+    """Initializes a forked process."""
     SHARED.update(cut=chunker.cut, texts=texts)
 
 
 def one(index: int | str) -> int:
-    """Cuts the document of this number; of no number, none."""
+    """Cuts the document with this number, or nothing if the argument is not a number. Returns the number of chunks."""
     return len(SHARED["cut"](SHARED["texts"][index])) if isinstance(index, int) else 0
 
 

@@ -1,13 +1,13 @@
-//! chunkmill's own chunkers behind the pipe of `pipe.rs`, so that the driver runs them in turn with everyone else's,
-//! and the floors: what parsing alone and counting alone cost.
+//! chunkmill's own chunkers behind the pipe of `pipe.rs`, which lets the driver alternate them with everyone else's,
+//! and the floors: the cost of parsing alone and of counting alone.
 //!
-//! `chunking-worker DOCUMENTS WORK [SPEC]` where WORK is
+//! `chunking-worker DOCUMENTS WORK [SPEC]`, where WORK is
 //!
-//! - `rows`: parse, cut as SPEC says, count the tokens of every chunk's content; what a dataset holds of it;
+//! - `rows`: parse, cut according to SPEC, and count the tokens of every chunk's content, as for a dataset;
 //! - `cut`: the same without the counts, for sizes in characters;
-//! - `parse`: the document's structure alone;
-//! - `events`: nothing but the events of the markdown parser that we build on;
-//! - `count`: nothing but the tokens of each document.
+//! - `parse`: only parse the document's structure;
+//! - `events`: only produce the events of the Markdown parser that we build on;
+//! - `count`: only count the tokens of each document.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
 #![expect(clippy::print_stdout, reason = "standard output is the pipe")]
@@ -24,12 +24,12 @@ use pipe::Text;
 use pulldown_cmark::{Options, Parser};
 use serde_json::{Value, json};
 
-/// As in the program.
+/// The same allocator as in the program.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Those that `document::markdown` parses with.
+/// Returns the options that `document::markdown` parses with.
 fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -46,8 +46,8 @@ fn parsed(source: &Source, text: &Text) -> Document {
     Document::parse(source.clone(), content)
 }
 
-/// What is timed: from a text in memory to its chunks, each with the exact number of its tokens, as
-/// `Recipe::cut` makes them.
+/// The timed work: turns a text in memory into its chunks, each with its exact number of tokens, as `Recipe::cut`
+/// does.
 fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
     let document = parsed(source, text);
     let ruler = spec.sizer(None).unwrap().measure(&document).unwrap();
@@ -90,7 +90,7 @@ fn main() {
         .iter()
         .map(|text| Source { bytes: text.text.len() as u64, ..Document::from_text(&text.path, "").source })
         .collect();
-    // Its vocabulary is unpacked once for a process: part of starting, not of chunking.
+    // The vocabulary is unpacked once per process, which is part of starting up, not of chunking.
     cl100k().count("").unwrap();
     let versions = json!({ "chunkmill": env!("CARGO_PKG_VERSION") });
     let nothing = |_: &Text, _: usize| Vec::new();
@@ -115,6 +115,6 @@ fn main() {
             let ready = json!({ "versions": { "toktok-rs": "behind chunkmill's counter" }, "settings": {} });
             pipe::serve(&loaded, ready, |_, text| cl100k().count(&text.text).unwrap(), nothing);
         }
-        other => panic!("no work is called {other}"),
+        other => panic!("unknown work `{other}`"),
     }
 }

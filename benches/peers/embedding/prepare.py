@@ -1,4 +1,4 @@
-"""Makes what the workers share: models, the sample of texts, and a model as graphs for ONNX Runtime and OpenVINO.
+"""Creates the files that the workers share: models, the sample of texts, and graphs for ONNX Runtime and OpenVINO.
 
     prepare.py shape NAME --model DIR --out DIR
     prepare.py static --model DIR --out DIR
@@ -6,8 +6,8 @@
     prepare.py graphs --model DIR --out DIR --texts FILE
     prepare.py int8 --model DIR --out DIR --texts FILE
 
-Runs in the driver's virtual environment, because it needs the tokenizer and torch. Models are made with weights from
-a seed and with the tokenizer of the model that `--model` names.
+Runs in the driver's virtual environment, because it needs the tokenizer and torch. The weights of models are generated
+from a seed, and their tokenizer is that of the model given with `--model`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SHORT = 400  # characters
 SUFFIXES = {".md", ".mdx", ".markdown", ".txt", ".rst"}
 
 SEED = 7
-STATIC_SHAPE = (30_522, 256)  # potion-base-8M's, which has the default model's tokenizer but for a few words
+STATIC_SHAPE = (30_522, 256)  # potion-base-8M's; its tokenizer is the default model's except for a few words
 CALIBRATION_TEXTS = 100
-CALIBRATION_TOKENS = 32_768  # of all of them, as nncf keeps what every layer gives
-CALIBRATION_LENGTH = 1024  # of each: attention to 4,000 takes nncf 12 GB
+CALIBRATION_TOKENS = 32_768  # in total, because nncf stores the output of every layer
+CALIBRATION_LENGTH = 1024  # per text: with attention over 4,000 tokens, nncf takes 12 GB
 
 
 def read(file: Path) -> Any:
@@ -47,13 +47,16 @@ def write(file: Path, value: Any) -> None:
 
 
 def limits(model: Path) -> tuple[int, int]:
-    """How many tokens of a text a model reads, and how many of them are special. Our static model reads all."""
+    """Returns how many tokens of a text a model reads, and how many of them are special. Our static model reads all."""
     sentence = model / "sentence_bert_config.json"
     return (read(sentence)["max_seq_length"], 2) if sentence.exists() else (sys.maxsize, 0)
 
 
 def tokenizer_of(model: Path) -> Tokenizer:
-    """A model's tokenizer without what its file may say of lengths: the default model's says all to 128."""
+    """Returns a model's tokenizer without the lengths set in its file.
+
+    The default model's file truncates and pads all texts to 128 tokens.
+    """
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
@@ -63,16 +66,17 @@ def tokenizer_of(model: Path) -> Tokenizer:
 
 
 def write_modules(out: Path, modules: list[tuple[str, str]]) -> None:
-    """The list of a folder's modules, by which the driver knows that the folder is complete."""
+    """Writes the list of a folder's modules, which tells the driver that the folder is complete."""
     kinds = [(path, f"sentence_transformers.models.{kind}") for path, kind in modules]
     listed = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(kinds)]
     write(out / "modules.json", listed)
 
 
 def shape(name: str, model: Path, out: Path) -> None:
-    """A folder of sentence-transformers with a network of this shape.
+    """Writes a folder for sentence-transformers with a network of this shape.
 
-    The weights keep the size of what they multiply, so that no layer drowns the others, and vectors differ by text.
+    The weights preserve the magnitude of their input, so no layer drowns out the others, and vectors differ
+    between texts.
     """
     import numpy as np
     from safetensors.numpy import save_file
@@ -93,7 +97,7 @@ def shape(name: str, model: Path, out: Path) -> None:
         "final_norm.weight": norm(),
     }
     for layer in range(config["num_hidden_layers"]):
-        # The first layer finds its input normalized.
+        # The input of the first layer is already normalized.
         if layer:
             tensors[f"layers.{layer}.attn_norm.weight"] = norm()
         tensors |= {
@@ -119,9 +123,9 @@ def shape(name: str, model: Path, out: Path) -> None:
 
 
 def static(model: Path, out: Path) -> None:
-    """A folder of model2vec: a table of vectors.
+    """Writes a folder for model2vec: a table of vectors.
 
-    It reads all of a text, because by default model2vec cuts between characters as well, which nobody else does.
+    The model reads whole texts, because by default model2vec also truncates by characters, which no other engine does.
     """
     import numpy as np
     from safetensors.numpy import save_file
@@ -135,7 +139,10 @@ def static(model: Path, out: Path) -> None:
 
 
 def sections(text: str) -> Iterator[list[str]]:
-    """Paragraphs by section: a heading opens a new one unless the last was short. No front matter."""
+    """Yields the paragraphs of each section, without front matter.
+
+    A heading starts a new section unless the current one is short.
+    """
     if text.startswith("---\n") and (end := text.find("\n---", 4)) > 0:
         text = text[text.find("\n", end + 1) + 1 :]
     section: list[str] = []
@@ -158,13 +165,13 @@ def sections(text: str) -> Iterator[list[str]]:
 
 
 def chunks(documents: Iterator[str], tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
-    """Texts of up to 399 tokens that keep to their section, and their tokens."""
+    """Yields texts of up to 399 tokens that stay within their section, each with its number of tokens."""
     for section in (section for document in documents for section in sections(document)):
         encodings = tokenizer.encode_batch(section, add_special_tokens=False)
         parts: list[str] = []
         total = 0
         for paragraph, encoding in zip(section, encodings):
-            # A paragraph that is too long alone is cut between tokens.
+            # A paragraph that is too long on its own is cut between tokens.
             pieces = [paragraph]
             if len(encoding) >= CHUNK_TOKENS.stop:
                 cuts = [start for start, _ in encoding.offsets[:: CHUNK_TOKENS.stop - 1]]
@@ -180,30 +187,30 @@ def chunks(documents: Iterator[str], tokenizer: Tokenizer) -> Iterator[tuple[str
 
 
 def stretches(documents: Iterator[str], tokenizer: Tokenizer, tokens: int) -> Iterator[tuple[str, int]]:
-    """The documents' paragraphs one after another, cut between tokens wherever there are so many, and their tokens."""
+    """Yields the concatenated paragraphs of the documents in pieces of `tokens` tokens, with their token counts."""
     rest = ""
     for document in documents:
         paragraphs = [paragraph for section in sections(document) for paragraph in section]
         rest = "\n\n".join([rest, *paragraphs])
         cuts = [start for start, _ in tokenizer.encode(rest, add_special_tokens=False).offsets[::tokens]]
         for piece in (rest[a:b].strip() for a, b in zip(cuts, cuts[1:])):
-            # Not always as before: half a word may be other tokens.
+            # Counted again, because half a word may have different tokens.
             yield piece, len(tokenizer.encode(piece, add_special_tokens=False))
         rest = rest[cuts[-1] :] if cuts else ""
 
 
 def sample(corpus: Path, n: int, tokens: int | None, model: Path, out: Path) -> None:
-    """N texts spread over the corpus: chunks as they come, or of so many tokens each."""
+    """Writes N texts spread over the corpus: chunks as they come, or texts of `tokens` tokens each."""
     tokenizer = tokenizer_of(model)
     limit, special = limits(model)
     files = sorted(path for path in corpus.rglob("*") if path.suffix in SUFFIXES and path.is_file())
     step = max(1, len(files) // n)
     if tokens:
-        # Files enough for twice as many texts, if a token has four characters.
+        # Enough files for twice as many texts, assuming four characters per token.
         step = max(1, sum(path.stat().st_size for path in files) // (8 * n * tokens))
     documents = (path.read_text(encoding="utf-8", errors="replace") for path in files[::step])
     texts = stretches(documents, tokenizer, tokens - special) if tokens else chunks(documents, tokenizer)
-    # Each once, with how many tokens it has.
+    # Each text once, with its number of tokens.
     distinct: dict[str, int] = {}
     for text, size in texts:
         if tokens or size in CHUNK_TOKENS:
@@ -220,7 +227,7 @@ def sample(corpus: Path, n: int, tokens: int | None, model: Path, out: Path) -> 
 
 
 def reranker(model: Path, out: Path) -> None:
-    """A folder of the default model's network with the layers behind it that judge pairs."""
+    """Writes a folder with the default model's network, followed by the layers that score pairs."""
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -229,7 +236,7 @@ def reranker(model: Path, out: Path) -> None:
     judge = AutoModelForSequenceClassification.from_config(config)
     base = AutoModelForSequenceClassification.from_pretrained(model, config=config)
     judge.bert.load_state_dict(base.bert.state_dict(), strict=False)
-    # Scores that differ by text.
+    # Makes scores differ between texts.
     torch.nn.init.normal_(judge.classifier.weight, std=0.5)
     judge.save_pretrained(out)
     tokenizer_of(model).save(str(out / "tokenizer.json"))
@@ -237,12 +244,12 @@ def reranker(model: Path, out: Path) -> None:
     named = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}
     named["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
     write(out / "tokenizer_config.json", named | special)
-    # Not a list of sentence-transformers: by it the driver knows that the folder is complete.
+    # Tells the driver that the folder is complete. It has no list of modules for sentence-transformers.
     (out / "complete").touch()
 
 
 def pair_graphs(model: Path, out: Path) -> None:
-    """The same as graphs for ONNX Runtime."""
+    """Writes the reranker as graphs for ONNX Runtime."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -273,12 +280,12 @@ def pair_graphs(model: Path, out: Path) -> None:
 
 
 def for_onnxruntime(plain: Path, config: dict[str, Any], name: str) -> None:
-    """ONNX Runtime's fused graph of a plain one, and its int8 form, beside it."""
+    """Writes ONNX Runtime's fused version of a plain graph, and its int8 version, next to it."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.transformers import optimizer
 
-    # Of ModernBERT it fuses GELU and the norms, but not the attention, which turns by position and may be local.
+    # For ModernBERT it fuses GELU and the norms, but not the attention, which uses rotary positions and may be local.
     heads, hidden = config["num_attention_heads"], config["hidden_size"]
     fused = optimizer.optimize_model(str(plain), "bert", num_heads=heads, hidden_size=hidden, opt_level=1)
     print(fused.get_fused_operator_statistics(), file=sys.stderr)
@@ -289,20 +296,20 @@ def for_onnxruntime(plain: Path, config: dict[str, Any], name: str) -> None:
         plain.with_name(f"{name}-int8.onnx"),
         per_channel=True,
         weight_type=QuantType.QInt8,
-        # Of what the fused operators give, which the quantiser cannot infer.
+        # The output type of the fused operators, which the quantizer cannot infer.
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
 
 
 def graphs(model: Path, out: Path) -> None:
-    """ONNX from torch; from that ONNX Runtime's fused graph and its int8 form; what fastembed reads."""
+    """Writes the model as an ONNX graph, ONNX Runtime's fused and int8 versions of it, and the files for fastembed."""
     import torch
     from transformers import AutoModel
 
     first = read(model / "1_Pooling" / "config.json")["pooling_mode_cls_token"]
 
     class Pooled(torch.nn.Module):
-        """Pooling and scaling inside the graph, where they cost least."""
+        """The model with pooling and normalization inside the graph, where they cost least."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -338,7 +345,7 @@ def graphs(model: Path, out: Path) -> None:
 
 
 def int8(model: Path, out: Path, texts: Path) -> None:
-    """OpenVINO's int8 form, calibrated after training on some of the texts, as nncf advises for BERT."""
+    """Writes OpenVINO's int8 version, calibrated after training on some of the texts, as nncf recommends for BERT."""
     import nncf
     import numpy as np
     import openvino

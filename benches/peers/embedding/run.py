@@ -1,19 +1,19 @@
-"""Measures the embedding engines people use beside ours: same texts, same machine, runs in turn.
+"""Compares our embedding engines with others: same texts, same machine, alternating runs.
 
     python3 benches/peers/embedding/run.py [--corpus DIR] [--texts N] [--rounds N] [--isa avx2] [--json FILE]
     python3 benches/peers/embedding/run.py --shape granite-small-r2 --tokens 4000 --texts 8
     python3 benches/peers/embedding/run.py --static --corpus DIR
 
-makes its virtual environment on first use, loads every engine into a process of its own, lets them
-embed the same texts one after another (A B C … A B C …, so that a slow minute of the machine meets
-all of them), and prints a table in Markdown. Ratios are taken within a round: their median says
-more than the rates do. An engine that cannot be had is named and left out.
+Creates its virtual environment on first use, loads every engine in its own process, makes them embed the same texts
+one after another (A B C … A B C …, so a slow minute of the machine affects all of them), and prints a table in
+Markdown. Ratios are computed within a round, and their median says more than the rates. An engine that is not
+available is named and left out.
 
-Without `--shape` and `--static` the model is the default one. A shape is a published network with made-up
-weights (`shapes.py`), `--static` a made-up table of vectors as model2vec has them: speed does not depend on
-the values, so no model has to be downloaded.
+Without `--shape` and `--static`, the model is the default one. A shape is a published network with made-up weights
+(`shapes.py`); `--static` is a made-up table of vectors like those of model2vec. Speed does not depend on the values, so
+no model has to be downloaded.
 
-Standard library only; what needs packages is in `prepare.py` and `worker.py`.
+Uses only the standard library; the code that needs packages is in `prepare.py` and `worker.py`.
 """
 
 from __future__ import annotations
@@ -52,16 +52,17 @@ MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 class Kind:
     """A kind of work, and the engines that do it."""
 
-    # What each peer needs installed.
+    # The packages that each peer needs.
     peers: dict[str, list[str]]
-    # The arguments of our worker.
+    # The arguments of our worker for each of our engines.
     ours: dict[str, list[str]]
-    # The peer with whose vectors all are compared, and what the table calls it.
+    # The peer whose vectors all others are compared with, and its name in the table.
     reference: str
     compared: str
-    # How many to embed in a run if nothing else is said.
+    # Default number of texts to embed in a run.
     texts: int
-    # What `prepare.py` has to make before: the command, a file by which one sees that it did, and for whom.
+    # Graphs that `prepare.py` must create first: the command, a file that shows that it has run, and the engines
+    # that need it.
     graphs: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
@@ -91,7 +92,7 @@ NETWORK = Kind(
         ("int8", "openvino-int8.xml", ("openvino-int8",)),
     ),
 )
-# fastembed is ONNX Runtime again, with a list of models that has none of these; long texts need its memory.
+# Without fastembed: it is ONNX Runtime again, its list of models has none of these, and long texts need its memory.
 SHAPE = replace(NETWORK, peers={name: needs for name, needs in NETWORK.peers.items() if name != "fastembed"})
 STATIC = Kind(
     peers={
@@ -121,8 +122,9 @@ RERANK = Kind(
     graphs=(("pair-graphs", "onnxruntime-pairs-int8.onnx", ("onnxruntime-pairs",)),),
 )
 
-# `--isa avx2`: every library's own switch. ONNX Runtime's kernels, numpy's and candle's have none, nor have those that
-# OpenVINO takes its products of f32 from (MLAS; a profile shows 512-bit registers whatever oneDNN is told).
+# `--isa avx2`: each library's own switch. The kernels of ONNX Runtime, numpy and candle have none, and neither
+# have those that OpenVINO uses for f32 products (MLAS: a profile shows 512-bit registers regardless of oneDNN's
+# switch).
 LIMITS = {
     "avx2": {
         "ONEDNN_MAX_CPU_ISA": "AVX2",
@@ -138,7 +140,7 @@ FLAGS = re.compile(r"fma|f16c|avx2|avx_vnni\w*|avx512\w*|amx_\w+|avx10\w*|asimd\
 
 @dataclass
 class Worker:
-    """An engine in a process of its own, and what was measured of it."""
+    """An engine in its own process, and its measurements."""
 
     name: str
     peer: bool
@@ -169,7 +171,7 @@ class Worker:
 
 
 def install() -> set[str]:
-    """Makes the virtual environment as `requirements.txt` pins it; gives the packages it holds."""
+    """Creates the virtual environment that `requirements.txt` pins. Returns the packages that it contains."""
     wanted = (HERE / "requirements.txt").read_text()
     packages = [line for line in wanted.splitlines() if line and not line.startswith("#")]
     stamp = WORK / "venv" / "installed.json"
@@ -188,14 +190,14 @@ def install() -> set[str]:
     for package in packages:
         if package not in had:
             say(f"cannot be installed: {package}")
-    # Tried again next time if anything is missing.
+    # If anything is missing, the next run tries again.
     if had == packages:
         stamp.write_text(json.dumps({"requirements": wanted, "packages": names}))
     return set(names)
 
 
 def model_folder(given: Path | None) -> Path:
-    """The default model's files: where `make model` put them, unless a folder is given."""
+    """Returns the given folder, or the folder where `make model` put the files of the default model."""
     if given:
         return given.resolve()
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
@@ -208,8 +210,11 @@ def model_folder(given: Path | None) -> Path:
 
 
 def made_up_model(command: list[str], model: Path, folder: Path) -> Path:
-    """A model with weights from a seed, made on first use with the tokenizer of the default model."""
-    if not any((folder / name).exists() for name in ("modules.json", "complete")):  # which are written last
+    """Returns the folder of a model with weights from a seed and the default model's tokenizer.
+
+    Creates the folder on first use.
+    """
+    if not any((folder / name).exists() for name in ("modules.json", "complete")):  # these are written last
         say(f"making {folder}")
         try:
             prepare(*command, "--model", model, "--out", folder)
@@ -234,7 +239,7 @@ def environment(isa: str | None) -> dict[str, str]:
 
 
 def build_ours() -> Path:
-    """Builds the worker of our own engines and gives its path."""
+    """Builds the worker of our own engines and returns its path."""
     return build(["bench", "--bench", "embedding-worker", "--no-run"], "embedding-worker")
 
 
@@ -271,7 +276,7 @@ def vectors(worker: Worker, n: int) -> list[array.array[float]]:
 
 
 def cosine(a: array.array[float], b: array.array[float]) -> float:
-    """Of two vectors; of two numbers, 1 less their difference."""
+    """Returns the cosine of two vectors; for two numbers, 1 minus their difference."""
     if len(a) == 1:
         return 1 - abs(a[0] - b[0])
 
@@ -282,7 +287,7 @@ def cosine(a: array.array[float], b: array.array[float]) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What a reader must know to make sense of the figures."""
+    """Returns the facts about the machine that a reader needs to interpret the figures."""
     facts = {"machine": platform.machine(), "cores": os.cpu_count(), "date": datetime.date.today().isoformat()}
     try:
         info = Path("/proc/cpuinfo").read_text()
@@ -299,7 +304,7 @@ def machine() -> dict[str, Any]:
 
 
 def measure(workers: list[Worker], rounds: int, left_out: dict[str, str]) -> None:
-    """Runs the engines in turn; the first round warms up and does not count."""
+    """Runs the engines alternately. The first round is a warm-up and does not count."""
     for n in range(rounds + 1):
         for worker in list(workers):
             try:
@@ -311,14 +316,14 @@ def measure(workers: list[Worker], rounds: int, left_out: dict[str, str]) -> Non
             if n:
                 worker.seconds.append(answer["seconds"])
                 worker.cpu_seconds.append(answer.get("cpu_seconds"))
-            time.sleep(0.2)  # the threads of the one before stop spinning
+            time.sleep(0.2)  # lets the threads of this engine stop spinning
         say(f"round {n} of {rounds}" if n else "warmed up")
 
 
 def table(workers: list[Worker], rows: list[dict[str, Any]], isa: str | None) -> list[dict[str, Any]]:
-    """One row of figures per engine, best peers first, and ours after them."""
+    """Returns one row of figures per engine: the peers, fastest first, then ours."""
     n, tokens = len(rows), sum(row["tokens"] for row in rows)
-    # An engine that a limit does not reach is no measure for those that it does.
+    # Engines that the limit does not reach cannot be compared with those that it does reach.
     rivals = [w for w in workers if w.peer and (w.limited or not isa)]
     best = [min(times) for times in zip(*(w.seconds for w in rivals))]
     figures = []
@@ -371,7 +376,7 @@ def markdown(figures: list[dict[str, Any]], isa: str | None, compared: str) -> s
 
 
 def ratios(workers: list[Worker]) -> str:
-    """How many times as fast ours are as each other engine: medians over the rounds."""
+    """Returns how many times as fast our engines are as each other engine: medians over the rounds."""
     ours = [w for w in workers if not w.peer]
     lines = ["| times as fast as | " + " | ".join(w.name for w in ours) + " |", "| --- |" + " --- |" * len(ours)]
     for other in [w for w in workers if w.peer or w.name == "chunkmill candle"]:
@@ -388,21 +393,21 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, default=default, help="folder of Markdown or text files")
     parser.add_argument("--model", type=Path, help="the default model's folder")
     made_up = parser.add_mutually_exclusive_group()
-    made_up.add_argument("--shape", choices=SHAPES, help="a network of this shape instead")
-    made_up.add_argument("--static", action="store_true", help="a table of vectors instead")
-    made_up.add_argument("--rerank", action="store_true", help="pairs of a question and each text instead")
-    parser.add_argument("--tokens", type=int, help="texts of about so many each, instead of chunks as they come")
-    parser.add_argument("--texts", type=int, help="how many to embed in a run (400; with --static 20000)")
+    made_up.add_argument("--shape", choices=SHAPES, help="use a network of this shape instead")
+    made_up.add_argument("--static", action="store_true", help="use a table of vectors instead")
+    made_up.add_argument("--rerank", action="store_true", help="score pairs of a question and each text instead")
+    parser.add_argument("--tokens", type=int, help="use texts of about this many tokens instead of chunks as they come")
+    parser.add_argument("--texts", type=int, help="number of texts to embed in a run (400; with --static 20000)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", nargs="*", default=[], metavar="ENGINE", help="names or their beginnings")
+    parser.add_argument("--only", nargs="*", default=[], metavar="ENGINE", help="run only names that start like this")
     parser.add_argument("--isa", choices=LIMITS, help="limit every engine that can be limited")
-    parser.add_argument("--json", type=Path, help="file for all figures and facts")
+    parser.add_argument("--json", type=Path, help="file for all figures and facts about the run")
     a = parser.parse_args()
     a.corpus = a.corpus.resolve()
 
     kind = STATIC if a.static else RERANK if a.rerank else SHAPE if a.shape else NETWORK
-    # What is measured, by which its files are told from others'.
+    # Name of the model that is measured, and of its folder.
     subject = "static" if a.static else "reranker" if a.rerank else a.shape or "default"
     place = WORK / (f"{subject}-{a.tokens}" if a.tokens else subject)
     place.mkdir(parents=True, exist_ok=True)
@@ -435,7 +440,7 @@ def main() -> None:
             try:
                 prepare(command, "--model", model, "--out", graphs, "--texts", texts)
             except Lost as reason:
-                left_out |= dict.fromkeys(concerned, f"its graph cannot be made: {reason}")
+                left_out |= dict.fromkeys(concerned, f"its graph cannot be created: {reason}")
 
     commands: dict[str, list[str]] = {}
     for name in wanted:

@@ -1,20 +1,20 @@
-"""Published networks whose files this machine need not have: speed depends on their shape alone.
+"""Shapes of published networks. Their files are not needed, because speed depends only on the shape.
 
-`prepare.py` writes each with made-up weights. Standard library only.
+`prepare.py` writes each network with made-up weights. Uses only the standard library.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-# What each text is paired with where pairs are measured.
+# The question that is paired with each text when pairs are measured.
 QUESTION = "How long is it kept, and who may change that?"
 
 HIDDEN = 384
 MAX_TOKENS = 8192
 
-# Of config.json, what they have in common. The special tokens are those of the default model's tokenizer, which
-# they get because any will do that has no more tokens than the network has rows for.
+# The common part of their config.json. The special tokens are those of the default model's tokenizer. Any
+# tokenizer works if it has no more tokens than the network has rows for.
 MODERN_BERT: dict[str, Any] = {
     "architectures": ["ModernBertModel"],
     "model_type": "modernbert",
@@ -34,11 +34,12 @@ MODERN_BERT: dict[str, Any] = {
     "eos_token_id": 102,
 }
 
-# By name: config.json, and how the vectors of the tokens become one.
+# By name: the config.json and the pooling.
 SHAPES: dict[str, tuple[dict[str, Any], str]] = {
-    # hotchpotch/bekko-embedding-v1-a25m: mmBERT-small, pruned to 13 layers. Its card says layers, hidden size, pooling,
-    # and 24,930,432 parameters of 123,234,432 outside the table of words, which are exactly those written here. Heads,
-    # windows and rotations are said of its smaller sister a8m, pruned from the same network.
+    # hotchpotch/bekko-embedding-v1-a25m: mmBERT-small, pruned to 13 layers. Layers, hidden size and pooling are
+    # from its card, and so is the parameter count: 24,930,432 of 123,234,432 are outside the embedding table,
+    # exactly as many as here. Heads, windows and rotations are those stated for its smaller sister a8m, pruned
+    # from the same network.
     "bekko-a25m": (
         MODERN_BERT
         | {
@@ -51,8 +52,9 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
         },
         "mean",
     ),
-    # ibm-granite/granite-embedding-small-english-r2: 47M parameters by its card, 47,662,464 as written here. Layers,
-    # sizes and heads are in the README of IBM's granite-embedding-models; windows and rotations as others quote them.
+    # ibm-granite/granite-embedding-small-english-r2: 47M parameters according to its card, 47,662,464 here.
+    # Layers, sizes and heads are from the README of IBM's granite-embedding-models; windows and rotations are from
+    # secondary sources.
     "granite-small-r2": (
         MODERN_BERT
         | {

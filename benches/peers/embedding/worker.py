@@ -1,12 +1,12 @@
-"""One embedding engine behind a pipe, so that the driver can run it in turn with the others.
+"""One embedding engine behind a pipe, which lets the driver alternate it with the others.
 
     worker.py ENGINE --texts FILE --model DIR --graphs DIR --threads N [--set KEY=VALUE ...]
 
-loads the model once and prints one line of JSON with what it is; then answers each line of JSON on
-standard input with another: `{"run": N}` embeds all texts, tokenising included, and says how long
-it took; `{"vectors": PATH}` writes the vectors of the last run as little-endian f32, row-major.
+Loads the model once and prints one line of JSON that describes the engine. It then answers each line of JSON on
+standard input with one line of JSON. `{"run": N}` embeds all texts, including tokenization, and reports how long that
+took. `{"vectors": PATH}` writes the vectors of the last run as little-endian f32, row-major.
 
-Every engine gets the best setting found for it (`NETWORKS`, `STATIC`); `--set` tries another.
+Every engine uses the best settings found for it (`NETWORKS`, `STATIC`, `PAIRS`); `--set` tries others.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import numpy as np
 from prepare import limits, read, tokenizer_of
 from shapes import QUESTION
 
-# batch: texts computed together. workers: how many batches at once, each on threads/workers threads.
-# Engines whose threads must wait for each other do better as two that need not, in small batches.
+# batch: number of texts computed together. workers: number of batches at a time, each on threads/workers threads.
+# Engines whose threads must wait for each other are faster as two independent workers with small batches.
 NETWORKS: dict[str, dict[str, Any]] = {
     "torch-f32": {"batch": 32},
     "torch-bf16": {"batch": 32},
@@ -39,9 +39,9 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "openvino-int8": {"batch": 8, "workers": 2},
     "fastembed": {"batch": 8},
 }
-# A batch is full with so many times its texts' number of tokens: of longer texts it takes fewer.
+# A batch may contain `batch` times this many tokens: it takes fewer of longer texts.
 FULL = 256
-# Attention to texts of more tokens takes gigabytes, which an engine must not keep while others have their turn.
+# Attention over texts with more tokens takes gigabytes, which an engine must not keep while the others run.
 LONG = 1024
 
 STATIC: dict[str, dict[str, Any]] = {
@@ -65,11 +65,11 @@ class Engine(Protocol):
     def embed(self, texts: list[str]) -> np.ndarray: ...
 
     def rest(self) -> None:
-        """Gives back memory that it would keep for its next turn."""
+        """Releases memory that it would otherwise keep for its next turn."""
 
 
 class Torch(Engine):
-    """sentence-transformers, which sorts by length itself. A static model's too: there no precision is chosen."""
+    """sentence-transformers, which sorts by length itself. Also used for static models, where there is no precision."""
 
     def __init__(self, precision: str, model: Path, threads: int, options: dict[str, Any]) -> None:
         import torch
@@ -96,7 +96,7 @@ class Torch(Engine):
 
 
 class Batches:
-    """Tokenising, sorting by length and padding, for the engines that come without it."""
+    """Tokenization, sorting by length and padding, for engines without them."""
 
     def __init__(self, model: Path, batch: int) -> None:
         self.tokenizer = tokenizer_of(model)
@@ -105,7 +105,7 @@ class Batches:
         self.dimensions: int = read(model / "config.json")["hidden_size"]
 
     def cut(self, texts: list[str]) -> list[tuple[list[int], dict[str, np.ndarray]]]:
-        """The places of the texts of each batch, and its inputs; longest first."""
+        """Returns the batches, longest texts first: the positions of the texts, and the inputs."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts)]
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
         batches = []
@@ -121,7 +121,7 @@ class Batches:
 
 
 def session(graph: Path, threads: int, options: dict[str, Any]) -> Any:
-    """ONNX Runtime over a graph, one of `workers` that run at once."""
+    """Returns a session of ONNX Runtime for a graph, with one worker's share of the threads."""
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()
@@ -131,7 +131,7 @@ def session(graph: Path, threads: int, options: dict[str, Any]) -> Any:
 
 
 class OnnxRuntime(Engine):
-    """ONNX Runtime with the graph that its own optimiser fused."""
+    """ONNX Runtime with the graph that its own optimizer fused."""
 
     def __init__(
         self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
@@ -183,7 +183,7 @@ class OpenVino(Engine):
         self.batches = Batches(model, options["batch"])
 
     def versions(self) -> dict[str, str]:
-        # What it computes in, which is not what was asked for where the processor lacks it.
+        # The precision that it computes in, which differs from the requested one if the processor does not support it.
         actual = self.compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         if self.precision == "int8":
             actual = f"int8, rest {actual}"
@@ -203,7 +203,7 @@ class OpenVino(Engine):
 
 
 class FastEmbed(Engine):
-    """fastembed with our graph in place of the one it would download. It does not sort: we do."""
+    """fastembed with our graph instead of the one that it would download. It does not sort by length, so we do."""
 
     def __init__(self, model: Path, graphs: Path, threads: int, options: dict[str, Any]) -> None:
         from fastembed import TextEmbedding
@@ -234,7 +234,7 @@ class FastEmbed(Engine):
 
 
 class Model2Vec(Engine):
-    """model2vec, on one thread but for its tokenizer, or with a thread for each batch."""
+    """model2vec, on one thread except for its tokenizer, or with a thread for each batch."""
 
     def __init__(self, threaded: bool, model: Path, options: dict[str, Any]) -> None:
         from model2vec import StaticModel
@@ -272,7 +272,7 @@ class PairsTorch:
 
 
 class PairsOnnx:
-    """ONNX Runtime over pairs, the longest first."""
+    """ONNX Runtime for pairs, longest first."""
 
     def __init__(
         self, precision: str, model: Path, graphs: Path, threads: int, options: dict[str, Any]
@@ -340,7 +340,7 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
 
-    # Standard output is the driver's: what libraries print goes to standard error.
+    # Standard output belongs to the driver: output of libraries is redirected to standard error.
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 

@@ -1,9 +1,9 @@
-//! chunkmill's own embedding engines behind the pipe that `worker.py` describes, so that the driver
-//! runs them in turn with everyone else's.
+//! chunkmill's own embedding engines behind the pipe that `worker.py` describes, which lets the driver alternate
+//! them with everyone else's.
 //!
 //! `embedding-worker --engine cpu --texts FILE [--precision bf16] [--model FOLDER|ID] [--question TEXT]`
 //!
-//! With a question the model is a reranker, and the vectors are scores.
+//! With a question, the model is a reranker and the vectors are scores.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
 #![expect(clippy::print_stdout, reason = "standard output is the pipe")]
@@ -28,7 +28,7 @@ struct Arguments {
     /// The instruction set to stay within.
     #[arg(long, env = "CHUNKMILL_CPU_ISA")]
     cpu_isa: Option<Isa>,
-    /// JSON lines with a `text` each.
+    /// A file of JSON lines, each with a `text`.
     #[arg(long)]
     texts: PathBuf,
     #[arg(long, default_value_t)]
@@ -37,7 +37,7 @@ struct Arguments {
     batch_tokens: Option<usize>,
     #[arg(long)]
     question: Option<String>,
-    /// Given by `cargo bench`.
+    /// Passed by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -73,7 +73,7 @@ fn main() {
         let batch_tokens = arguments.batch_tokens.unwrap_or(embedder.batching().tokens);
         let (texts, stop) = (&texts, &stop);
         let run = move || {
-            // A new one each time, so that no vector is remembered from the run before.
+            // A new batcher for each run, because a batcher remembers the vectors of earlier texts.
             let mut batcher = Batcher::new(embedder.as_ref(), Some(batch_tokens));
             batcher.embed(texts, Role::Document, stop, &|_, _| ()).unwrap().vectors
         };

@@ -1,9 +1,9 @@
-"""The contestants of `run.py`, in one process and in turn.
+"""Runs the contestants of `run.py` alternately in one process.
 
-Each gets the texts in memory and gives chunks of at most 512 tokens, counted by the tokenizer that is named; of each chunk the
-text is taken, so that who makes it only then has no advantage. `one` is a call for each text; `all` is one call for all of
-them, where the contestant has such a call, on as many threads as it takes. Before anything is timed, each token count of ours is
-held against tiktoken's.
+Each gets the texts in memory and returns chunks of at most 512 tokens, counted in the given encoding. The text of
+every chunk is read, so a contestant that creates it lazily has no advantage. `one` is a call for each text. `all`
+is one call for all of them, if the contestant supports that, on as many threads as it uses. Before anything is
+timed, every token count of ours is compared with tiktoken's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import tiktoken
 
 MAX = 512
 SUFFIXES = {".md", ".mdx", ".markdown", ".txt"}
-# What semantic-text-splitter calls an encoding: a model that has it.
+# semantic-text-splitter names an encoding by a model that uses it.
 MODELS = {"cl100k_base": "gpt-4", "o200k_base": "gpt-4o"}
 OURS = {
     "structure": {"preset": "structure", "max": MAX},
@@ -40,7 +40,7 @@ Call = Callable[[list[str]], int]
 
 
 def forget() -> None:
-    """Empties the cache in which chonkie's recursive chunker keeps whole texts: no document is cut twice in real use."""
+    """Empties the cache of whole texts in chonkie's recursive chunker: in real use, no document is cut twice."""
     cached = getattr(chonkie.RecursiveChunker, "_estimate_token_count", None)
     if cached is not None:
         cached.cache_clear()
@@ -48,7 +48,7 @@ def forget() -> None:
 
 
 def contestants(encoding: str) -> dict[str, Call]:
-    """By name, what cuts texts; it gives the characters of all chunks."""
+    """Returns the contestants by name. Each cuts texts and returns the total length of all chunks."""
 
     def ours(settings: dict[str, object]) -> tuple[Call, Call]:
         chunker = chunkmill.Chunker(encoding=encoding, **settings)
@@ -80,7 +80,7 @@ def contestants(encoding: str) -> dict[str, Call]:
 
 
 def sample(corpus: Path, megabytes: float) -> tuple[list[str], int]:
-    """Every k-th document, as many as make about so many megabytes, and k."""
+    """Returns every k-th document, for a total of about `megabytes`, and k."""
     found = sorted(path for path in corpus.rglob("*") if path.suffix in SUFFIXES and path.is_file())
     total = sum(path.stat().st_size for path in found)
     step = max(1, round(total / (megabytes * 1e6))) if megabytes else 1
@@ -94,7 +94,7 @@ def sample(corpus: Path, megabytes: float) -> tuple[list[str], int]:
 
 
 def check(texts: list[str], encoding: str) -> int:
-    """Holds our counts against tiktoken's; gives how many chunks were counted."""
+    """Compares our counts with tiktoken's. Returns the number of chunks counted."""
     tokenizer, counted = tiktoken.get_encoding(encoding), 0
     for settings in OURS.values():
         for text in texts:
@@ -107,7 +107,7 @@ def check(texts: list[str], encoding: str) -> int:
 
 
 def timed(call: Call, texts: list[str], seconds: float) -> float:
-    """Median over passes that take about so long together, at least one."""
+    """Repeats passes for about `seconds`, at least once. Returns the median time."""
     passes: list[float] = []
     gc.collect()
     while not passes or (sum(passes) < seconds and len(passes) < 200):
@@ -165,7 +165,7 @@ def main() -> None:
             label = corpus.parent.name if corpus.name in ("corpus", "corpora") else corpus.name
             print(
                 f"{label}: {len(texts):,} documents (every {step}th), {size / 1e6:.2f} MB; {encoding}, at most {MAX} tokens; "
-                f"{a.rounds} rounds; {counted:,} counts of ours are tiktoken's.\n"
+                f"{a.rounds} rounds; {counted:,} counts of ours equal tiktoken's.\n"
             )
             peers = [name for name in calls if not name.startswith("chunkmill")]
 

@@ -1,9 +1,10 @@
-"""Measures the Python module beside the chunkers people use from Python: same documents, same machine, in turn.
+"""Compares the Python module with other chunkers for Python: same documents, same machine, alternating runs.
 
     make wheel && python3 benches/peers/python/run.py [--corpus DIR ...] [--mb N] [--rounds N] [--encoding NAME ...]
 
-makes its virtual environment on first use, and installs the wheel into it; `measure.py` does the rest there, all contestants in
-one process. A round runs each of them once (A B C … A B C …, so that a slow minute of the machine meets all). Standard library only.
+Creates its virtual environment on first use and installs the wheel into it. `measure.py` then runs there, with all
+contestants in one process. A round runs each of them once (A B C … A B C …, so a slow minute of the machine
+affects all of them). Uses only the standard library.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = ROOT / "datasets" / "larder" / "corpus"
     parser.add_argument("--corpus", type=Path, nargs="+", default=[default], help="folders of Markdown or text files")
-    parser.add_argument("--mb", type=float, default=2, help="about how much of each, every k-th file; 0 for all")
+    parser.add_argument("--mb", type=float, default=2, help="about how many MB of each, as every k-th file; 0 for all")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of passes, at least, per contestant and round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="least time of passes per contestant and round")
     parser.add_argument("--encoding", nargs="+", default=ENCODINGS, choices=ENCODINGS)
     parser.add_argument("--json", type=Path, help="file for all figures")
     a = parser.parse_args()

@@ -1,7 +1,6 @@
-"""What pytrec_eval and ranx say about the runs in a JSON file, one JSON object on standard output.
+"""Evaluates the runs in a JSON file with pytrec_eval and ranx, and prints the results as one JSON object.
 
-Of ranx it also gives the order that ranx itself put each run into: it leaves open which of two
-results with the same score comes first.
+For ranx, it also prints the order into which ranx sorted each run, because ranx does not define the order of ties.
 """
 
 import json
@@ -9,7 +8,7 @@ import os
 import sys
 from unittest.mock import MagicMock
 
-# Compiling ranx takes longer than running it uncompiled; the code is the same.
+# Compiling ranx takes longer than running it without compilation; the code is the same.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 import numba.typed  # noqa: F401  looks for the real scipy, so it comes first

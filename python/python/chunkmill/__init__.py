@@ -1,8 +1,8 @@
-"""chunkmill splits documents into chunks, embeds them, and writes Parquet; this is its Python module.
+"""Splits documents into chunks, embeds them, and writes Parquet.
 
-Settings are keyword arguments with the names of the program's flags, ``_`` for ``-``: ``max=256``, ``preset="sections"``.
-A call knows what it is told and nothing else: it reads no variable ``CHUNKMILL_…`` and no ``chunkmill.toml``, unless
-``config="chunkmill.toml"`` names one. `settings` lists them all.
+Settings are keyword arguments named like the program's flags, with ``_`` for ``-``: ``max=256``, ``preset="sections"``.
+`settings` lists them all. A call uses only its arguments: it reads no ``CHUNKMILL_…`` variables, and no
+``chunkmill.toml`` unless you pass ``config="chunkmill.toml"``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeVar, Union, overload
 
-# candle shares every sum between threads of its own, which halves the speed of texts that are embedded side by side. Only
-# the environment turns that off, before the module is there.
+# candle splits every sum among its own threads, which halves the speed when texts are embedded in parallel. Only the
+# environment can turn that off, and only before the module is loaded.
 os.environ.setdefault("CANDLE_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
@@ -83,16 +83,16 @@ __all__ = [
 ]
 
 Source = Union[str, "os.PathLike[str]"]
-"""A ``str`` is a text. An ``os.PathLike`` is the path of a file, or of a folder with all its documents."""
+"""A text (``str``), or the path of a file or of a folder with documents (``os.PathLike``)."""
 
 Path = Union[str, "os.PathLike[str]"]
-"""Where something is, in text or as a path."""
+"""A path, as a string or as a path object."""
 
 _T_co = TypeVar("_T_co", covariant=True)
 
 
 class _Listed(Protocol[_T_co]):
-    """A list, whatever of the wanted types it holds. A `str` is none: it has no `pop`."""
+    """A list of any of the accepted types. A `str` does not match because it has no `pop`."""
 
     def __iter__(self) -> Iterator[_T_co]: ...
     def pop(self, index: SupportsIndex = -1, /) -> _T_co: ...
@@ -103,16 +103,16 @@ _OnQuarantine = Literal["raise", "warn"]
 
 
 def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[list[Any], list[str]]:
-    """The sources, and what each is called if it is a text."""
+    """Returns the sources, and the name of each in case it is a text."""
     if isinstance(source, (list, tuple)):
         sources: list[Any] = list(source)
         if isinstance(name, str):
-            raise SettingError(f"name: is one for {len(sources)} sources\n  help: give a list of as many names")
+            raise SettingError(f"name: is a single name for {len(sources)} sources\n  help: give a list of names, one for each")
         names = [f"text-{at}.md" for at in range(len(sources))] if name is None else name
     else:
         sources = [source]
         if isinstance(name, list):
-            raise SettingError("name: is a list for one source\n  help: give one name")
+            raise SettingError("name: is a list for one source\n  help: give a single name")
         names = ["text.md" if name is None else name]
     if len(names) != len(sources):
         raise SettingError(f"name: has {len(names)} names for {len(sources)} sources\n  help: give one for each")
@@ -121,12 +121,12 @@ def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[li
 
 def _is_strict(quarantined: str) -> bool:
     if quarantined not in ("raise", "warn"):
-        raise SettingError(f"quarantined: `{quarantined}` is not understood\n  help: it is raise or warn")
+        raise SettingError(f"quarantined: `{quarantined}` is not understood\n  help: use `raise` or `warn`")
     return quarantined == "raise"
 
 
 class Chunker:
-    """Cuts documents as its settings say. What they need is loaded once."""
+    """Cuts documents according to its settings. Tokenizers and models are loaded once."""
 
     def __init__(self, **settings: Unpack[CuttingSettings]) -> None:
         self._native = _chunkmill.Chunker(**settings)
@@ -150,7 +150,7 @@ class Chunker:
         name: str | list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
     ) -> list[Chunk] | list[list[Chunk]]:
-        """The chunks of a text, a file or a folder; of a list of them, a list for each. See `chunkmill.chunk`."""
+        """Returns the chunks of a text, a file or a folder; for a list, the chunks of each. See `chunkmill.chunk`."""
         sources, names = _listed(source, name)
         cut = self._native.cut_sources(sources, names, _is_strict(quarantined))
         return cut if isinstance(source, (list, tuple)) else cut[0]
@@ -162,12 +162,12 @@ class Chunker:
         name: str | list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
     ) -> Table:
-        """The same chunks as one table."""
+        """Returns the same chunks as one table."""
         sources, names = _listed(source, name)
         return self._native.cut_to_arrow(sources, names, _is_strict(quarantined))
 
     def chunk_table(self, table: ArrowStream, *, embed: bool = False) -> Table:
-        """The chunks of the documents in a table. See `chunkmill.chunk_table`."""
+        """Returns the chunks of the documents in a table. See `chunkmill.chunk_table`."""
         return self._native.cut_table(table, embed)
 
     def __repr__(self) -> str:
@@ -193,13 +193,13 @@ def chunk(
     quarantined: _OnQuarantine = "raise",
     **settings: Unpack[CuttingSettings],
 ) -> list[Chunk] | list[list[Chunk]]:
-    """The chunks of a text, a file or a folder, without a model.
+    """Returns the chunks of a text, a file or a folder, without a model.
 
-    A ``str`` is a text. A path (``pathlib.Path``) is a file, or a folder with all its documents. Of a list or tuple of them
-    comes a list of chunks for each; many are cut side by side, while Python runs on.
+    A ``str`` is a text. A path (``pathlib.Path``) is a file, or a folder with documents. A list or tuple of them
+    returns a list of chunks for each. Many sources are cut in parallel, without holding Python's lock.
 
-    ``name`` is what a text is called: its ending says what it is (``guide.md``, ``config.yaml``), and the ids of its chunks begin
-    with it. Without one it is ``text.md``; in a list ``text-0.md`` and so on.
+    ``name`` is the name of a text: its extension determines the format (``guide.md``, ``config.yaml``), and the
+    ids of its chunks start with it. The default is ``text.md``; in a list, ``text-0.md`` and so on.
 
     A document that cannot be cut raises `QuarantineError`; with ``quarantined="warn"`` it is logged and has no chunks.
     """
@@ -213,18 +213,18 @@ def chunk_to_arrow(
     quarantined: _OnQuarantine = "raise",
     **settings: Unpack[CuttingSettings],
 ) -> Table:
-    """What `chunk` gives, as one Arrow table with the columns of ``chunks``."""
+    """Returns the chunks of `chunk` as one Arrow table with the columns of ``chunks``."""
     return Chunker(**settings).chunk_to_arrow(source, name=name, quarantined=quarantined)
 
 
 def chunk_table(table: ArrowStream, *, embed: bool = False, **settings: Unpack[CuttingSettings]) -> Table:
-    """The chunks of the documents in a table, as another table.
+    """Returns the chunks of the documents in a table, as another table.
 
-    It reads the columns ``doc_id`` and ``text``, and, if there are any, ``collection``, ``path`` and ``modified_time``. Other
-    columns go with each chunk of their row. A row that cannot be cut gives one row with the reason in the column ``error``. With
-    ``embed=True`` the chunks have their vectors in the column ``embedding``.
+    Reads the columns ``doc_id`` and ``text`` and, if present, ``collection``, ``path`` and ``modified_time``.
+    Other columns are copied to every chunk of their row. A row that cannot be cut produces one row with the reason
+    in the column ``error``. With ``embed=True``, the column ``embedding`` contains the vectors.
 
-    Tables go in and out by Arrow's C stream, which copies no value.
+    Tables are exchanged through Arrow's C stream, without copying values.
     """
     return Chunker(**settings).chunk_table(table, embed=embed)
 
@@ -234,7 +234,10 @@ def count(text: str, **settings: Unpack[CuttingSettings]) -> int: ...
 @overload
 def count(text: list[str] | tuple[str, ...], **settings: Unpack[CuttingSettings]) -> list[int]: ...
 def count(text: str | list[str] | tuple[str, ...], **settings: Unpack[CuttingSettings]) -> int | list[int]:
-    """How long a text is: in tokens of ``cl100k_base``, unless ``unit`` and ``encoding`` say otherwise."""
+    """Returns the length of a text, or of each text in a list.
+
+    It is measured in tokens of ``cl100k_base`` unless ``unit`` or ``encoding`` is set.
+    """
     if isinstance(text, str):
         return _chunkmill.count([text], **settings)[0]
     return _chunkmill.count(list(text), **settings)
@@ -248,18 +251,19 @@ def index(
     progress: Callable[[Progress], object] | None = None,
     **settings: Unpack[CuttingSettings],
 ) -> Report:
-    """The job: chunks and embeds the documents in folders and files, and writes the dataset ``out``.
+    """Chunks and embeds the documents in folders and files, and writes the dataset ``out``.
 
-    ``paths`` are written as for the program: ``"docs"``, ``"manual=docs"`` (a collection of that name), ``"s3://bucket/docs"``.
-    ``progress`` is called in this thread, several times a second and at the end; what it raises ends the job.
+    ``paths`` are written as for the program: ``"docs"``, ``"manual=docs"`` (a collection with that name),
+    ``"s3://bucket/docs"``. ``progress`` is called in this thread, several times a second and once at the end; an
+    exception from it ends the job.
 
-    Ctrl-C ends the job at the next document or batch and raises `KeyboardInterrupt`. The dataset is then as it was before, and
-    the next run goes on where this one was. With ``fresh=True`` what is there counts for nothing.
+    Ctrl-C ends the job at the next document or batch and raises `KeyboardInterrupt`. The dataset stays as it was,
+    and the next run resumes. With ``fresh=True``, the existing dataset is ignored.
     """
     roots = [os.fspath(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
     tell = None
     if progress is not None:
-        # Bound here, for the type checkers: nobody sets it to None later.
+        # A new variable for the type checkers: it is never set to None later.
         call = progress
 
         def tell(now: str, done: float) -> None:
@@ -271,7 +275,7 @@ def index(
 
 
 class Encoder:
-    """A model that is loaded, to make vectors of texts."""
+    """A loaded model that turns texts into vectors."""
 
     def __init__(self, model: Path | None = None, /, **settings: Unpack[EncodingSettings]) -> None:
         if model is not None:
@@ -280,7 +284,7 @@ class Encoder:
 
     @classmethod
     def for_dataset(cls, out: Path, **settings: Unpack[EncodingSettings]) -> Encoder:
-        """The model that made the vectors of a dataset: what it makes of questions fits them."""
+        """Loads the model that made the vectors of a dataset, so questions can be compared with them."""
         encoder = cls.__new__(cls)
         encoder._native = _chunkmill.Encoder.of_dataset(os.fspath(out), **settings)
         return encoder
@@ -288,16 +292,19 @@ class Encoder:
     def encode(
         self, texts: list[str] | tuple[str, ...], *, role: Literal["document", "query"] = "document"
     ) -> NDArray[np.float32]:
-        """Their vectors, one a row. Some models read documents and queries with different prompts: ``role`` says which."""
+        """Returns their vectors, one per row.
+
+        ``role`` matters for models that read documents and queries with different prompts.
+        """
         if role not in ("document", "query"):
-            raise SettingError(f"role: `{role}` is not understood\n  help: it is document or query")
+            raise SettingError(f"role: `{role}` is not understood\n  help: use `document` or `query`")
         if isinstance(texts, str):
-            raise SettingError("texts: is one text\n  help: give a list of texts")
+            raise SettingError("texts: is a single text\n  help: give a list of texts")
         made = self._native.vectors(list(texts), role == "query")
         return np.frombuffer(made, dtype=np.float32).reshape(len(texts), self.dim)
 
     def encode_queries(self, texts: list[str] | tuple[str, ...]) -> NDArray[np.float32]:
-        """The vectors of questions, to be compared with those of documents."""
+        """Returns the vectors of questions, for comparison with those of documents."""
         return self.encode(texts, role="query")
 
     @property
@@ -307,7 +314,7 @@ class Encoder:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens the model reads, special ones included."""
+        """Largest number of tokens that the model reads, including special tokens."""
         return self._native.max_tokens
 
     @property
@@ -317,38 +324,38 @@ class Encoder:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the files and everything else that decides the vectors."""
+        """Identifies the files and everything else that determines the vectors."""
         return self._native.fingerprint
 
 
 class Dataset:
-    """A dataset, as it is now: a later run does not change what is read here."""
+    """A snapshot of a dataset: later runs do not change what it reads."""
 
     def __init__(self, out: Path) -> None:
         self._native = _chunkmill.Dataset(os.fspath(out))
 
     def chunks(self, columns: list[str] | None = None) -> Table:
-        """The table ``chunks``, or some of its columns."""
+        """Returns the table ``chunks``, or some of its columns."""
         return self._native.table("chunks", columns)
 
     def documents(self, columns: list[str] | None = None) -> Table:
-        """The table ``documents``."""
+        """Returns the table ``documents``, or some of its columns."""
         return self._native.table("documents", columns)
 
     def edges(self, columns: list[str] | None = None) -> Table:
-        """The table ``edges``: links inside the corpus."""
+        """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
         return self._native.table("edges", columns)
 
     def vectors(self) -> NDArray[np.float32]:
-        """The vectors of all chunks, one a row, in the order of the table `chunks`. They are read into memory."""
+        """Reads the vectors of all chunks into memory, one per row, in the order of the table `chunks`."""
         return np.frombuffer(self._native.vectors(), dtype=np.float32).reshape(-1, self.about()["dim"])
 
     def about(self) -> dict[str, Any]:
-        """What its manifest says: counts, chunk settings, model, versions."""
+        """Returns a summary of its manifest: counts, chunk settings, model, versions."""
         return json.loads(self._native.about())  # type: ignore[no-any-return]
 
     def verify(self, corpus: Path | list[Path] | None = None) -> Verification:
-        """Whether it is what it says it is; with the corpus, also whether its documents are as they are there."""
+        """Checks that the dataset is intact; with ``corpus``, also that its documents match the corpus."""
         roots = [] if corpus is None else corpus if isinstance(corpus, list) else [corpus]
         return Verification._of(  # pyright: ignore[reportPrivateUsage]
             self._native.verify([os.fspath(root) for root in roots])
@@ -356,7 +363,7 @@ class Dataset:
 
 
 class Searcher:
-    """A dataset that is open for questions. Settings hold for all questions that say nothing else."""
+    """A dataset opened for search. Its settings apply to all questions that do not override them."""
 
     def __init__(self, out: Path, **settings: Unpack[SearchingSettings]) -> None:
         self._native = _chunkmill.Searcher(os.fspath(out), **settings)
@@ -374,10 +381,11 @@ class Searcher:
         min_score: float | None = None,
         **settings: Unpack[AskingSettings],
     ) -> list[Hit]:
-        """The best ``k`` chunks, best first.
+        """Returns the best ``k`` chunks, best first.
 
-        Filters hold before the best are chosen: in one of the collections; of documents with one of the levels; in one of the
-        paths, folders or globs; under one of the headings (``"Guide > Install"``); of documents with all of the tags.
+        Filters apply before the best chunks are chosen. A chunk must be in one of the collections, in a document
+        with one of the promotion levels, in one of the paths, folders or globs, under one of the headings
+        (``"Guide > Install"``), and in a document with all of the tags.
         """
         place = _place(collection, promotion_level, path, heading, tag)
         found = self._native.search((question, k, place, min_score), **settings)
@@ -396,7 +404,7 @@ class Searcher:
         min_score: float | None = None,
         **settings: Unpack[AskingSettings],
     ) -> list[DocumentHit]:
-        """The best ``k`` documents, each with its chunks that were found. Filters are those of `search`."""
+        """Returns the best ``k`` documents, each with its chunks that were found. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
         found = self._native.documents((question, k, place, min_score), **settings)
         return [DocumentHit._of(hit) for hit in json.loads(found)]  # pyright: ignore[reportPrivateUsage]
@@ -415,7 +423,7 @@ class Searcher:
         min_score: float | None = None,
         **settings: Unpack[AskingSettings],
     ) -> Context:
-        """Passages that answer it, of the best ``k`` chunks, in at most ``budget`` tokens. Filters are those of `search`."""
+        """Packs passages from the best ``k`` chunks into at most ``budget`` tokens. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
         packed = self._native.context((question, k, place, min_score), budget, **settings)
         return Context._of(packed)  # pyright: ignore[reportPrivateUsage]
@@ -430,5 +438,5 @@ def _place(*filters: str | list[str] | None) -> list[list[str]]:
 
 
 def settings() -> list[dict[str, Any]]:
-    """All settings: ``name``, the ``table`` of a settings file, the ``schema`` of a value in JSON, and ``help``."""
+    """Returns all settings: ``name``, ``table`` in a settings file, JSON ``schema`` of the value, and ``help``."""
     return json.loads(_chunkmill.settings())  # type: ignore[no-any-return]

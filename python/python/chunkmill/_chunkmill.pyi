@@ -1,4 +1,4 @@
-"""The native module. What people use is in `chunkmill`; this says what types the rest has."""
+"""Types of the native module. The public interface is `chunkmill`."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -7,15 +7,15 @@ from typing import Any, Protocol, final
 __version__: str
 
 class ArrowStream(Protocol):
-    """Any table that gives its rows by Arrow's C stream: of pyarrow, Polars, DuckDB, pandas, chunkmill."""
+    """Any table with an Arrow C stream: from pyarrow, Polars, DuckDB, pandas or chunkmill."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Chunk:
-    """A chunk of a document: a row of the table ``chunks`` that no model has read.
+    """A chunk of a document: a row of the table ``chunks``, without the columns of a model.
 
-    All chunks of a document are in memory together, as long as one of them is.
+    All chunks of a document stay in memory together, as long as one of them does.
     """
 
     @property
@@ -24,7 +24,7 @@ class Chunk:
 
     @property
     def doc_id(self) -> str:
-        """The document: its path, or the name that a text was given."""
+        """Id of the document: its path, or the name of the text."""
 
     @property
     def collection(self) -> str:
@@ -40,7 +40,7 @@ class Chunk:
 
     @property
     def section_index(self) -> int:
-        """Position of its section (or merged sections), from 0."""
+        """Position of its section (or of its merged sections), from 0."""
 
     @property
     def sub_index(self) -> int | None:
@@ -48,15 +48,15 @@ class Chunk:
 
     @property
     def n_in_section(self) -> int:
-        """How many chunks its section gave."""
+        """Number of chunks in its section."""
 
     @property
     def kind(self) -> str:
-        """``text``, ``code``, ``footnote``, or ``document`` for a whole one."""
+        """``text``, ``code``, ``footnote``, or ``document`` for a whole document."""
 
     @property
     def heading_path(self) -> list[str]:
-        """The headings that it starts under, outermost first."""
+        """The headings above its start, outermost first."""
 
     @property
     def header_path(self) -> str:
@@ -64,27 +64,27 @@ class Chunk:
 
     @property
     def content(self) -> str:
-        """Its text: a prefix (overlap, repeated headings), and the document's own bytes."""
+        """Its text: a prefix (overlap, repeated headings), then the document's own bytes."""
 
     @property
     def normalized_content(self) -> str | None:
-        """``content`` as the settings normalise it; None if they do not."""
+        """``content``, normalized according to the settings; None without normalization."""
 
     @property
     def start_byte(self) -> int:
-        """Where it starts in the document, in bytes of UTF-8."""
+        """Offset of its start in the document, in UTF-8 bytes."""
 
     @property
     def end_byte(self) -> int:
-        """Where it ends."""
+        """Offset of its end."""
 
     @property
     def start_char(self) -> int:
-        """Where it starts in the document, as an index of Python's ``str``."""
+        """Offset of its start in the document, as an index into a ``str``."""
 
     @property
     def end_char(self) -> int:
-        """Where it ends."""
+        """Offset of its end."""
 
     @property
     def start_line(self) -> int:
@@ -96,27 +96,27 @@ class Chunk:
 
     @property
     def prefix_len(self) -> int:
-        """Bytes of ``content`` that stand before the document's own text."""
+        """Number of bytes of ``content`` before the document's own text."""
 
     @property
     def has_overlap(self) -> bool:
-        """Whether the prefix repeats the end of the chunk before."""
+        """Whether the prefix repeats the end of the previous chunk."""
 
     @property
     def is_sub_split(self) -> bool:
-        """Whether its section was over the maximum and was split."""
+        """Whether its section exceeded the maximum and was split."""
 
     @property
     def n_chars(self) -> int:
-        """Length of ``content``."""
+        """Length of ``content`` in characters."""
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of ``content``, exactly, in the encoding of the settings."""
+        """Exact number of tokens of ``content``, in the encoding of the settings."""
 
     @property
     def flags(self) -> list[str]:
-        """``oversized_…`` for a block over the maximum; risks of the text by name."""
+        """``oversized_…`` for a block that exceeds the maximum; security risks of the text by name."""
 
     @property
     def tags(self) -> list[str]:
@@ -128,14 +128,14 @@ class Chunk:
 
     @property
     def promotion_level(self) -> str | None:
-        """From the document's front matter."""
+        """Promotion level from the document's front matter."""
 
     @property
     def content_hash(self) -> str:
-        """BLAKE3 of ``content``."""
+        """BLAKE3 hash of ``content``."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All columns by name, as ``chunkmill chunk`` prints them."""
+        """Returns all columns by name, as ``chunkmill chunk`` prints them."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -144,8 +144,8 @@ class Chunk:
 class Table:
     """A table: rows in memory, or in the files of a dataset.
 
-    Every Arrow library takes it as it is: ``pyarrow.table(t)``, ``polars.DataFrame(t)``, ``duckdb.sql("FROM t")``. Rows in
-    files are read when they are taken.
+    Every Arrow library accepts it directly: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+    ``duckdb.sql("FROM t")``. Rows in files are read when they are used.
     """
 
     @property
@@ -190,7 +190,7 @@ class Dataset:
     def verify(self, corpus: list[str]) -> str: ...
     def about(self) -> str: ...
 
-# A question: its words, how many are wanted, where they may be, and the least score.
+# A question: its words, the number of results, the filters, and the minimum score.
 _Asked = tuple[str, int, list[list[str]], float | None]
 
 @final

@@ -1,10 +1,10 @@
-"""What can go wrong. Each message says what was wrong, where, and what to do."""
+"""Exceptions. Each message says what went wrong, where, and what to do."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Any failure of chunkmill; the base of all below."""
+    """Base class of all errors of chunkmill."""
 
 
 class SettingError(Error, ValueError):
@@ -12,15 +12,15 @@ class SettingError(Error, ValueError):
 
 
 class CorpusError(Error):
-    """Documents cannot be used: a folder that is not there, two documents with one id."""
+    """Documents cannot be used: for example, a folder does not exist, or two documents have the same id."""
 
 
 class QuarantineError(Error):
-    """A document cannot be cut: it is not UTF-8, too large, or not let in by its security profile."""
+    """A document cannot be cut: it is not UTF-8, is too large, or is blocked by the security profile."""
 
 
 class StorageError(Error, OSError):
-    """The operating system refused something, or there is no room on the disk."""
+    """The operating system refused an operation, or the disk is full."""
 
 
 class ModelError(Error):
@@ -28,8 +28,8 @@ class ModelError(Error):
 
 
 class DatasetError(Error):
-    """A dataset is not there, or not what it says it is."""
+    """A dataset does not exist, or is not what it claims to be."""
 
 
 class LockedError(Error):
-    """Another process writes to the dataset, or has just done so."""
+    """Another process is writing to the dataset, or has just committed to it."""

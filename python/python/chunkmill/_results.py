@@ -1,4 +1,4 @@
-"""Results that are few: reports, hits, contexts. They are plain data."""
+"""Reports, hits and contexts, as plain data classes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is."""
+    """Progress of a running job."""
 
     documents: int
-    """Documents found."""
+    """Number of documents found."""
     prepared: int
-    """Those of them that are chunked, taken over or in quarantine."""
+    """Number of documents that have been chunked, reused or quarantined."""
     chunks: int
-    """Chunks of these."""
+    """Number of their chunks."""
     ready: int
-    """Chunks that have their vectors."""
+    """Number of chunks that have vectors."""
     texts_embedded: int
-    """Texts that the model has read."""
+    """Number of texts that the model has read."""
     tokens_per_second: float
     seconds: float
     """Time since the start."""
     eta_seconds: float
-    """Time that the rest will take; 0 while nothing is known."""
+    """Estimated time for the rest; 0 while there is no estimate."""
     done: float
     """Share of the work that is done, from 0 to 1."""
 
@@ -44,32 +44,32 @@ class Quarantined:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a job."""
+    """The result of a job."""
 
     discovered: int
-    """Documents found: indexed and quarantined."""
+    """Number of documents found: indexed and quarantined."""
     documents: int
-    """Documents indexed."""
+    """Number of documents indexed."""
     chunks: int
     quarantined: int
     bytes: int
-    """Of the indexed documents."""
+    """Total size of the indexed documents."""
     tokens: int
-    """Of all chunks, in the encoding of the chunk settings."""
+    """Number of tokens of all chunks, in the encoding of the chunk settings."""
     model_tokens: int
-    """The same in the model's own tokens."""
+    """The same in the model's own tokens, before truncation."""
     truncated: int
-    """Chunks that the model cut."""
+    """Number of chunks that the model truncated."""
     edges: int
-    """Links to somewhere in the corpus, or to what is not there."""
+    """Number of links inside the corpus, including those to missing targets."""
     unresolved_edges: int
     edges_by_kind: dict[str, dict[str, int]]
     chunks_kept: int
-    """Chunks whose vectors earlier runs had made."""
+    """Number of chunks in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
     texts_cached: int
     tokens_read: int
-    """Tokens that the model read."""
+    """Number of tokens that the model read."""
     seconds: float
     seconds_preparing: float
     seconds_embedding: float
@@ -80,7 +80,7 @@ class Report:
     model: str
     model_fingerprint: str
     quarantine: tuple[Quarantined, ...] = ()
-    """Every document that is not indexed, and why."""
+    """Every document that is not indexed, with the reason."""
 
     @classmethod
     def _of(cls, text: str) -> Report:
@@ -103,16 +103,16 @@ class Hit:
     start_line: int
     end_line: int
     header_path: str
-    """The headings it stands under."""
+    """Heading path as one string."""
     content: str
     citation: str
     """``path:start_line-end_line``."""
     collection: str
     chunk_index: int
     prefix_len: int
-    """Bytes of ``content`` that stand before the document's text."""
+    """Number of bytes of ``content`` before the document's own text."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
-    """What each list says of it: ``vector``, ``keyword``, ``recency``, ``graph``."""
+    """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class DocumentHit:
 
     rank: int
     score: float
-    """That of its best chunk."""
+    """Score of its best chunk."""
     doc_id: str
     collection: str
     path: str
@@ -143,10 +143,10 @@ class DocumentHit:
 
 @dataclass(frozen=True)
 class Passage:
-    """A stretch of one document in a context."""
+    """A passage of one document in a context."""
 
     number: int
-    """In the text, from 1."""
+    """Number in the text, from 1."""
     citation: str
     doc_id: str
     path: str
@@ -157,23 +157,23 @@ class Passage:
     """Best rank of a hit in it."""
     score: float
     ranges: list[list[int]]
-    """The bytes of the document that it holds."""
+    """Byte ranges of the document that it contains."""
     cut: bool
-    """Whether its end was cut off, because nothing would have fit else."""
+    """Whether its end was cut off because nothing would have fit otherwise."""
     content: str
 
 
 @dataclass(frozen=True)
 class Context:
-    """Passages that fit a budget of tokens."""
+    """Passages that fit a token budget."""
 
     budget: int
     tokens: int
-    """Of ``text``, exactly, in the dataset's encoding."""
+    """Exact number of tokens in ``text``, in the dataset's encoding."""
     left_out: int
-    """Hits that had no room, or the text of another document's."""
+    """Number of hits that did not fit or have the same text as a hit in another document."""
     text: str
-    """All passages with their labels, as they are handed to a reader."""
+    """All passages with their labels, as the reader gets them."""
     passages: tuple[Passage, ...]
 
     @classmethod
@@ -184,7 +184,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong with a dataset, or in vain."""
+    """A problem with a dataset, or a leftover in it."""
 
     check: str
     file: str
@@ -194,21 +194,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a dataset is what it says it is."""
+    """The result of verifying a dataset."""
 
     files: int
     rows: int
     bytes: int
     found: dict[str, int]
-    """How many findings of each kind there are."""
+    """Number of findings of each kind."""
     findings: tuple[Finding, ...]
-    """What is wrong; of each kind at most a thousand."""
+    """The problems, at most a thousand of each kind."""
     notes: tuple[Finding, ...]
-    """What is there in vain: no mistake, but room on the disk."""
+    """Leftovers: not errors, but they waste disk space."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no problem was found."""
         return not self.findings
 
     @classmethod

@@ -1,4 +1,4 @@
-//! Any bytes, as any kind of file, with any spec: every promise holds.
+//! Checks that every promise holds for arbitrary bytes, as any kind of file, with any spec.
 
 #![no_main]
 

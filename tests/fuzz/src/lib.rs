@@ -1,8 +1,8 @@
 //! The library up to `chunk`, compiled from the same files under the same name.
 //!
-//! The whole library brings candle, arrow and the hub client, which take many minutes to build with
-//! a fuzzer's instrumentation and have no part in what is fuzzed. These modules take one.
-//! `tests/replay.rs` checks that the list is complete.
+//! The whole library depends on candle, arrow and the hub client, which take many minutes to build with a fuzzer's
+//! instrumentation and are not fuzzed. These modules take one minute. `tests/replay.rs` checks that the list is
+//! complete.
 
 #![allow(dead_code, reason = "the rest of the library uses it")]
 

@@ -1,8 +1,8 @@
 """Runs the shards of a chunkmill plan on a Ray cluster and commits them as one snapshot.
 
-Ray carries the plan to its workers and their receipts back, nothing else: documents are read, and the dataset is
-written, by the chunkmill program on each worker. So a task that Ray runs twice, or loses with its node, harms nothing:
-every attempt works in a place of its own, and the commit takes each part from one of them.
+Ray only transports the plan and the receipts. The chunkmill program on each worker reads the documents and writes the
+dataset. A task that Ray repeats, or loses with its node, does no harm: each attempt works in its own folder, and the
+commit takes each part from one attempt.
 """
 
 from chunkmill_ray.driver import Failed, Receipt, Refused, Result, Settings, index

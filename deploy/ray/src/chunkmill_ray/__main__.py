@@ -19,26 +19,26 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="chunkmill-ray",
         description="Indexes a corpus on a Ray cluster: one task for each shard, one commit.",
-        epilog="What follows `--` are settings of `chunkmill index`, like --preset, --model and --files.",
+        epilog="Arguments after `--` are settings of `chunkmill index`, for example --preset, --model and --files.",
     )
     parser.add_argument("corpus", nargs="+", metavar="PATH", help="folders or files, PATH or NAME=PATH, on a file system that all nodes share")
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="folder of the dataset, on such a file system too")
-    parser.add_argument("--shards", type=int, required=True, metavar="N", help="how many tasks there are")
-    parser.add_argument("--num-cpus", type=float, default=1, metavar="N", help="processors for a task, and its threads [default: 1]")
-    parser.add_argument("--num-gpus", type=float, default=0, metavar="N", help="GPUs for a task [default: 0]")
-    parser.add_argument("--retries", type=int, default=3, metavar="N", help="how often a shard is tried again [default: 3]")
-    parser.add_argument("--concurrency", type=int, metavar="N", help="most tasks at once [default: as many as there is room for]")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="folder of the dataset, also shared by all nodes")
+    parser.add_argument("--shards", type=int, required=True, metavar="N", help="number of tasks")
+    parser.add_argument("--num-cpus", type=float, default=1, metavar="N", help="CPUs and threads per task [default: 1]")
+    parser.add_argument("--num-gpus", type=float, default=0, metavar="N", help="GPUs per task [default: 0]")
+    parser.add_argument("--retries", type=int, default=3, metavar="N", help="how often a shard is retried [default: 3]")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="most tasks at a time [default: as many as fit]")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--program", metavar="PATH", help="chunkmill on every node [default: chunkmill, from the PATH]")
-    where.add_argument("--ship", metavar="PATH", help="a chunkmill here that Ray brings to every node")
-    parser.add_argument("--device", metavar="DEVICE", help="where the model runs: cpu, cuda:0 [default: what the plan says]")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    where.add_argument("--program", metavar="PATH", help="chunkmill on every node [default: chunkmill on the PATH]")
+    where.add_argument("--ship", metavar="PATH", help="a local chunkmill that Ray copies to every node")
+    parser.add_argument("--device", metavar="DEVICE", help="where the model runs: cpu, cuda:0 [default: the plan's]")
+    parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.add_argument("--json", action="store_true", help="print receipts and summary as one JSON object")
     return parser
 
 
 def main() -> None:
-    # Apart from the settings of chunkmill, which look like ours.
+    # The settings of chunkmill look like our flags, so they are separated first.
     own, rest = _split(sys.argv[1:])
     args = parser().parse_args(own)
     settings = Settings(
@@ -71,13 +71,13 @@ def main() -> None:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What is before `--`, and what is after it."""
+    """Splits arguments at `--`."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:at], arguments[at + 1 :]
 
 
 def _say(error: Exception, code: int) -> int:
-    # Ray puts the reason of a task into an error of its own.
+    # Ray wraps the exception of a task in its own error.
     reason = getattr(error, "cause", None) or error
     print(f"chunkmill-ray: {reason}", file=sys.stderr)
     return USAGE if isinstance(reason, Refused) else code

@@ -24,34 +24,34 @@ __all__ = ["Failed", "Receipt", "Refused", "Result", "Settings", "index"]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the work is shared out and carried out."""
+    """How the work is divided and run."""
 
     shards: int
-    """How many tasks there are. More than there are places to run them even out what each takes, and lose less with a
-    node; there can be no more than the dataset has files (`--files`, 8 unless it is said)."""
+    """Number of tasks. More tasks than can run at once balance the load better, and less work is lost with a node.
+    There can be no more shards than the dataset has files per table (`--files`, 8 by default)."""
     num_cpus: float = 1
-    """Processors that a task reserves, and threads that it works with."""
+    """Number of CPUs that a task reserves, and of threads that it uses."""
     num_gpus: float = 0
-    """GPUs that a task reserves. Ray hides the others from it, so that `--device cuda:0` is its own."""
+    """Number of GPUs that a task reserves. Ray hides the others from it, so `--device cuda:0` is always its own."""
     retries: int = 3
-    """How often a shard is tried again whose worker or node was lost, or whose program failed."""
+    """How often a shard is retried if its worker or node is lost, or its program fails."""
     concurrency: int | None = None
-    """Most tasks at once; as many as the cluster has room for if it is None."""
+    """Largest number of tasks at a time. None allows as many as fit in the cluster."""
     program: str | None = None
-    """Name or path of chunkmill on every node. If it is None, the one that was shipped, or the one on the PATH."""
+    """Name or path of chunkmill on every node. None uses the shipped program, or else the one on the PATH."""
     ship: str | None = None
-    """Path of a chunkmill here that Ray brings to every node."""
+    """Path of a local chunkmill that Ray copies to every node."""
     run_arguments: tuple[str, ...] = ()
-    """More arguments of `chunkmill run`, like `--device cuda:0`."""
+    """Additional arguments of `chunkmill run`, for example `--device cuda:0`."""
     progress: bool = True
-    """Whether a progress bar is shown."""
+    """Whether to show a progress bar."""
     runtime_env: dict[str, Any] = field(default_factory=dict)
-    """More of Ray's runtime environment, like environment variables with credentials."""
+    """Additions to Ray's runtime environment, for example environment variables with credentials."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What `chunkmill run` says of a shard that is done."""
+    """The output of `chunkmill run` for a finished shard."""
 
     plan: str
     shard: int
@@ -63,38 +63,38 @@ class Receipt:
     texts_embedded: int
     committed: bool
     seconds: float
-    """Time that the attempt took in the program."""
+    """Time of the attempt, as measured by the program."""
     node: str = ""
-    """Ray's id of the node that it ran on."""
+    """Ray's id of the node that ran it."""
     process_seconds: float = 0.0
-    """The same with the start of the program, when it loads the model."""
+    """Time of the whole process, including start-up, when the model is loaded."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run."""
+    """The result of a run."""
 
     receipts: list[Receipt]
-    """Of each shard, in order."""
+    """The receipts of all shards, in order."""
     summary: dict[str, Any]
-    """What `chunkmill commit --json` said."""
+    """The output of `chunkmill commit --json`."""
     quarantined: bool
-    """Whether documents are in quarantine."""
+    """Whether any documents are quarantined."""
     seconds: dict[str, float]
-    """Time that each step took: plan, connect, shards, commit."""
+    """Time of each step: plan, connect, shards, commit."""
 
 
 def index(corpus: Sequence[str], output: str, settings: Settings, arguments: Sequence[str] = ()) -> Result:
-    """Indexes a corpus as `chunkmill index CORPUS... -o OUTPUT ARGUMENTS...` does, on a Ray cluster.
+    """Indexes a corpus on a Ray cluster, like `chunkmill index CORPUS... -o OUTPUT ARGUMENTS...`.
 
-    Corpus and output are read and written by the workers under the names given here: a file system that all nodes
-    share. Connects to the cluster that `RAY_ADDRESS` names, or starts one here, unless that was done before.
+    The workers read the corpus and write the output under the paths given here, on a file system that all nodes share.
+    Unless Ray is already initialized, connects to the cluster named by `RAY_ADDRESS`, or starts a local one.
 
-    Raises Refused where trying again is of no use, Failed where a shard failed more often than it may, and Ray's own
-    errors where nodes were lost more often than that.
+    Raises Refused if a retry cannot help, Failed if a shard failed more often than `retries` allows, and Ray's own
+    errors if nodes were lost more often than that.
     """
     if settings.ship is not None and settings.program is not None:
-        raise Refused("a program is either shipped or named, not both")
+        raise Refused("`program` and `ship` cannot both be set: set one of them")
     program = find(settings.ship or settings.program)
     corpus, output = [_absolute_root(root) for root in corpus], _absolute(output)
     with tempfile.TemporaryDirectory(prefix="chunkmill-") as folder:
@@ -119,7 +119,7 @@ def _absolute(path: str) -> str:
 
 
 def _absolute_root(root: str) -> str:
-    """Of `PATH` or `NAME=PATH`."""
+    """Makes the path in `PATH` or `NAME=PATH` absolute."""
     name, equals, path = root.partition("=")
     if equals and not os.path.exists(root):
         return f"{name}={_absolute(path)}"
@@ -127,10 +127,10 @@ def _absolute_root(root: str) -> str:
 
 
 def _connect(settings: Settings, folder: Path) -> None:
-    """Connects to a cluster whose workers know this package, and the program if it is shipped."""
+    """Connects to a cluster, and gives its workers this package and the shipped program, if there is one."""
     if ray.is_initialized():
         if settings.ship is not None:
-            raise Refused("Ray brings a program to its workers only if this package makes the connection")
+            raise Refused("cannot ship a program: Ray is already initialized; let this package initialize it")
         return
     # Workers need not have this package installed.
     environment: dict[str, Any] = {"py_modules": [chunkmill_ray], **settings.runtime_env}
@@ -143,7 +143,7 @@ def _connect(settings: Settings, folder: Path) -> None:
 
 
 def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
-    """Runs every shard once to its end, a limited number of them at a time."""
+    """Runs every shard to completion, at most `concurrency` of them at a time."""
     sizes = [0] * settings.shards
     for part in json.loads(plan)["parts"]:
         if part["shard"] is not None:
@@ -182,7 +182,7 @@ def _run(plan: str, output: str, settings: Settings) -> list[Receipt]:
 
 
 def _shard(plan: str, output: str, shard: int, shards: int, program: str | None, arguments: Sequence[str]) -> Receipt:
-    """The task: one attempt at a shard."""
+    """Runs one attempt at a shard. This is the Ray task."""
     with tempfile.TemporaryDirectory(prefix="chunkmill-") as folder:
         file = Path(folder) / "plan.json"
         file.write_text(plan, encoding="utf-8")

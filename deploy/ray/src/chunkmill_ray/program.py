@@ -12,45 +12,45 @@ import tempfile
 from collections.abc import Sequence
 
 DONE, QUARANTINED = 0, 3
-"""Exit codes of work that was done; after the second, some documents are in quarantine."""
+"""Exit codes of success. With the second, some documents are quarantined."""
 
 USAGE, LOCKED = 2, 4
-"""Exit codes that the same command would give again: wrong settings, and a dataset that another process writes to."""
+"""Exit codes that a retry would not change: wrong settings, and a dataset that another process is writing to."""
 
 SHIPPED = "chunkmill"
-"""Name of a program that came with the runtime environment, in a task's working directory."""
+"""Name of the program in a task's working directory if it was shipped with the runtime environment."""
 
 
 class Failed(Exception):
-    """A call of chunkmill that failed and may succeed when it is repeated."""
+    """A call of chunkmill that failed and may succeed if it is retried."""
 
 
 class Refused(Exception):
-    """A call of chunkmill that would fail again: wrong settings, or a dataset that somebody else writes to."""
+    """A call of chunkmill that would fail again: wrong settings, or a dataset that another process is writing to."""
 
 
 def find(program: str | None) -> str:
-    """The program to call here: the one named, the one shipped, or the one on the PATH."""
+    """Returns the program to call: the named one, the shipped one, or the one on the PATH."""
     if program is None and os.path.exists(SHIPPED):
-        # Archives of runtime environments forget which files may be executed.
+        # Archives of runtime environments do not preserve the executable bit.
         os.chmod(SHIPPED, 0o755)
         return os.path.abspath(SHIPPED)
     found = shutil.which(program or SHIPPED)
     if found is None:
         raise Refused(
             f"there is no program `{program or SHIPPED}` on {os.uname().nodename}: install it on every node, name it "
-            "with --program, or let Ray bring it with --ship"
+            "with --program, or let Ray copy it with --ship"
         )
     return found
 
 
 def call(command: Sequence[str], *, stderr_lines: int = 20) -> tuple[int, str]:
-    """Runs a command to its end. Gives its exit code, DONE or QUARANTINED, and what it printed.
+    """Runs a command to completion. Returns its exit code, DONE or QUARANTINED, and its output.
 
-    Its standard error is passed on as it comes, and the last lines of it are in the exception if it fails.
+    Standard error is forwarded as it arrives. If the command fails, the exception contains its last lines.
     """
     last: list[str] = []
-    # A file, because a long plan would not fit a pipe while standard error is being read.
+    # A file, because a long plan would fill the pipe while only standard error is being read.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=_end_with_parent
@@ -75,8 +75,10 @@ def call(command: Sequence[str], *, stderr_lines: int = 20) -> tuple[int, str]:
 
 
 def _end_with_parent() -> None:
-    """Lets a program end when the worker that called it is killed, which it would otherwise outlive. It may be killed at
-    any moment."""
+    """Makes the program end when the worker that called it is killed; otherwise it would outlive the worker.
+
+    Killing the program is safe at any moment.
+    """
     if sys.platform == "linux":
         parent_death_signal = 1
         ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)

@@ -1,4 +1,4 @@
-// Sorts, filters, copies, and draws the bars of intervals, and says on hover what a figure is of. Everything can be read without it.
+// Sorts, filters, copies, draws the bars of intervals, and explains figures on hover. The page is readable without it.
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
@@ -36,7 +36,7 @@
     ['--l', '--h', '--m'].forEach((name, end) => row.cells[column('interval')].style.setProperty(name, (ends[at][end] - low) / (high - low)));
   });
 
-  // A column of numbers by number, any other by its text; what has no number comes last either way.
+  // Sorts a column of numbers by number, any other by text. Cells without a number come last in both directions.
   const sortBy = (at, head, up) => {
     const key = (row) => row.cells[at].textContent.trim();
     const numeric = head.classList.contains('n');
@@ -79,7 +79,7 @@
   for (const id of ['find', 'by-r', 'by-k', 'only-t', 'only-p']) $(id).addEventListener('input', filter);
   filter();
 
-  // A figure in a table says what it is: its row, its column with the unit, and what the table is of.
+  // The tooltip of a figure in a table: its row, its column with the unit, and the subject of the table.
   document.addEventListener('pointerover', ({ target }) => {
     const cell = target.closest?.('td');
     if (!cell || cell.title) return;
@@ -91,7 +91,7 @@
     cell.title = [table.dataset.u, row && words(row), head.textContent.trim() + unit].filter(Boolean).join(' · ');
   });
 
-  // A point says which setting it is, and leads to its row. Points of a cloud are in the order of the rows.
+  // Hovering over a point shows its setting; a click scrolls to its row. The points of a cloud are in row order.
   for (const figure of document.querySelectorAll('figure[data-y]')) {
     const [svg, tip] = [figure.querySelector('svg'), figure.querySelector('.tip')];
     const [layer, cloud] = [svg.querySelector('svg'), svg.querySelector('.cloud')];

@@ -1,4 +1,4 @@
-"""chunkmill in other frameworks, each in a module that imports its framework: `langchain`, `llama_index`, `haystack`."""
+"""Integrations with other frameworks. Each module imports its framework: `langchain`, `llama_index`, `haystack`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def _missing(extra: str, error: ImportError) -> ImportError:  # pyright: ignore[reportUnusedFunction]
-    """What to say where a framework is not installed."""
+    """Returns the error for a framework that is not installed."""
     return ImportError(
         f"chunkmill.integrations.{extra.replace('-', '_')} needs a package that is not installed ({error.name})\n"
         f"  help: pip install 'chunkmill[{extra}]'"
@@ -17,7 +17,7 @@ def _missing(extra: str, error: ImportError) -> ImportError:  # pyright: ignore[
 
 
 def _place(chunk: Chunk) -> dict[str, str | int]:  # pyright: ignore[reportUnusedFunction]
-    """Where a chunk stands, in values that every store takes as metadata."""
+    """Returns the location of a chunk, in values that every store accepts as metadata."""
     return {
         "chunk_id": chunk.chunk_id,
         "header_path": chunk.header_path,

@@ -22,10 +22,10 @@ __all__ = ["ChunkmillSplitter"]
 
 @component
 class ChunkmillSplitter:
-    """Cuts by chunkmill's settings: ``ChunkmillSplitter(preset="structure", max=256)``.
+    """Splits documents with chunkmill's settings: ``ChunkmillSplitter(preset="structure", max=256)``.
 
-    Each document that comes out has the place of its chunk in its meta, and ``source_id``. The meta ``file_path`` of one that goes
-    in names it, and its ending says what the text is.
+    The meta of each returned document contains the location of its chunk, and ``source_id``. The meta
+    ``file_path`` of an input document is its name, and its extension determines the format.
     """
 
     def __init__(self, **settings: Unpack[CuttingSettings]) -> None:
@@ -34,7 +34,7 @@ class ChunkmillSplitter:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """Splits documents; all are cut side by side."""
+        """Splits documents, all of them in parallel."""
         texts = [document.content or "" for document in documents]
         names = [str(document.meta.get("file_path") or f"{document.id}.md") for document in documents]
         made = [
@@ -45,10 +45,10 @@ class ChunkmillSplitter:
         return {"documents": made}
 
     def to_dict(self) -> dict[str, Any]:
-        """Its settings, for a pipeline's file."""
+        """Serializes its settings for a pipeline file."""
         return default_to_dict(self, **self.settings)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ChunkmillSplitter:
-        """One with these settings."""
+        """Creates a splitter from serialized settings."""
         return default_from_dict(cls, data)

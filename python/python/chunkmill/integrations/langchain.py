@@ -1,4 +1,4 @@
-"""LangChain: a text splitter, and a loader of the chunks of a dataset."""
+"""LangChain: a text splitter, and a loader for the chunks of a dataset."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["ChunkmillLoader", "ChunkmillTextSplitter"]
 
 
 class ChunkmillTextSplitter(TextSplitter):
-    """Cuts by chunkmill's settings: ``ChunkmillTextSplitter(preset="structure", max=256)``.
+    """Splits texts with chunkmill's settings: ``ChunkmillTextSplitter(preset="structure", max=256)``.
 
-    Each document that comes out has the place of its chunk in its metadata. The metadata ``source`` of one that goes in names
-    it, and its ending says what the text is.
+    The metadata of each returned document contains the location of its chunk. The metadata ``source`` of an input
+    document is its name, and its extension determines the format.
     """
 
     def __init__(self, **settings: Unpack[CuttingSettings]) -> None:
@@ -36,11 +36,11 @@ class ChunkmillTextSplitter(TextSplitter):
         self._chunker = Chunker(**settings)
 
     def split_text(self, text: str) -> list[str]:
-        """The contents of a text's chunks."""
+        """Returns the contents of a text's chunks."""
         return [chunk.content for chunk in self._chunker.chunk(text)]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """A document for each chunk. All texts are cut side by side."""
+        """Returns a document for each chunk. All texts are cut in parallel."""
         metadatas = metadatas or [{} for _ in texts]
         names = [str(metadata.get("source") or f"text-{at}.md") for at, metadata in enumerate(metadatas)]
         cut = self._chunker.chunk(list(texts), name=names)
@@ -60,7 +60,7 @@ class ChunkmillLoader(BaseLoader):
         self._dataset = Dataset(out)
 
     def lazy_load(self) -> Iterator[Document]:
-        """The documents, one by one; the metadata ``source`` is the path of the file."""
+        """Yields the documents one by one; the metadata ``source`` is the path of the file."""
         try:
             import pyarrow as pa
         except ImportError as error:

@@ -25,10 +25,10 @@ __all__ = ["ChunkmillNodeParser"]
 
 
 class ChunkmillNodeParser(NodeParser):
-    """Cuts by chunkmill's settings: ``ChunkmillNodeParser(preset="structure", max=256)``.
+    """Parses nodes with chunkmill's settings: ``ChunkmillNodeParser(preset="structure", max=256)``.
 
-    Each node has the place of its chunk in its metadata. The metadata ``file_name`` of a document names it, and its ending says
-    what the text is.
+    The metadata of each node contains the location of its chunk. The metadata ``file_name`` of a document is its
+    name, and its extension determines the format.
     """
 
     _chunker: Chunker = PrivateAttr()
@@ -39,7 +39,7 @@ class ChunkmillNodeParser(NodeParser):
 
     @classmethod
     def class_name(cls) -> str:
-        """Its name in LlamaIndex's own files."""
+        """Returns its name in LlamaIndex's own files."""
         return "ChunkmillNodeParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
@@ -50,9 +50,9 @@ class ChunkmillNodeParser(NodeParser):
             made: list[TextNode] = build_nodes_from_splits([chunk.content for chunk in chunks], node)
             for part, chunk in zip(made, chunks):
                 part.metadata |= _place(chunk)
-                # Where it stands is known; nothing has to be searched for. A prefix stands elsewhere.
+                # The location is known, so it need not be searched for. It does not include the prefix.
                 part.start_char_idx, part.end_char_idx = chunk.start_char, chunk.end_char
-                # No model has to see it.
+                # No model needs to see the location.
                 part.excluded_embed_metadata_keys += list(_place(chunk))
                 part.excluded_llm_metadata_keys += list(_place(chunk))
             parsed += made

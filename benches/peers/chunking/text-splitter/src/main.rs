@@ -1,7 +1,7 @@
-//! The crate text-splitter behind the pipe of `pipe.rs`, with each way to measure that matters here.
+//! The crate text-splitter behind the pipe of `pipe.rs`, with every sizer that matters here.
 //!
-//! `text-splitter-worker DOCUMENTS SYNTAX SIZER MAX OVERLAP`, where SYNTAX is `markdown` or `text` and SIZER one of
-//! `tiktoken` (tiktoken-rs, what its documentation shows), `toktok` (the counter that chunkmill uses) and `chars`.
+//! `text-splitter-worker DOCUMENTS SYNTAX SIZER MAX OVERLAP`, where SYNTAX is `markdown` or `text`, and SIZER is
+//! `tiktoken` (tiktoken-rs, which its documentation uses), `toktok` (the counter that chunkmill uses) or `chars`.
 
 #[path = "../../pipe.rs"]
 mod pipe;
@@ -51,7 +51,7 @@ fn main() {
         "tiktoken" => cut(markdown, tiktoken_rs::cl100k_base().unwrap(), max, overlap),
         "toktok" => cut(markdown, Toktok(toktok::Tokenizer::builtin("cl100k_base").unwrap()), max, overlap),
         "chars" => cut(markdown, Characters, max, overlap),
-        other => panic!("no sizer is called {other}"),
+        other => panic!("unknown sizer `{other}`"),
     };
     let ready = json!({
         "versions": versions(sizer),
@@ -66,7 +66,7 @@ fn main() {
     pipe::serve(&loaded, ready, |_, text| cut(&text.text), shown);
 }
 
-/// Those in the lock file.
+/// Returns the versions in the lock file.
 fn versions(sizer: &str) -> serde_json::Value {
     let lock = include_str!("../Cargo.lock");
     let version = |name: &str| {
