@@ -203,6 +203,9 @@ PEERS ?=
 # `PAGE=amx` also writes the output to a page of the manual, between the marks with that name.
 PAGE ?=
 peers: peers-embedding peers-chunking
+# A failed benchmark fails the target, although its output goes through a pipe.
+peers-embedding peers-chunking: SHELL = bash
+peers-embedding peers-chunking: .SHELLFLAGS = -o pipefail -c
 peers-embedding: model
 	$(PYTHON) benches/peers/embedding/run.py $(PEERS) $(if $(PAGE),| $(PYTHON) docs/measured.py $(PAGE))
 peers-chunking:
