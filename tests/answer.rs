@@ -170,7 +170,7 @@ fn citations_are_places_and_numbers_without_a_passage_are_reported() {
         "{out:?}"
     );
     assert!(out.contains("\n[2] evil.md:1-7  Evil\n"), "{out}");
-    assert!(err.contains("the answer cites [7], but only 2 passages were sent"), "{err}");
+    assert!(err.contains("the answer cites [7], but the language model got only 2 passages"), "{err}");
 
     let (code, out, _) = asked(home.path(), &service.endpoint, &["--json"]);
     assert_eq!(code, 0);
