@@ -234,7 +234,7 @@ fn what_is_not_configured_is_not_sent() {
     };
     let (code, out, err) = answer_xylophone(&[]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert!(err.contains("nobody was asked"), "{err}");
+    assert!(err.contains("the language model was not asked"), "{err}");
     let (_, out, _) = answer_xylophone(&["--json"]);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["answer"], Value::Null);
     assert_eq!(service.requests().len(), 0);
