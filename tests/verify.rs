@@ -662,7 +662,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Range,
-            "inside of a character",
+            "inside a character",
         ),
         (
             "characters are counted wrongly",
