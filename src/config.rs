@@ -30,7 +30,7 @@ use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query,
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
-use crate::value::{Globs, choices, nearest, value};
+use crate::value::{Globs, choices, count, nearest, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -516,7 +516,7 @@ impl Options {
         if cache_size < cache::MIN_LIMIT {
             return Err(Error::Setting {
                 origin: "embedding-cache-size".to_owned(),
-                problem: format!("{cache_size} bytes leave no room for vectors"),
+                problem: format!("{} would leave no room for vectors", count(cache_size, "byte")),
                 help: format!("use at least {}, or --embedding-cache off", cache::MIN_LIMIT),
             });
         }

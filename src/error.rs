@@ -6,6 +6,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::value;
+
 /// The exit codes of every chunkmill program.
 pub mod exit {
     /// The job is done and every discovered document is in the result.
@@ -100,7 +102,8 @@ pub enum Error {
     },
     /// Texts that are longer than the model reads, if the caller asked for an error.
     #[error(
-        "{count} chunks are longer than the {max_tokens} tokens the model reads, the first in {first}\n  help: lower --max (unit `model` counts the model's own tokens), or drop --deny-truncation"
+        "{} would be truncated to the {max_tokens} tokens the model reads, the first in {first}\n  help: lower --max (unit `model` counts the model's own tokens), or drop --deny-truncation",
+        value::count(*count, "chunk")
     )]
     Truncated {
         /// Number of chunks that would be truncated.
@@ -231,7 +234,7 @@ pub enum Skip {
         offset: usize,
     },
     /// A file over the size limit.
-    #[error("is {bytes} bytes, over the limit of {limit}")]
+    #[error("is {}, over the limit of {limit}", value::count(*bytes, "byte"))]
     TooLarge {
         /// Size of the file.
         bytes: u64,

@@ -9,8 +9,8 @@
 //!
 //! | module | question it answers |
 //! | --- | --- |
+//! | [`value`] | How are values and numbers written, and which name did a typo mean? |
 //! | [`error`] | What can go wrong, and what does the process say then? |
-//! | [`value`] | How are the values of settings written, and which name did a typo mean? |
 //! | [`settings`] | What is a setting, and what do we know about it? |
 //! | `http` | How do we call web services? |
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
@@ -71,10 +71,11 @@
 //! # Ok::<(), chunkmill::error::Error>(())
 //! ```
 
-pub mod error;
-// Hidden: the command line and the harness need these two, to make a setting a flag, a variable and a key.
+// Hidden, like `settings`: the command line and the harness need both, to make a setting a flag, a variable and a key.
 #[doc(hidden)]
 pub mod value;
+
+pub mod error;
 
 #[doc(hidden)]
 pub mod settings;

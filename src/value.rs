@@ -1,5 +1,6 @@
 //! Values of settings as people write them in flags, variables, settings files, specs and manifests: names,
-//! numbers, switches and globs. Also suggests the name that a user most likely meant.
+//! numbers, switches and globs. Also suggests the name that a user most likely meant, and writes numbers with their
+//! nouns.
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -177,6 +178,24 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
     };
     let near = names.into_iter().map(|name| (distance(name), name)).filter(|(distance, _)| *distance <= most);
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Returns a number with its noun, which is given in the singular: `1 document`, `2 documents`.
+#[must_use]
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, singular: &str) -> String {
+    format!("{number} {}", noun(number, singular))
+}
+
+/// Returns a noun, which is given in the singular, as it follows a number: after 2, `query` becomes `queries`.
+#[must_use]
+pub fn noun<N: Copy + PartialEq + From<u8>>(number: N, singular: &str) -> String {
+    if number == N::from(1) {
+        return singular.to_owned();
+    }
+    match singular.strip_suffix('y') {
+        Some(start) if !start.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{start}ies"),
+        _ => format!("{singular}s"),
+    }
 }
 
 /// Globs, separated by commas in text. Commas inside `{…}` and `[…]` belong to a glob.

@@ -170,7 +170,7 @@ fn citations_are_places_and_numbers_without_a_passage_are_reported() {
         "{out:?}"
     );
     assert!(out.contains("\n[2] evil.md:1-7  Evil\n"), "{out}");
-    assert!(err.contains("the answer cites [7], but only 2 passages were sent"), "{err}");
+    assert!(err.contains("the answer cites [7], but the language model got only 2 passages"), "{err}");
 
     let (code, out, _) = asked(home.path(), &service.endpoint, &["--json"]);
     assert_eq!(code, 0);
@@ -234,7 +234,7 @@ fn what_is_not_configured_is_not_sent() {
     };
     let (code, out, err) = answer_xylophone(&[]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert!(err.contains("nobody was asked"), "{err}");
+    assert!(err.contains("the language model was not asked"), "{err}");
     let (_, out, _) = answer_xylophone(&["--json"]);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["answer"], Value::Null);
     assert_eq!(service.requests().len(), 0);

@@ -146,7 +146,7 @@ fn a_dataset_says_which_model_reads_queries_and_no_other_does() {
     assert_eq!(code, 0, "{errors}");
     let (code, _, errors) = search(&["--query-model", "small"]);
     assert_eq!(code, 5, "{errors}");
-    assert!(errors.contains("but the dataset says by itself"), "{errors}");
+    assert!(errors.contains("but the dataset expects itself"), "{errors}");
 
     // A different model for queries is recorded, and no vector is computed again.
     let errors = index(&["--query-model", "small"]);
@@ -165,5 +165,5 @@ fn a_dataset_says_which_model_reads_queries_and_no_other_does() {
     assert!(errors.contains("--query-model FOLDER"), "{errors}");
     let (code, _, errors) = search(&["--query-model", "other"]);
     assert_eq!(code, 5, "{errors}");
-    assert!(errors.contains("but the dataset says by small"), "{errors}");
+    assert!(errors.contains("but the dataset expects small"), "{errors}");
 }

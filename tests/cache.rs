@@ -392,7 +392,7 @@ fn the_settings_file_names_the_folder_from_where_it_is() {
     assert!(home.path().join("kept").join(DATABASE).exists());
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedding-cache-size", "1000"]);
     assert_eq!(code, 2);
-    assert!(err.contains("embedding-cache-size: 1000 bytes leave no room"), "{err}");
+    assert!(err.contains("embedding-cache-size: 1000 bytes would leave no room"), "{err}");
 }
 
 #[test]

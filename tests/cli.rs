@@ -193,10 +193,14 @@ fn truncation_is_counted_shown_and_can_be_denied() {
     };
     let (code, out, _) = index(&[]);
     assert_eq!(code, 0);
-    assert!(out.contains("truncated  1 chunks are longer than the 256 tokens"), "{out}");
+    assert!(out.contains("truncated  1 chunk, to the 256 tokens the model reads"), "{out}");
     let (code, _, err) = index(&["--deny-truncation"]);
     assert_eq!(code, 5);
-    assert!(err.contains("the first in b.md_chunk_0") && err.contains("help: lower --max"), "{err}");
+    assert!(
+        err.contains("1 chunk would be truncated to the 256 tokens the model reads, the first in b.md_chunk_0"),
+        "{err}"
+    );
+    assert!(err.contains("help: lower --max"), "{err}");
     assert_eq!(run(home.path(), &["stats", "out"]).0, 0, "the previous dataset is still there");
 }
 

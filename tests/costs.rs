@@ -176,7 +176,9 @@ fn too_little_memory_for_the_program_itself_is_said() {
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--memory", "1000000"]);
     if cfg!(target_os = "linux") {
         assert!(
-            code == 2 && err.contains("memory: 1000000 bytes are not enough") && err.contains("help: set at least"),
+            code == 2
+                && err.contains("memory: 1000000 bytes would not be enough")
+                && err.contains("help: set at least"),
             "{code}: {err}"
         );
     }

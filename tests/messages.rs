@@ -1,7 +1,7 @@
 //! Messages about things that do not exist: printed once, with what to do and with what was probably meant.
 
 use chunkmill::chunk::{Preset, Spec, Strategy};
-use chunkmill::value::nearest;
+use chunkmill::value::{count, nearest, noun};
 
 use crate::common::{finish, folder, json_lines, program, run, write};
 
@@ -22,6 +22,18 @@ fn a_name_that_is_none_is_answered_with_all_and_the_nearest() {
     {
         assert_eq!(nearest(written, names), meant, "{written}");
     }
+}
+
+#[test]
+fn a_noun_follows_its_number() {
+    assert_eq!([0_u64, 1, 2].map(|number| count(number, "document")), ["0 documents", "1 document", "2 documents"]);
+    assert_eq!([1_usize, 30].map(|number| count(number, "query")), ["1 query", "30 queries"]);
+    assert_eq!(
+        [-1_i64, 1].map(|number| count(number, "synthetic query")),
+        ["-1 synthetic queries", "1 synthetic query"]
+    );
+    assert_eq!(count(2_u32, "way"), "2 ways", "after a vowel, y stays");
+    assert_eq!([1_u64, 1000].map(|number| noun(number, "token")), ["token", "tokens"]);
 }
 
 /// For every enumeration that a flag takes, a typo is answered with the intended name.

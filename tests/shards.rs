@@ -103,7 +103,7 @@ fn four_shards_killed_and_run_twice_make_the_dataset_of_a_single_run() {
     // One shard is missing: nothing is published.
     let (code, _, err) = run(home.path(), &COMMIT);
     assert_eq!(code, 5, "{err}");
-    assert!(err.contains("these shards of the plan make: 2/4\n") && err.contains("--shard 2/4"), "{err}");
+    assert!(err.contains("the parts of these shards of the plan: 2/4\n") && err.contains("--shard 2/4"), "{err}");
     assert!(!home.path().join("out/manifest.json").exists());
     let third = end(spawn("2/4"));
     assert_eq!(

@@ -300,7 +300,7 @@ fn cases() -> Vec<Case> {
             },
             "manifest.json",
             Check::Manifest,
-            "names 1 files in data/chunks; there should be 2",
+            "names 1 file in data/chunks; there should be 2",
         ),
         (
             "a file is named twice",
@@ -353,28 +353,28 @@ fn cases() -> Vec<Case> {
             |v| v.edit_manifest(|m| m["counts"]["tokens"] = 1.into()),
             "manifest.json",
             Check::Count,
-            "counts 1 tokens of the dataset",
+            "the count `tokens` of the dataset is 1;",
         ),
         (
             "a total of edges is wrong",
             |v| v.edit_manifest(|m| m["counts"]["edges_by_kind"]["image"]["unresolved"] = 7.into()),
             "manifest.json",
             Check::Count,
-            "counts 7 edges_by_kind.image.unresolved of the dataset",
+            "the count `edges_by_kind.image.unresolved` of the dataset is 7;",
         ),
         (
             "a part's total is wrong",
             |v| v.edit_manifest(|m| m["parts"][1]["counts"]["truncated"] = 7.into()),
             "manifest.json",
             Check::Count,
-            "counts 7 truncated of part 1",
+            "the count `truncated` of part 1 is 7;",
         ),
         (
             "a part's quarantine is wrong",
             |v| v.edit_manifest(|m| m["parts"][0]["counts"]["quarantined"] = 7.into()),
             "manifest.json",
             Check::Count,
-            "counts 7 quarantined of part 0",
+            "the count `quarantined` of part 0 is 7;",
         ),
         (
             "documents get lost",
@@ -585,7 +585,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Document,
-            "lacks all chunks of 1 documents",
+            "lacks all chunks of 1 document that should have some",
         ),
         (
             "a chunk is counted wrongly",
@@ -662,7 +662,7 @@ fn cases() -> Vec<Case> {
             },
             "data/chunks/",
             Check::Range,
-            "inside of a character",
+            "inside a character",
         ),
         (
             "characters are counted wrongly",
@@ -877,7 +877,7 @@ fn cases() -> Vec<Case> {
             },
             "quarantine.jsonl",
             Check::Quarantine,
-            "lists 1 documents; the manifest says 2",
+            "lists 1 document; the manifest says 2",
         ),
         // The card.
         (
@@ -951,7 +951,10 @@ fn vectors_of_uneven_length_are_found() {
         put(&batch, "embedding", Arc::new(column))
     });
     let found = check(&victim.out).findings;
-    assert!(found.iter().any(|f| f.check == Check::Vector && f.problem.contains("have not 64 values")), "{found:#?}");
+    assert!(
+        found.iter().any(|f| f.check == Check::Vector && f.problem.contains("do not have 64 values")),
+        "{found:#?}"
+    );
 }
 
 #[test]

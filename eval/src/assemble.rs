@@ -10,6 +10,7 @@ use std::path::Path;
 use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Mode, StoredAs};
+use chunkmill::value::count;
 use rayon::prelude::*;
 
 use crate::analysis::{analyse, figure};
@@ -64,7 +65,8 @@ impl Measured {
             run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
         let missing = records.iter().filter(|record| record.is_none()).count();
         if missing > 0 {
-            return Err(wrong(&format!("{missing} of its {} datasets have no record yet", records.len())));
+            let all = count(records.len(), "dataset");
+            return Err(wrong(&format!("the records of {missing} of its {all} do not exist yet")));
         }
         let records: Vec<Record> = records.into_iter().flatten().collect();
         let chunks = records.par_iter().map(|record| Chunks::new(&judge, &record.documents, &record.chunks)).collect();

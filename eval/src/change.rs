@@ -172,7 +172,7 @@ fn notes(before: &Report, after: &Report, pairs: &[(&Cell, &Cell)], questions: &
     let (gone, new) = (before.queries.len() - questions.both(), after.queries.len() - questions.both());
     if gone + new > 0 || one.queries_hash != other.queries_hash {
         notes.push(format!(
-            "the questions are not the same: {} in both runs are compared, {gone} only in the earlier one, {new} only in the later one",
+            "the questions are not the same: only those in both runs are compared; {} in both, {gone} only in the earlier one, {new} only in the later one",
             questions.both()
         ));
     }

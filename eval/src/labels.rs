@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use serde::{Deserialize, Serialize};
 
 pub use drift::State;
@@ -429,8 +430,8 @@ impl WireReference {
             (Some(start), Some(end), Some(text)) => {
                 if start >= end || end - start != text.len() {
                     return Err(format!(
-                        "reference {start}..{end} to `{doc_id}` is not as long as its text, {} bytes",
-                        text.len()
+                        "reference {start}..{end} to `{doc_id}` is not as long as its text, {}",
+                        count(text.len(), "byte")
                     ));
                 }
                 Some(Quote { range: start..end, text })

@@ -1,5 +1,7 @@
 //! Turns documents into advice: the default settings to try, and the result in three sentences.
 
+use chunkmill::value::count;
+
 use crate::analysis::{HOPELESS, SURE, figure};
 use crate::report::{Cell, Report, Verdict};
 
@@ -70,12 +72,12 @@ fn what(report: &Report, best: &Cell) -> String {
         ),
     };
     format!(
-        "Cut the documents by `{}` and search them by {}: {measure} (between {} and {}, as far as {} questions tell).",
+        "Cut the documents by `{}` and search them by {}: {measure} (between {} and {}, as far as {} can tell).",
         best.build,
         mode(best),
         percent(summary.lo),
         percent(summary.hi),
-        report.labels.scored
+        count(report.labels.scored, "question")
     )
 }
 
@@ -95,21 +97,21 @@ fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
     } else {
         ""
     };
-    let others = verdict.not_separable.len();
+    if tried == 1 {
+        return format!("No other setting was tried{made_up}.");
+    }
     if verdict.p_best >= SURE {
         return format!(
             "Of {tried} settings that were tried, it is the best with a probability of {:.0} %{made_up}.",
             (100.0 * verdict.p_best).min(99.0)
         );
     }
-    if tried == 1 {
-        return format!("No other setting was tried{made_up}.");
-    }
     let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < HOPELESS);
     let more = more.map_or_else(String::new, |next| {
-        format!("; about {} more questions would separate it from the next, `{}`", next.more_questions, next.id)
+        let more = count(next.more_questions, "more question");
+        format!("; about {more} would separate it from the next, `{}`", next.id)
     });
-    let build = best.build.as_str();
+    let (build, others) = (best.build.as_str(), verdict.not_separable.len());
     format!(
         "Of {tried} settings that were tried, {others} may be as good as `{build}`, so you lose nothing by choosing \
          any of these{more}{made_up}."
@@ -124,8 +126,8 @@ fn cost(report: &Report, best: &Cell) -> String {
         format!("takes {text} on this machine and ")
     });
     format!(
-        "Indexing all {} documents {seconds}produces {:.1} MB, and a question takes {:.0} ms.",
-        report.labels.documents,
+        "Indexing {} {seconds}produces {:.1} MB, and a question takes {:.0} ms.",
+        count(report.labels.documents, "document"),
         best.cost.bytes as f64 / 1e6,
         best.cost.query_ms.p50.max(1.0)
     )

@@ -18,6 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
+use chunkmill::value;
 
 use crate::analysis::direction;
 use crate::record::replace;
@@ -57,9 +58,9 @@ fn hybrid_sentence(report: &Report, verdict: &Verdict) -> String {
     let (better, worse) = (count(1.0), count(-1.0));
     let open = all.len() - better - worse;
     let each = format!(
-        "In {} comparisons on one dataset each, hybrid search wins {better} and loses {worse}; {open} cannot be told \
+        "Compared on each dataset alone, hybrid search wins {better} and loses {worse} of {}; {open} cannot be told \
          apart (corrected for the number of comparisons).",
-        all.len()
+        value::count(all.len(), "comparison")
     );
     verdict.hybrid_overall.as_ref().map_or(each.clone(), |overall| format!("{} {each}", overall.text))
 }

@@ -54,7 +54,7 @@ use std::str::FromStr;
 use chunkmill::corpus::{Filter, Quarantined, Root};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
-use chunkmill::value::unknown;
+use chunkmill::value::{count, unknown};
 
 use crate::import::{self, Documents, Imported};
 use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
@@ -149,7 +149,7 @@ pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Syn
     let texts = Texts::new(documents);
     let chosen = chosen(&texts, candidates(&texts, &settings.kinds), settings);
     if chosen.is_empty() {
-        let problem = format!("no question can be made from {} documents", texts.documents.len());
+        let problem = format!("no question can be made from {}", count(texts.documents.len(), "document"));
         let help = "questions need headings with some lines of text below them, or paragraphs of three sentences; \
                     write questions by hand, or add documents";
         return Err(wrong(problem, help));

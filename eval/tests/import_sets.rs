@@ -102,8 +102,8 @@ fn qasper_becomes_a_set() {
         "# A Study\n\nWe study.\n\n## Method\n\nThe results.\n\n### Data\n\nGröße is\nmeasured. The results.\n\n\
          Twice as good.\n\nLoose end.\n\n## Figures and tables\n\nTable 1: Numbers."
     );
-    assert!(out.contains(": 3 questions, 3 references, 1 documents\n2 questions without evidence"), "{out}");
-    assert!(out.contains("2 pieces of evidence were left out"), "{out}");
+    assert!(out.contains(": 3 questions, 3 references, 1 document\nleft out: 2 questions without evidence"), "{out}");
+    assert!(out.contains("left out: 2 pieces of evidence "), "{out}");
     let place = |start: usize, text: &str| json!({"doc_id": "1909.1.md", "start": start, "end": start + text.len(), "text": text});
     let both = json!([place(57, "Größe is\nmeasured. The results."), place(92, "Twice as good.")]);
     assert_eq!(references(&files, "q1"), json!([{"any": [place(33, "The results."), {"all": both}]}]));
@@ -154,7 +154,7 @@ fn legalbench_rag_becomes_a_set() {
     ]);
     let (set, out, files) = imported(&["legalbench-rag", arg(home.path())]);
     assert_eq!(names(&files), ["corpus/nda/B & Co.txt", "corpus/policy/a.txt", "queries.jsonl"]);
-    assert!(out.contains("1 questions without evidence"), "{out}");
+    assert!(out.contains("left out: 1 question without evidence"), "{out}");
     assert_eq!(text(&files, "corpus/nda/B & Co.txt"), "§1\nWe keep\nit.");
     let first = concat!(
         r#"{"query_id":"nda-0001","query":"Consider B; who?","references":["#,
@@ -242,8 +242,8 @@ fn hicbench_becomes_a_set() {
     ]);
     let (set, out, files) = imported(&["hicbench", arg(home.path())]);
     assert_eq!(names(&files), ["corpus/d%201.md", "queries.jsonl"]);
-    assert!(out.contains(": 1 questions, 2 references, 1 documents\n1 questions without evidence"), "{out}");
-    assert!(out.contains("2 pieces of evidence were left out"), "{out}");
+    assert!(out.contains(": 1 question, 2 references, 1 document\nleft out: 1 question without evidence"), "{out}");
+    assert!(out.contains("left out: 2 pieces of evidence "), "{out}");
     let place = |start: usize, text: &str| json!({"doc_id": "d%201.md", "start": start, "end": start + text.len(), "text": text});
     assert_eq!(references(&files, "d 1-0001"), json!([place(8, "Erster Satz."), place(21, "Über\nzwei Zeilen.")]));
     verified(set.path());
@@ -285,7 +285,10 @@ fn miracl_becomes_a_set() {
         "\n"
     );
     assert_eq!(text(&files, "queries.jsonl"), lines);
-    assert!(out.contains("1 questions without evidence") && out.contains("are to missing documents"), "{out}");
+    assert!(
+        out.contains("left out: 1 question without evidence") && out.contains("references to missing documents: "),
+        "{out}"
+    );
 
     let (_set, _, files) = imported(&[&args[..], &["--articles"]].concat());
     assert_eq!(names(&files), ["corpus/de/7.txt", "corpus/sw/7.txt", "queries.jsonl"]);
@@ -317,7 +320,7 @@ fn what_has_the_form_of_squad_becomes_a_set() {
     assert_eq!(names(&files), ["corpus/NDA.txt", "queries.jsonl"]);
     let place = |start: usize, text: &str| json!({"doc_id": "NDA.txt", "start": start, "end": start + text.len(), "text": text});
     assert_eq!(references(&files, "NDA__Parties"), json!([place(0, "Ä"), place(7, "B")]));
-    assert!(out.contains("1 questions without evidence"), "{out}");
+    assert!(out.contains("left out: 1 question without evidence"), "{out}");
     let row = |id: &str, question: &str, text: &[&str], start: &[usize]| {
         json!({"id": id, "title": "NDA", "context": "Ä and B agree.", "question": question,
             "answers": {"text": text, "answer_start": start}})

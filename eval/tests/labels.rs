@@ -136,7 +136,7 @@ fn of_alternatives_those_are_scored_that_still_fit() {
     assert_eq!(to_jsonl(&labels.queries).unwrap().trim_end(), sorted(&line));
     let (code, out, _) = eval(&["verify", arg(folder.path())]);
     assert_eq!(code, 1);
-    assert!(out.contains("1 queries, 2 references in 7 places of 1 documents: 4 valid, 3 gone; 3 drifted"), "{out}");
+    assert!(out.contains("1 query, 2 references in 7 places of 1 document: 4 valid, 3 gone; 3 drifted"), "{out}");
 }
 
 /// Returns the line with its keys in the order in which labels are written.
@@ -190,14 +190,14 @@ fn verify_reports_every_state_and_fails_on_drift_alone() {
     assert_eq!(code, 0, "{out}");
     assert_eq!(
         out,
-        "moved moved: a.md 0..3: the text is at 4..7 now\n2 queries, 2 references to 1 documents: 1 valid, 1 moved; 0 drifted\n"
+        "moved moved: a.md 0..3: the text is at 4..7 now\n2 queries, 2 references to 1 document: 1 valid, 1 moved; 0 drifted\n"
     );
 
     let folder = set("one two é", &format!("{lines}\n{}\n", query("far", 90, "six")));
     let (code, out, _) = eval(&["verify", arg(folder.path())]);
     assert_eq!(code, 1);
     assert!(out.contains("gone far: a.md 90..93: "), "{out}");
-    assert!(out.ends_with("3 queries, 3 references to 1 documents: 1 valid, 1 moved, 1 gone; 1 drifted\n"), "{out}");
+    assert!(out.ends_with("3 queries, 3 references to 1 document: 1 valid, 1 moved, 1 gone; 1 drifted\n"), "{out}");
 
     let (code, out, _) = eval(&["verify", arg(folder.path()), "--json"]);
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();

@@ -70,7 +70,7 @@ fn our_corpus_gives_every_kind_and_labels_that_fit() {
     assert_eq!(tree(&home.path().join("set/corpus")), tree(&larder()), "the corpus is copied byte for byte");
     let (code, out, _) = eval(&["verify", arg(&home.path().join("set"))]);
     assert_eq!(code, 0, "{out}");
-    assert!(out.starts_with("120 of the queries are synthetic: "), "{out}");
+    assert!(out.starts_with("120 synthetic queries, made from the text "), "{out}");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn what_is_wrong_is_said() {
     let tiny = folder(&[("a.md", "# Hello\n\nWorld.\n")]);
     let empty = folder(&[]);
     for (args, problem) in [
-        (vec![arg(tiny.path())], "no question can be made from 1 documents"),
+        (vec![arg(tiny.path())], "no question can be made from 1 document\n"),
         (vec![arg(empty.path())], ""),
         (vec![arg(corpus.path()), "--queries", "0"], "--queries"),
         (

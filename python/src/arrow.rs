@@ -9,6 +9,7 @@ use arrow::error::ArrowError;
 use arrow::ffi::FFI_ArrowSchema;
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use chunkmill::store::{self, FileEntry};
+use chunkmill::value::count;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
 
@@ -125,7 +126,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("Table({} rows, {})", self.num_rows(), self.column_names().join(", "))
+        format!("Table({}, {})", count(self.num_rows(), "row"), self.column_names().join(", "))
     }
 }
 

@@ -83,8 +83,12 @@ macro_rules! attributes {
                 let row = self.row();
                 let headings = if row.header_path.is_empty() { "" } else { " " };
                 format!(
-                    "<Chunk {} lines {}-{}, {} tokens{headings}{}>",
-                    row.chunk_id, row.start_line, row.end_line, row.n_tokens, row.header_path
+                    "<Chunk {} lines {}-{}, {}{headings}{}>",
+                    row.chunk_id,
+                    row.start_line,
+                    row.end_line,
+                    chunkmill::value::count(row.n_tokens, "token"),
+                    row.header_path
                 )
             }
         }

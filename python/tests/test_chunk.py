@@ -92,9 +92,9 @@ def test_a_name_says_what_a_text_is() -> None:
     by_name = chunkmill.chunk(yaml, name="values.yaml", preset="heading-tokens")
     assert [chunk.heading_path for chunk in by_name] == [["first"], ["second"]]
     assert [chunk.heading_path for chunk in chunkmill.chunk(yaml, preset="heading-tokens")] == [[]]
-    with pytest.raises(chunkmill.SettingError, match="has 1 names for 2 sources"):
+    with pytest.raises(chunkmill.SettingError, match="the number of names is 1, and that of sources 2"):
         chunkmill.chunk([yaml, yaml], name=["a.yaml"])
-    with pytest.raises(chunkmill.SettingError, match="is a single name for 2 sources"):
+    with pytest.raises(chunkmill.SettingError, match="is a single name for a list of sources"):
         chunkmill.chunk([yaml, yaml], name="a.yaml")  # type: ignore[call-overload]
     with pytest.raises(chunkmill.SettingError, match="is a list for one source"):
         chunkmill.chunk(yaml, name=["a.yaml"])  # type: ignore[call-overload]

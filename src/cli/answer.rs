@@ -6,6 +6,7 @@ use super::{print, print_json};
 use crate::answer::{Answer, ApiKey, Citation, Client, answer};
 use crate::config::{Options, variable};
 use crate::error::exit;
+use crate::value::count;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -41,7 +42,8 @@ fn warn(answer: &Answer) {
         tracing::warn!("the answer cites no passage");
     }
     for number in &answer.unknown_citations {
-        tracing::warn!("the answer cites [{number}], but only {} passages were sent", answer.passages);
+        let passages = count(answer.passages, "passage");
+        tracing::warn!("the answer cites [{number}], but the language model got only {passages}");
     }
     if answer.cut {
         tracing::warn!("the answer was cut off; raise --answer-max-tokens");

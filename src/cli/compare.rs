@@ -10,6 +10,7 @@ use crate::chunk::{self, Boundary, Chunk, Preset, Spec};
 use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::TokenCounter;
+use crate::value::count;
 
 /// The letters that name columns. They limit how many specs can be compared.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -92,7 +93,8 @@ fn start(document: &Document, chunk: &Chunk) -> Start {
 
 fn table(document: &Document, compared: &[Compared]) -> String {
     let path = &document.source.path;
-    let mut table = format!("{path}: {} lines, {} sections\n\n", document.lines(), document.sections.len());
+    let (lines, sections) = (count(document.lines(), "line"), count(document.sections.len(), "section"));
+    let mut table = format!("{path}: {lines}, {sections}\n\n");
     let width = compared.iter().map(|spec| spec.spec.len()).max().unwrap_or_default();
     let _ = writeln!(table, "   {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "");
     for (letter, spec) in LETTERS.iter().zip(compared) {

@@ -3,6 +3,7 @@
 use super::retrieval::ContextArgs;
 use super::{print, print_json};
 use crate::error::exit;
+use crate::value::count;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\
@@ -28,7 +29,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         print(context.text.trim_end_matches('\n'))?;
     }
     if context.text.is_empty() && context.left_out > 0 {
-        tracing::warn!("not even the first line of the best chunk fits {budget} tokens; raise --budget");
+        let budget = count(budget.get(), "token");
+        tracing::warn!("not even the first line of the best chunk fits {budget}; raise --budget");
     }
     Ok(exit::DONE)
 }

@@ -14,6 +14,7 @@ use crate::corpus::{self, Root};
 use crate::document::Document;
 use crate::error::{Error, exit};
 use crate::tokens::{Ruler, Unit};
+use crate::value::count;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -100,11 +101,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return Ok(exit::DONE);
     }
     print(format!(
-        "{}: {} lines, {} sections, {} chunks with {}",
+        "{}: {}, {}, {} with {}",
         args.file.display(),
-        document.lines(),
-        document.sections.len(),
-        explained.len(),
+        count(document.lines(), "line"),
+        count(document.sections.len(), "section"),
+        count(explained.len(), "chunk"),
         config.spec
     ))?;
     for flag in &document.flags {
@@ -174,13 +175,14 @@ fn render(index: usize, chunk: &Explained<'_>) -> String {
         notes.push("overlaps the previous chunk".to_owned());
     }
     notes.extend(chunk.flags.iter().map(|flag| (*flag).to_owned()));
+    // Most names of units are plural.
+    let unit = if chunk.size == 1 { chunk.unit.trim_end_matches('s') } else { chunk.unit };
     let path = if chunk.heading_path.is_empty() { "(no heading)".to_owned() } else { chunk.heading_path.join(" > ") };
     format!(
-        "\n{index:>4}  lines {}-{}  {} {}  {path}\n      {}\n      | {}",
+        "\n{index:>4}  lines {}-{}  {} {unit}  {path}\n      {}\n      | {}",
         chunk.start_line,
         chunk.end_line,
         chunk.size,
-        chunk.unit,
         notes.join("; "),
         chunk.text
     )

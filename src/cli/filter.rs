@@ -18,6 +18,7 @@ use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
 use crate::error::{Error, exit};
 use crate::index::{Recipe, TableFilter};
+use crate::value::count;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\
@@ -96,7 +97,7 @@ fn stream(
     output.finish().map_err(cannot_write)?;
     output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;
     if errors > 0 {
-        tracing::warn!("{errors} rows produced no chunks; the column `error` says why");
+        tracing::warn!("{} produced no chunks; the column `error` says why", count(errors, "row"));
     }
     Ok(if errors == 0 { exit::DONE } else { exit::QUARANTINED })
 }

@@ -9,7 +9,7 @@ use super::{print, print_json};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Leftover, Sweep, Swept, gc};
-use crate::value::Value;
+use crate::value::{Value, count};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -77,7 +77,7 @@ fn bytes(leftovers: &[Leftover]) -> u64 {
 fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
     let line = |verb: &str, leftover: &Leftover| {
         let Item { path, bytes, .. } = item(&args.dataset, leftover);
-        format!("{verb} {path}: {bytes} bytes, {}", leftover.kind.what)
+        format!("{verb} {path}: {}, {}", count(bytes, "byte"), leftover.kind.what)
     };
     let verb = if args.dry_run { "would remove" } else { "removed" };
     let mut lines: Vec<String> = removed.iter().map(|leftover| line(verb, leftover)).collect();

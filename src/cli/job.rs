@@ -18,6 +18,7 @@ use crate::error::exit;
 use crate::index::{Job, Report};
 use crate::storage::Location;
 use crate::store::{Counts, Manifest};
+use crate::value::count;
 
 /// The corpus, the dataset and the settings of a job.
 #[derive(clap::Args)]
@@ -176,34 +177,43 @@ fn describe(report: &Report, out: &str) -> String {
     let bytes: u64 = report.manifest.files.iter().map(|file| file.bytes).sum();
     let mut lines = vec![
         format!(
-            "{} of {} documents indexed: {} chunks, {} tokens, in {seconds:.1} s",
-            counts.documents, counts.discovered, counts.chunks, counts.tokens
+            "{} of {} indexed: {}, {}, in {seconds:.1} s",
+            counts.documents,
+            count(counts.discovered, "document"),
+            count(counts.chunks, "chunk"),
+            count(counts.tokens, "token")
         ),
         format!("  chunked    {}{}", report.manifest.spec.text, chosen(&report.manifest)),
         format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
     ];
     if report.chunks_kept > 0 {
-        lines.push(format!("  kept       {} chunks and their vectors from the previous run", report.chunks_kept));
+        lines.push(format!(
+            "  kept       {} from the previous run, vectors included",
+            count(report.chunks_kept, "chunk")
+        ));
     }
     if report.texts_cached > 0 {
-        lines.push(format!("  cached     {} texts with vectors from the cache", report.texts_cached));
+        lines.push(format!("  cached     {} with a vector from the cache", count(report.texts_cached, "text")));
     }
     if report.texts_embedded > 0 {
         lines.push(format!(
-            "  embedded   {}: {} texts, {tokens_read} tokens, {:.0} tokens/s",
+            "  embedded   {}: {}, {}, {:.0} tokens/s",
             report.manifest.model.id,
-            report.texts_embedded,
+            count(report.texts_embedded, "text"),
+            count(tokens_read, "token"),
             rate(tokens_read, seconds_embedding)
         ));
     }
     lines.push(format!(
         "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
     ));
-    lines.push(format!("  dataset    {out}: {} files, {:.1} MB", report.manifest.files.len(), megabytes(bytes)));
+    let files = count(report.manifest.files.len(), "file");
+    lines.push(format!("  dataset    {out}: {files}, {:.1} MB", megabytes(bytes)));
     if counts.truncated > 0 {
         lines.push(format!(
-            "  truncated  {} chunks are longer than the {} tokens the model reads (column `truncated`)",
-            counts.truncated, report.manifest.model.max_tokens
+            "  truncated  {}, to the {} tokens the model reads (column `truncated`)",
+            count(counts.truncated, "chunk"),
+            report.manifest.model.max_tokens
         ));
     }
     for document in report.quarantined.iter().take(10) {

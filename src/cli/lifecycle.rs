@@ -5,6 +5,7 @@ use super::{print, print_json};
 use crate::error::exit;
 use crate::index::{self, Changed};
 use crate::storage::Location;
+use crate::value::count;
 
 #[derive(clap::Args)]
 pub(super) struct PromoteArgs {
@@ -51,8 +52,8 @@ fn report(changed: Changed, json: bool, what: &str) -> anyhow::Result<u8> {
     if json {
         print_json(&changed)?;
     } else {
-        let documents = if changed.documents == 1 { "document" } else { "documents" };
-        print(format!("{what}: {} {documents} with {} chunks", changed.documents, changed.chunks))?;
+        let (documents, chunks) = (count(changed.documents, "document"), count(changed.chunks, "chunk"));
+        print(format!("{what}: {documents} with {chunks}"))?;
     }
     Ok(exit::DONE)
 }

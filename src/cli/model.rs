@@ -10,6 +10,7 @@ use crate::embed::hub::{self, ModelRef};
 use crate::embed::known::{KNOWN, Quality};
 use crate::embed::{self, Backend, Device, Role};
 use crate::error::exit;
+use crate::value::count;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -76,14 +77,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
             let vector = embedder.embed(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print(format!(
-                "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {} dimensions, {} tokens, {} pooling, norm of a vector {norm:.6}",
+                "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",
                 info.id,
                 info.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default(),
                 info.fingerprint,
                 device,
                 info.precision,
                 embed::explain(backend, &model)?,
-                info.dim,
+                count(info.dim, "dimension"),
                 info.max_tokens,
                 info.pooling,
             ))?;

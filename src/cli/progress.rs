@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::output::{is_watched, tell};
 use crate::index::{Event, Standing, Tally};
-use crate::value::named;
+use crate::value::{count, named};
 
 /// Default time between two plain or JSON lines.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -101,11 +101,10 @@ impl Progress {
             return;
         }
         let message = |now: &Standing| {
-            let Standing { documents, prepared, chunks, ready, tokens_per_second, .. } = now;
+            let Standing { prepared, ready, tokens_per_second, .. } = now;
+            let (documents, chunks) = (count(now.documents, "document"), count(now.chunks, "chunk"));
             let left = time_left(now.eta_seconds);
-            format!(
-                "{prepared}/{documents} documents, {ready}/{chunks} chunks, {tokens_per_second:.0} tokens/s, {left}"
-            )
+            format!("{prepared}/{documents}, {ready}/{chunks}, {tokens_per_second:.0} tokens/s, {left}")
         };
         if self.mode == Mode::Auto {
             let now = self.tally.now();

@@ -4,7 +4,7 @@ use super::retrieval::RetrievalArgs;
 use super::{print, print_json};
 use crate::error::exit;
 use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
-use crate::value::Value;
+use crate::value::{Value, count};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -57,7 +57,8 @@ fn in_words(hit: &Hit) -> String {
     let document = hit.document.as_ref().map(|document| {
         let title = document.title.as_deref().unwrap_or_default();
         let tags = document.tags.iter().flat_map(|tag| [" #", tag]).collect::<String>();
-        format!("    {title} ({} lines, {} chunks){tags}\n", document.lines, document.chunk_count)
+        let (lines, chunks) = (count(document.lines, "line"), count(document.chunk_count, "chunk"));
+        format!("    {title} ({lines}, {chunks}){tags}\n")
     });
     format!(
         "{rank:>2}. {score:.4}  {citation}  {header_path}\n{}    {}\n",

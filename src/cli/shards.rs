@@ -13,7 +13,7 @@ use crate::corpus::Root;
 use crate::error::{Error, exit};
 use crate::index::{self, Plan};
 use crate::storage::Location;
-use crate::value::Value;
+use crate::value::{Value, count};
 
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
@@ -121,21 +121,26 @@ fn describe(plan: &Plan) -> String {
     let Plan { documents, estimate, parts, .. } = plan;
     let to_make = parts.iter().filter(|part| part.shard.is_some()).count();
     let mut lines = vec![format!(
-        "{} documents: {} new, {} changed, {} unchanged; {} deleted since",
-        documents.discovered, documents.new, documents.changed, documents.unchanged, documents.deleted
+        "{}: {} new, {} changed, {} unchanged; {} deleted since",
+        count(documents.discovered, "document"),
+        documents.new,
+        documents.changed,
+        documents.unchanged,
+        documents.deleted
     )];
     if documents.passed_over > 0 {
-        lines.push(format!("  quarantine {} documents, known from discovery alone", documents.passed_over));
+        let passed_over = count(documents.passed_over, "document");
+        lines.push(format!("  quarantine {passed_over}, known from discovery alone"));
     }
     lines.push(format!("  files      {to_make} of {} to build in each table", parts.len()));
     if to_make > 0 {
         lines.push(format!(
-            "  to embed   {} documents, {:.1} MB: about {} chunks, {} tokens, {} tokens of the model",
-            estimate.documents,
+            "  to embed   {}, {:.1} MB: about {}, {}, {} of the model",
+            count(estimate.documents, "document"),
             megabytes(estimate.bytes),
-            estimate.chunks,
-            estimate.tokens,
-            estimate.model_tokens
+            count(estimate.chunks, "chunk"),
+            count(estimate.tokens, "token"),
+            count(estimate.model_tokens, "token")
         ));
         let (whole, of_static) = (estimate.seconds.ceil(), estimate.seconds_static.ceil());
         let quicker = if of_static > 0.0 && 4.0 * of_static < whole {
@@ -153,7 +158,7 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     if let Some(of) = args.shard.of.filter(|of| *of != plan.shards) {
         return Err(Error::Setting {
             origin: "shard".to_owned(),
-            problem: format!("the plan has {} shards, not {of}", plan.shards),
+            problem: format!("the plan has {}, not {of}", count(plan.shards, "shard")),
             help: format!("--shard {}/{}", args.shard.index, plan.shards),
         }
         .into());

@@ -8,6 +8,7 @@ use crate::chunk::{Context, Pooling, Spec};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
+use crate::value::count;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -56,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } =
         manifest.counts;
     let Counts { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = manifest.counts;
-    let kind = |name: &str, count: EdgeCount| format!("{} {name} ({} unresolved)", count.edges, count.unresolved);
+    let kind = |name: &str, of: EdgeCount| format!("{} ({} unresolved)", count(of.edges, name), of.unresolved);
     print(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
          chunks      {chunks}, {truncated} of them truncated by the model\n\
@@ -64,20 +65,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          context     {}\n\
-         embedded    {}, {} dimensions [{}]\n\
-         dataset     {} files, {:.1} MB, format {}, written by chunkmill {}",
+         embedded    {}, {} [{}]\n\
+         dataset     {}, {:.1} MB, format {}, written by chunkmill {}",
         megabytes(bytes),
-        kind("links", link),
-        kind("wikilinks", wikilink),
-        kind("images", image),
+        kind("link", link),
+        kind("wikilink", wikilink),
+        kind("image", image),
         manifest.spec.encoding(),
         stats.spec,
         stats.spec_fingerprint,
         context(&manifest),
         stats.model,
-        stats.dim,
+        count(stats.dim, "dimension"),
         stats.model_fingerprint,
-        stats.files,
+        count(stats.files, "file"),
         megabytes(stats.file_bytes),
         stats.format_version,
         stats.tool_version,

@@ -14,6 +14,7 @@ use crate::corpus::Root;
 use crate::error::exit;
 use crate::storage::Location;
 use crate::store::{Check, Finding, Verification, verify};
+use crate::value::count;
 
 /// Number of findings of one kind that are shown to people.
 const SHOWN: u64 = 10;
@@ -77,9 +78,9 @@ fn describe(verification: &Verification, compared: bool, seconds: f64) -> String
     let mut lines = Vec::new();
     let mut shown: BTreeMap<Check, u64> = BTreeMap::new();
     for (number, Finding { check, file, problem, help }) in findings.iter().enumerate() {
-        let count = shown.entry(*check).or_default();
-        *count += 1;
-        if *count <= SHOWN {
+        let so_far = shown.entry(*check).or_default();
+        *so_far += 1;
+        if *so_far <= SHOWN {
             lines.push(format!("{file}: {problem}"));
         }
         // The help is the same for all findings of a kind, so it is printed once, after the last.
@@ -96,15 +97,14 @@ fn describe(verification: &Verification, compared: bool, seconds: f64) -> String
     }
     let megabytes = megabytes(*bytes);
     let all: u64 = found.values().sum();
-    let result = match all {
-        0 => "verified".to_owned(),
-        1 => "1 problem".to_owned(),
-        all => format!("{all} problems"),
-    };
+    let result = if all == 0 { "verified".to_owned() } else { count(all, "problem") };
     let with_corpus = if compared { ", compared with the corpus" } else { "" };
     lines.push(format!(
-        "{result}: {files} files, {rows} rows, {megabytes:.1} MB, {} documents, {} chunks{with_corpus}, in {seconds:.1} s",
-        counts.documents, counts.chunks
+        "{result}: {}, {}, {megabytes:.1} MB, {}, {}{with_corpus}, in {seconds:.1} s",
+        count(*files, "file"),
+        count(*rows, "row"),
+        count(counts.documents, "document"),
+        count(counts.chunks, "chunk")
     ));
     lines.join("\n")
 }

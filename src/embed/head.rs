@@ -10,6 +10,7 @@ use super::modules::Module;
 use super::tensors::Tensors;
 use super::{finite, normalize};
 use crate::error::Result;
+use crate::value;
 
 /// How token vectors become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,7 +279,10 @@ impl Head {
     /// Returns the length of the whole vectors for a network of this width, or what does not fit.
     pub(super) fn dim(&self, hidden: usize) -> Result<usize, String> {
         let fits = |width: usize, wanted: usize, what: &str| {
-            let problem = || format!("the module {what} reads vectors of {wanted} values, but gets {width}");
+            let problem = || {
+                let wanted = value::count(wanted, "value");
+                format!("the module {what} reads vectors of {wanted}, but gets {width}")
+            };
             if width == wanted { Ok(()) } else { Err(problem()) }
         };
         let mut width = hidden * self.poolings.len();

@@ -11,6 +11,7 @@ use super::modules::Module;
 use super::tokenizer::{ModelTokenizer, Rules};
 use super::{Dimensions, Engine, ModelInfo, Precision};
 use crate::error::{Error, Result};
+use crate::value;
 
 /// The model used by default.
 pub const DEFAULT_ID: &str = "sentence-transformers/all-MiniLM-L6-v2";
@@ -232,7 +233,7 @@ impl Settings {
         };
         if count > all {
             return refused(
-                format!("{count} is more than the {all} dimensions of {}", folder.id),
+                format!("{count} is more than the {} of {}", value::count(all, "dimension"), folder.id),
                 "use a smaller number",
             );
         }

@@ -4,6 +4,7 @@
 use super::{Batching, Embedder, Encoded, ModelInfo, QueryModel, Role, TokenEmbedder};
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
+use crate::value::count;
 
 /// A model for documents and one for queries.
 pub(super) struct Pair {
@@ -22,7 +23,13 @@ impl Pair {
         if of.dim != by.dim {
             return Err(Error::Setting {
                 origin: "query-model".to_owned(),
-                problem: format!("{} produces vectors of {} values, but {} of {}", by.id, by.dim, of.id, of.dim),
+                problem: format!(
+                    "{} produces vectors of {}, but {} of {}",
+                    by.id,
+                    count(by.dim, "value"),
+                    of.id,
+                    of.dim
+                ),
                 help: "use two models that were trained as a pair".to_owned(),
             });
         }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::tokens::TokenCounter;
+use crate::value;
 
 /// Number of values that are summed at once, in the processor's registers.
 const BLOCK: usize = 32;
@@ -60,12 +61,14 @@ impl Table {
         }
         let rows = tensors.positions("mapping").transpose().map_err(damaged)?;
         if let Some(row) = rows.iter().flatten().find(|&&row| row as usize >= count) {
-            return Err(damaged(format!("`mapping` contains row {row}, but the table has {count} rows")));
+            let rows = value::count(count, "row");
+            return Err(damaged(format!("`mapping` contains row {row}, but the table has {rows}")));
         }
         let tokens = rows.as_ref().map_or(count, Vec::len);
         let weights = tensors.floats("weights").transpose().map_err(damaged)?.map(|(_, weights)| weights);
         if let Some(weights) = weights.as_ref().filter(|weights| weights.len() != tokens) {
-            return Err(damaged(format!("there are {} weights for {tokens} tokens", weights.len())));
+            let (weights, tokens) = (value::count(weights.len(), "weight"), value::count(tokens, "token"));
+            return Err(damaged(format!("it has {weights} for {tokens}")));
         }
         let dim = settings.fit(&folder, width, backend.dimensions)?;
         tracing::info!("{} is a table of vectors, without a network", folder.id);
@@ -111,7 +114,8 @@ impl Table {
         match ids.iter().find(|&&id| id as usize >= self.tokens) {
             None => Ok(()),
             Some(id) => {
-                Err(super::failed("reading the table")(&format!("token {id} is not among its {} tokens", self.tokens)))
+                let tokens = value::count(self.tokens, "token");
+                Err(super::failed("reading the table")(&format!("token {id} is not among its {tokens}")))
             }
         }
     }

@@ -8,6 +8,7 @@ use super::words::{Words, encode};
 use super::{Encoded, Role, Token, failed};
 use crate::error::Result;
 use crate::tokens::{Breaks, Ends, TokenCounter};
+use crate::value::count;
 
 /// The rules for a tokenizer that a model's other files contain.
 pub(super) struct Rules {
@@ -72,8 +73,8 @@ impl ModelTokenizer {
         let frame = if rules.special { frame(&tokenizer).map_err(|e| damaged(&e))? } else { Default::default() };
         let added: usize = frame.iter().map(Vec::len).sum();
         if rules.max_tokens <= added {
-            let max_tokens = rules.max_tokens;
-            return Err(format!("a limit of {max_tokens} tokens leaves no room next to {added} special tokens"));
+            let (limit, added) = (count(rules.max_tokens, "token"), count(added, "special token"));
+            return Err(format!("a limit of {limit} leaves no room next to {added}"));
         }
         // BERT's pre-tokenizer splits at all white space before anything else.
         let breaks_between_words =

@@ -20,6 +20,7 @@ use crate::storage::Location;
 use crate::store::{
     Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
+use crate::value::count;
 
 /// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -199,8 +200,8 @@ impl Change {
     ) -> Result<Manifest> {
         let Self { mut staging, dataset } = self;
         if !staging.finished().is_empty() {
-            let count = staging.finished().len();
-            tracing::warn!("discarding {count} parts that an interrupted run had finished");
+            let parts = count(staging.finished().len(), "part");
+            tracing::warn!("discarding {parts} that an interrupted run had finished");
         }
         staging.keep(|_, _| false)?;
         let manifest = dataset.manifest();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use crate::corpus::Source;
 use crate::document::Admission;
 use crate::error::{Error, Result};
+use crate::value::count;
 
 /// Bytes of rows and vectors per byte of a document with very small chunks.
 const MOST_FOR_A_BYTE: u64 = 700;
@@ -39,7 +40,8 @@ impl Budget {
                 return Err(Error::Setting {
                     origin: "memory".to_owned(),
                     problem: format!(
-                        "{memory} bytes are not enough: the program and its model take {here} before the first document"
+                        "{} would not be enough: the program and its model take {here} before the first document",
+                        count(memory, "byte")
                     ),
                     help: format!("set at least {}, or use a smaller model", 2 * need),
                 });

@@ -22,6 +22,7 @@ use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::store::{self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
+use crate::value::count;
 
 /// Largest number of bytes of documents that are chunked for an estimate.
 const SAMPLE_BYTES: u64 = 2 << 20;
@@ -389,7 +390,8 @@ pub fn run_shard(
 ) -> Result<Receipt> {
     let started = Instant::now();
     if shard == 0 || shard > plan.shards {
-        return Err(wrong(format!("has {} shards, but no shard {shard}", plan.shards), "shards are numbered from 1"));
+        let shards = count(plan.shards, "shard");
+        return Err(wrong(format!("has {shards}, but no shard {shard}"), "shards are numbered from 1"));
     }
     plan.check(job, embedder)?;
     let receipt = |parts: &[(usize, Part)], parts_made, texts_embedded, committed| {

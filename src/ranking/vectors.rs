@@ -14,6 +14,7 @@ use super::top::{Scored, Top};
 use crate::embed::Representation;
 use crate::error::{Error, Result};
 use crate::store::{Dataset, FileEntry, Table, vectors};
+use crate::value::count;
 
 /// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
 /// queries can read them.
@@ -146,7 +147,11 @@ impl Vectors {
         }
         Err(Error::Setting {
             origin: "model".to_owned(),
-            problem: format!("its vectors have {} dimensions, but those of the dataset have {}", query.len(), self.dim),
+            problem: format!(
+                "its vectors have {}, but those of the dataset have {}",
+                count(query.len(), "dimension"),
+                self.dim
+            ),
             help: "search with the model of the dataset".to_owned(),
         })
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::schema::{Table, describe};
 use super::{Counts, Manifest};
+use crate::value::{count, noun};
 
 pub(super) fn render(manifest: &Manifest) -> String {
     let Manifest { spec, model, counts, .. } = manifest;
@@ -19,14 +20,18 @@ pub(super) fn render(manifest: &Manifest) -> String {
     let _ = write!(
         card,
         "---\n\n# Chunks and embeddings\n\n\
-         {chunks} chunks ({tokens} {encoding} tokens) of {documents} documents, {quarantined} more in `quarantine.jsonl`.\n\
-         {edges} links inside the corpus, {unresolved_edges} of them unresolved.\n\n\
+         {} ({tokens} {encoding} {}) of {}, {quarantined} more in `quarantine.jsonl`.\n\
+         {} inside the corpus, {unresolved_edges} of them unresolved.\n\n\
          - Chunked with `{}`.\n\
-         - Embedded with `{}`{revision}: {} dimensions, {} pooling, {}.\n\
+         - Embedded with `{}`{revision}: {}, {} pooling, {}.\n\
          - Written by chunkmill {}. `manifest.json` names every file with its hash.\n",
+        count(*chunks, "chunk"),
+        noun(*tokens, "token"),
+        count(*documents, "document"),
+        count(*edges, "link"),
         spec.text,
         model.id,
-        model.dim,
+        count(model.dim, "dimension"),
         model.pooling,
         if model.normalize { "unit length" } else { "not normalised" },
         manifest.tool_version,

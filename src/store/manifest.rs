@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::hub::plain;
 use crate::storage::Location;
 use crate::tokens::Encoding;
-use crate::value::did_you_mean;
+use crate::value::{count, did_you_mean};
 
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 4;
@@ -342,8 +342,9 @@ impl Manifest {
         let Output { files, .. } = manifest.output;
         if files == 0 || files > MAX_FILES || !(manifest.parts.is_empty() || manifest.parts.len() == files) {
             return Err(damaged(&format_args!(
-                "it records {} parts and {files} files per table",
-                manifest.parts.len()
+                "it records {} and {} per table",
+                count(manifest.parts.len(), "part"),
+                count(files, "file")
             )));
         }
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {

@@ -21,6 +21,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::{FORMAT_VERSION, FileEntry, Manifest, Table};
 use crate::error::{Error, Result};
 use crate::storage::{Input, Location};
+use crate::value::count;
 
 /// An open snapshot.
 #[derive(Debug, Clone)]
@@ -237,7 +238,7 @@ impl ChunkReader for Input {
         let mut bytes = Vec::with_capacity(length);
         let read = self.reader_at(start)?.take(length as u64).read_to_end(&mut bytes)?;
         if read < length {
-            return Err(ParquetError::EOF(format!("ends {} bytes too early", length - read)));
+            return Err(ParquetError::EOF(format!("ends {} too early", count(length - read, "byte"))));
         }
         Ok(bytes.into())
     }

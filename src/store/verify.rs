@@ -21,6 +21,7 @@ use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow,
 use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
 use crate::error::{Error, Result};
 use crate::storage::Location;
+use crate::value;
 use graph::{Ids, Outlined};
 use report::Findings;
 pub use report::{Check, Finding};
@@ -93,7 +94,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
         Ok(found) => {
             for leftover in found {
                 let shown = leftover.path.strip_prefix(root.path()).unwrap_or(&leftover.path);
-                let problem = format!("{} bytes, {}", leftover.bytes, leftover.kind.what);
+                let problem = format!("{}, {}", value::count(leftover.bytes, "byte"), leftover.kind.what);
                 notes.add(Check::Leftover, &shown.to_string_lossy(), problem);
             }
         }
@@ -151,7 +152,8 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
             let batches = files::open(root, manifest, Table::Edges, file, &mut findings)?;
             let counts = graph::edges(file, index, batches, &ids, &mut findings)?;
             if let Some(outlined) = part.outlined.filter(|outlined| outlined.links != counts.edges) {
-                let problem = format!("has {} edges; the outlines have {} links", counts.edges, outlined.links);
+                let (edges, links) = (value::count(counts.edges, "edge"), value::count(outlined.links, "link"));
+                let problem = format!("has {edges}; the outlines have {links}");
                 findings.add(Check::Edge, &file.path, problem);
             }
             Some(counts)
@@ -178,8 +180,8 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
     duplicates(dataset, &ids, findings);
     if totals.documents + totals.quarantined != totals.discovered {
         let Counts { documents, quarantined, discovered, .. } = totals;
-        let problem =
-            format!("{documents} documents and {quarantined} in quarantine do not add up to {discovered} discovered");
+        let documents = value::count(documents, "document");
+        let problem = format!("{documents} and {quarantined} in quarantine do not add up to {discovered} discovered");
         findings.add(Check::Count, super::manifest::FILE, problem);
     }
     if let Some(sums) = sums {
@@ -265,7 +267,7 @@ fn count(of: &str, said: impl Iterator<Item = (&'static str, u64)>, sums: &Sums,
             findings.add(
                 Check::Count,
                 super::manifest::FILE,
-                format!("counts {said} {name} of {of}; its rows add up to {is}"),
+                format!("the count `{name}` of {of} is {said}; its rows add up to {is}"),
             );
         }
     }
@@ -307,6 +309,6 @@ fn listed(list: &[u8], said: u64, findings: &mut Findings) {
     }
     let listed = text.lines().count() as u64;
     if listed != said {
-        wrong(format!("lists {listed} documents; the manifest says {said}"));
+        wrong(format!("lists {}; the manifest says {said}", value::count(listed, "document")));
     }
 }

@@ -1,6 +1,8 @@
 //! The verdict in words that anyone understands: which settings are best, how good and how certain they are, and
 //! which others would do.
 
+use chunkmill::value::count;
+
 use super::figures::figure;
 use super::{Clusters, direction, hybrid};
 use crate::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
@@ -115,8 +117,9 @@ fn more_questions(next: &RunnerUp) -> Option<String> {
             Some(format!("No realistic number of labelled questions would separate it from `{}`.", next.id))
         }
         more => Some(format!(
-            "About {} more questions like these would separate it from `{}`, if the difference stays the same.",
-            more, next.id
+            "About {} like these would separate it from `{}`, if the difference stays the same.",
+            count(more, "more question"),
+            next.id
         )),
     }
 }
@@ -235,7 +238,7 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
     if let Some(places) = clusters.too_few() {
         warnings.push(format!(
             "The evidence of all questions is in {} of the documents, so the intervals are too narrow for other places.",
-            count(places, "stretch")
+            count(places, "place")
         ));
     } else if clusters.len() < FEW {
         warnings.push(format!(
@@ -245,11 +248,8 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
     let lost = report.labels.not_indexed;
     if lost > 0 {
         warnings.push(format!(
-            "{} {} in documents that were not indexed, because the job does not accept these files or \
-             quarantined them, and {} as not found.",
-            count(lost, "reference"),
-            if lost == 1 { "is" } else { "are" },
-            if lost == 1 { "counts" } else { "count" }
+            "References in documents that were not indexed, because the job does not accept these files or \
+             quarantined them, count as not found: {lost}."
         ));
     }
     if report.labels.synthetic {
@@ -261,12 +261,4 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
         warnings.push(text.to_owned());
     }
     warnings
-}
-
-fn count(number: usize, what: &str) -> String {
-    match what {
-        _ if number == 1 => format!("1 {what}"),
-        what if what.ends_with('h') => format!("{number} {what}es"),
-        what => format!("{number} {what}s"),
-    }
 }

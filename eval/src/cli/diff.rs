@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
-use chunkmill::value::choices;
+use chunkmill::value::{choices, count};
 
 use super::pair::PairArgs;
 use crate::analysis::figure;
@@ -43,7 +43,7 @@ fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> Stri
     for metric in metrics {
         let title = a.metric(metric).map_or(metric.as_str(), |metric| metric.title.as_str());
         let percent = a.scoring.confidence * 100.0;
-        lines.push(format!("\n{title} ({metric}) over {} questions:", found.questions));
+        lines.push(format!("\n{title} ({metric}) over {}:", count(found.questions, "question")));
         lines.push(format!("{:NAME$} {:>8} {:>8} {:>8}  {percent} % interval", "setting", "A", "B", "B − A"));
         lines.extend(found.changes.iter().filter(|change| change.metric == *metric).map(row));
     }
@@ -58,7 +58,8 @@ fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> Stri
 }
 
 fn best(name: &str, report: &Report) -> String {
-    let mut line = format!("{name}: {} of {}, {} settings", report.labels.name, report.created, report.cells.len());
+    let settings = count(report.cells.len(), "setting");
+    let mut line = format!("{name}: {} of {}, {settings}", report.labels.name, report.created);
     if let Some(verdict) = &report.verdict {
         let _ = write!(line, "; best is `{}`", verdict.best);
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
-use chunkmill::value::Value;
+use chunkmill::value::{Value, count};
 
 use super::diff::moved;
 use crate::gate::{Check, Outcome, State, Thresholds, gate};
@@ -82,7 +82,7 @@ fn describe(outcome: &Outcome) -> String {
     for check in outcome.by_state(State::Failed) {
         lines.push(line("FAILED", check));
         let Some(change) = &check.change else { continue };
-        lines.push(format!("  {} questions are worse, {} better; those that moved most:", change.worse, change.better));
+        lines.push(format!("  questions worse: {}, better: {}; those that moved most:", change.worse, change.better));
         lines.extend(moved(&change.moved, "    "));
     }
     for check in outcome.by_state(State::Unsure) {
@@ -95,11 +95,11 @@ fn describe(outcome: &Outcome) -> String {
     let failed = outcome.by_state(State::Failed).count();
     let unsure = outcome.by_state(State::Unsure).count();
     lines.push(format!(
-        "gate {}: {failed} of {} checks failed, {unsure} could be chance; {} questions, corrected for {} comparisons",
+        "gate {}: {failed} of {} failed, {unsure} could be chance; {}, corrected for {}",
         if outcome.passed { "passed" } else { "FAILED" },
-        outcome.checks.len(),
-        outcome.questions,
-        outcome.comparisons,
+        count(outcome.checks.len(), "check"),
+        count(outcome.questions, "question"),
+        count(outcome.comparisons, "comparison"),
     ));
     lines.join("\n")
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chunkmill::cli::print;
 use chunkmill::error::exit;
+use chunkmill::value::count;
 use clap::{Args, Subcommand};
 
 use crate::import::{
@@ -167,19 +168,23 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     imported.write(output)?;
     let references: usize = imported.queries.iter().map(|query| query.references.len()).sum();
     let mut lines = vec![format!(
-        "{}: {} questions, {references} references, {} documents",
+        "{}: {}, {}, {}",
         output.display(),
-        imported.queries.len(),
-        imported.documents.len()
+        count(imported.queries.len(), "question"),
+        count(references, "reference"),
+        count(imported.documents.len(), "document")
     )];
     if imported.without_evidence > 0 {
-        lines.push(format!("{} questions without evidence were left out", imported.without_evidence));
+        lines.push(format!("left out: {} without evidence", count(imported.without_evidence, "question")));
     }
     if imported.unplaced > 0 {
-        lines.push(format!("{} pieces of evidence were left out: not found in their documents", imported.unplaced));
+        lines.push(format!(
+            "left out: {} of evidence that the document does not contain",
+            count(imported.unplaced, "piece")
+        ));
     }
     if imported.without_document > 0 {
-        lines.push(format!("{} references are to missing documents", imported.without_document));
+        lines.push(format!("references to missing documents: {}", imported.without_document));
     }
     print(lines.join("\n"))?;
     Ok(exit::DONE)

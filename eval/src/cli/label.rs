@@ -8,6 +8,7 @@ use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, tell};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
+use chunkmill::value::count;
 
 use crate::import::{Documents, documents, write_documents};
 use crate::label::{Outcome, Proposer, Questions, session};
@@ -34,8 +35,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
     let Outcome { labelled, unanswered, open } = outcome;
-    let set = args.set.display();
-    print(format_args!("{set}: {labelled} questions with evidence, {unanswered} without an answer, {open} left"))?;
+    let (set, labelled) = (args.set.display(), count(labelled, "question"));
+    print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left"))?;
     Ok(exit::DONE)
 }
 

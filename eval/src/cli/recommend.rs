@@ -10,7 +10,7 @@ use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::Options;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
-use chunkmill::value::Value;
+use chunkmill::value::{Value, count};
 use serde_json::json;
 
 use super::label::{label, prepare};
@@ -107,9 +107,9 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
         let made = synth(&roots, &filter, &wanted)?;
         made.set.write(&set)?;
         tell(format_args!(
-            "made up {} questions about {} documents; real questions are better: --questions FILE\n",
-            made.set.queries.len(),
-            made.asked
+            "made up {} about {}; real questions are better: --questions FILE\n",
+            count(made.set.queries.len(), "question"),
+            count(made.asked, "document")
         ));
         return Ok(set);
     };
@@ -139,9 +139,9 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     if !given.is_file() {
         return Err(Error::Setting {
             origin: file.display().to_string(),
-            problem: format!("has {open} questions, none of them with evidence"),
+            problem: format!("has {}, but no evidence", count(open, "question")),
             help: format!(
-                "label them with `chunkmill-eval label {} --questions {} -o {}`, then run this again",
+                "add evidence with `chunkmill-eval label {} --questions {} -o {}`, then run this again",
                 documents.display(),
                 file.display(),
                 set.display()

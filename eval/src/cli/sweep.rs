@@ -8,6 +8,7 @@ use chunkmill::chunk::Pooling;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::{Error, exit};
+use chunkmill::value::count;
 use serde_json::json;
 
 use super::report::{OutputArgs, write};
@@ -115,8 +116,8 @@ fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
     for left_out in &plan.left_out {
         print(format_args!("left out: {}: {}", left_out.id, left_out.reason))?;
     }
-    let (cells, builds) = (plan.cells.len(), plan.builds.len());
-    print(format_args!("{cells} cells over {builds} datasets; {} settings left out", plan.left_out.len()))?;
+    let (cells, builds) = (count(plan.cells.len(), "cell"), count(plan.builds.len(), "dataset"));
+    print(format_args!("{cells} over {builds}; {} left out", count(plan.left_out.len(), "setting")))?;
     Ok(exit::DONE)
 }
 
@@ -141,8 +142,11 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
             print_json(&row)?;
         } else {
             print(format_args!(
-                "{}: {chunks} chunks, {texts} different texts to embed, {tokens} tokens; {:.1} % of the references are in one chunk, {:.1} % in several",
+                "{}: {}, {} to embed, {}; {:.1} % of the references are in one chunk, {:.1} % in several",
                 build.name,
+                count(chunks, "chunk"),
+                count(texts, "different text"),
+                count(tokens, "token"),
                 100.0 * whole,
                 100.0 * (reachable - whole)
             ))?;
@@ -171,11 +175,12 @@ fn forecast(plan: &Plan, labelled: &Labelled) -> anyhow::Result<String> {
     let ways: usize = plan.builds.iter().map(|build| build.variants.len()).sum();
     let cached = if plan.timing.repeats == 0 { ", minus what is cached" } else { "" };
     Ok(format!(
-        "{} datasets over {documents:.2} MB of documents: up to {:.2} MB of text to embed{cached}, {passes:.1} times the \
-         documents; {ways} ways to search with {} questions each\n",
-        plan.builds.len(),
+        "{} over {documents:.2} MB of documents: up to {:.2} MB of text to embed{cached}, {passes:.1} times the \
+         documents; {} to search with {} each\n",
+        count(plan.builds.len(), "dataset"),
         documents * passes,
-        labelled.labels.queries.len(),
+        count(ways, "way"),
+        count(labelled.labels.queries.len(), "question"),
     ))
 }
 
@@ -196,7 +201,8 @@ impl Progress {
     pub(super) fn on(&mut self, event: &Event<'_>) {
         match event {
             Event::Read(settings, tokens) => {
-                tell(format_args!("read the documents once for {settings} settings: {tokens} tokens\n"));
+                let (settings, tokens) = (count(*settings, "setting"), count(*tokens, "token"));
+                tell(format_args!("read the documents once for {settings}: {tokens}\n"));
             }
             Event::Begun(at, of, name) => {
                 self.left = u32::try_from(of - at).unwrap_or(u32::MAX);
@@ -204,14 +210,14 @@ impl Progress {
             }
             Event::Kept => tell("already done\n"),
             Event::Done(Record { dataset, .. }) => {
-                let chunks = dataset.chunks;
-                let (reused, texts) = (dataset.texts_reused, dataset.texts);
+                let (chunks, vectors) = (count(dataset.chunks, "chunk"), count(dataset.texts, "vector"));
+                let reused = dataset.texts_reused;
                 self.made += 1;
                 let elapsed = self.started.elapsed();
                 let rest = (elapsed / self.made * self.left).as_secs();
                 let rest = if self.left > 0 { format!(", about {rest} s to go") } else { String::new() };
                 let seconds = elapsed.as_secs();
-                tell(format_args!("{chunks} chunks, {reused} of {texts} vectors reused, {seconds} s so far{rest}\n"));
+                tell(format_args!("{chunks}, {reused} of {vectors} reused, {seconds} s so far{rest}\n"));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chunkmill::cli::{print, tell};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
-use chunkmill::value::Value;
+use chunkmill::value::{Value, count};
 
 use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
 
@@ -45,11 +45,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let Synthesis { set, kinds, asked, .. } = &made;
     let kinds: Vec<String> = kinds.iter().map(|(name, count)| format!("{count} {name}")).collect();
     let line = format!(
-        "{}: {} synthetic questions ({}) about {asked} of {} documents",
+        "{}: {} ({}) about {asked} of {}",
         args.output.display(),
-        set.queries.len(),
+        count(set.queries.len(), "synthetic question"),
         kinds.join(", "),
-        set.documents.len()
+        count(set.documents.len(), "document")
     );
     print(line)?;
     Ok(exit::DONE)
@@ -61,6 +61,7 @@ fn warn(made: &Synthesis, wanted: usize) {
     }
     let questions = made.set.queries.len();
     if questions < wanted {
-        tell(format_args!("warning: {questions} questions, not {wanted}: the documents yield no more\n"));
+        let questions = count(questions, "question");
+        tell(format_args!("warning: {questions}, not {wanted}: the documents yield no more\n"));
     }
 }

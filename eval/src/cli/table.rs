@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use chunkmill::cli::{print, tell};
 use chunkmill::error::{Error, exit};
+use chunkmill::value::count;
 
 use crate::record::replace;
 use crate::render::table::{Set, table};
@@ -30,7 +31,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if !args.synthetic.is_empty() && args.synthetic.len() != args.runs.len() {
         return Err(Error::Setting {
             origin: "--synthetic".to_owned(),
-            problem: format!("is given {} times, for {} runs", args.synthetic.len(), args.runs.len()),
+            problem: format!("is given {}, for {}", count(args.synthetic.len(), "time"), count(args.runs.len(), "run")),
             help: "name one for each run, or none".to_owned(),
         }
         .into());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
+use chunkmill::value::count;
 use serde_json::{Value, json};
 
 use crate::labels::{Checked, LabelSet, State};
@@ -55,17 +56,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             print(line)?;
         }
         if synthetic > 0 {
-            print(format_args!(
-                "{synthetic} of the queries are synthetic: `chunkmill-eval synth` made them from the text"
-            ))?;
+            let synthetic = count(synthetic, "synthetic query");
+            print(format_args!("{synthetic}, made from the text by `chunkmill-eval synth`"))?;
         }
         let counts: Vec<String> =
             STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();
         print(format_args!(
-            "{} queries, {references} references {} {} documents: {}; {drifted} drifted",
-            labels.queries.len(),
+            "{}, {} {} {}: {}; {drifted} drifted",
+            count(labels.queries.len(), "query"),
+            count(references, "reference"),
             if checked.len() == references { "to".to_owned() } else { format!("in {} places of", checked.len()) },
-            corpus.documents,
+            count(corpus.documents, "document"),
             if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
         ))?;
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use serde_json::{Map, Value};
 
 use super::Imported;
@@ -104,7 +105,7 @@ fn lines(file: &Path, judged: &mut Judged) -> Result<()> {
         let wrong = |problem: String| -> Error { qrels.wrong(line, problem, JUDGEMENT) };
         let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
         let [query, document, grade] = fields[..] else {
-            return Err(wrong(format!("{} fields, not 3", fields.len())));
+            return Err(wrong(format!("{}, not 3", count(fields.len(), "field"))));
         };
         if line == 1 && grade == "score" {
             continue;

@@ -15,6 +15,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
 use serde::Deserialize;
@@ -321,7 +322,7 @@ fn turned(columns: Map<String, Value>) -> Result<Vec<Value>, String> {
             rows.resize_with(column.len(), Map::new);
         }
         if rows.len() != column.len() {
-            return Err(format!("`{name}` has {} values, and others have {}", column.len(), rows.len()));
+            return Err(format!("`{name}` has {}, and others have {}", count(column.len(), "value"), rows.len()));
         }
         rows.iter_mut().zip(column).for_each(|(row, value)| drop(row.insert(name.clone(), value)));
     }

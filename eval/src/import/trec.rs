@@ -6,6 +6,7 @@ use std::path::Path;
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 
 use super::Imported;
 use super::source::{Judged, Source};
@@ -64,7 +65,7 @@ pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
         let wrong = |problem: String| qrels.wrong(line, problem, JUDGEMENT);
         let fields: Vec<&str> = text.split_whitespace().collect();
         let [query, _, document, grade] = fields[..] else {
-            return Err(wrong(format!("{} fields, not 4", fields.len())));
+            return Err(wrong(format!("{}, not 4", count(fields.len(), "field"))));
         };
         judged.judge(query, document, grade).map_err(wrong)?;
     }

@@ -1,6 +1,7 @@
 //! A report compared with an earlier one: the text that page and Markdown share.
 
 use chunkmill::error::Result;
+use chunkmill::value;
 
 use super::view::View;
 use crate::analysis::direction;
@@ -49,16 +50,11 @@ impl<'r> Baseline<'r> {
             self.changes.changes.iter().filter(real).count()
         };
         let (up, down) = (count(1.0), count(-1.0));
-        let title = view.primary_title();
+        let (title, all) = (view.primary_title(), value::count(all, "setting"));
         if up + down == 0 {
-            return format!(
-                "By {title}, none of the {all} settings in both runs changed by more than chance explains."
-            );
+            return format!("By {title}, of {all} in both runs, none changed by more than chance explains.");
         }
-        format!(
-            "By {title}, of the {all} settings in both runs, {up} got better and {down} got worse by more than chance \
-             explains."
-        )
+        format!("By {title}, of {all} in both runs, {up} got better and {down} got worse by more than chance explains.")
     }
 }
 

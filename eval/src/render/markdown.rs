@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use chunkmill::cli::visible;
+use chunkmill::value;
 
 use super::baseline::{Baseline, sure};
 use super::view::{View, bytes, chance, count, difference};
@@ -26,10 +27,10 @@ pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     let labels = &report.labels;
     let _ = writeln!(
         text,
-        "<sub>{} settings, {} questions, {} documents · labels {} · corpus {} · chunkmill-eval {} · {}</sub>",
-        report.cells.len(),
-        labels.scored,
-        labels.documents,
+        "<sub>{}, {}, {} · labels {} · corpus {} · chunkmill-eval {} · {}</sub>",
+        value::count(report.cells.len(), "setting"),
+        value::count(labels.scored, "question"),
+        value::count(labels.documents, "document"),
         escape(&labels.queries_hash),
         escape(&labels.corpus_hash),
         escape(&report.tool_version),
@@ -74,9 +75,10 @@ fn leaders(view: &View, text: &mut String) {
     if !hidden.is_empty() {
         let open = match hidden.iter().filter(|cell| view.is_open(cell)).count() {
             0 => String::new(),
-            open => format!(", {open} of them not ruled out"),
+            open => format!(" ({open} not ruled out)"),
         };
-        let _ = write!(text, "\n{} more settings are in report.html{open}.\n", hidden.len());
+        let more = value::count(hidden.len(), "more setting");
+        let _ = write!(text, "\nreport.html shows {more}{open}.\n");
     }
     text.push('\n');
 }
@@ -128,7 +130,7 @@ fn change(view: &View, baseline: &Baseline, text: &mut String) {
     }
     for (what, ids) in [("Only in this run", &changes.added), ("Only in the baseline", &changes.missing)] {
         if !ids.is_empty() {
-            let _ = writeln!(text, "\n{what}: {} settings.", ids.len());
+            let _ = writeln!(text, "\n{what}: {}.", value::count(ids.len(), "setting"));
         }
     }
     text.push('\n');

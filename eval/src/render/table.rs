@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use chunkmill::value::count;
+
 use super::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
 use crate::analysis::{Clusters, figure};
 use crate::report::{Cell, Report};
@@ -193,7 +195,7 @@ fn budgets_plot(sets: &[Set], own: &str) -> Option<Plot> {
     };
     let curves: Vec<Curve> = common(sets).into_iter().filter_map(curve).collect();
     (curves.len() > 1 && budgets.len() > 1).then(|| Plot {
-        title: format!("Evidence handed over by each design, mean of {} sets", sets.len()),
+        title: format!("Evidence handed over by each design, mean of {}", count(sets.len(), "set")),
         x: Axis {
             title: "tokens handed over".to_owned(),
             scale: Scale::steps(budgets.iter().map(|&budget| budget as f64).collect()),
@@ -244,7 +246,7 @@ fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
     };
     let curves: Vec<Curve> = best.iter().map(curve).collect();
     (curves.len() > 1).then(|| Plot {
-        title: format!("Quality against size, mean of {} sets", sets.len()),
+        title: format!("Quality against size, mean of {}", count(sets.len(), "set")),
         x: Axis {
             title: "bytes of the dataset per byte of documents".to_owned(),
             scale: Scale::cost(curves.iter().flat_map(|curve| curve.values.iter().map(|value| value.x))),
@@ -282,7 +284,7 @@ fn parts_plot(sets: &[Set], own: &str) -> Option<Plot> {
     };
     let curves: Vec<Curve> = parts.iter().enumerate().map(curve).collect();
     (!curves.is_empty()).then(|| Plot {
-        title: format!("{own} minus variants with one change; mean of {} sets", sets.len()),
+        title: format!("{own} minus variants with one change; mean of {}", count(sets.len(), "set")),
         x: Axis {
             title: "number of the change in the table".to_owned(),
             scale: Scale::linear((0..parts.len()).map(place)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chunkmill::value::noun;
 use serde_json::Value;
 
 use crate::analysis::{direction, ranked};
@@ -183,6 +184,11 @@ pub(super) fn count(value: f64) -> String {
 #[expect(clippy::cast_precision_loss, reason = "it is shown with fewer digits than it keeps")]
 pub(super) fn whole(value: u64) -> String {
     count(value as f64)
+}
+
+/// Formats a whole number with its noun, which is given in the singular: `1 setting`, `1,200 settings`.
+pub(super) fn counted(value: usize, singular: &str) -> String {
+    format!("{} {}", whole(value as u64), noun(value, singular))
 }
 
 /// Formats about three significant digits: `0.041`, `0.41`, `4.12`, `41.2`, `412`.

@@ -107,7 +107,7 @@ def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[li
     if isinstance(source, (list, tuple)):
         sources: list[Any] = list(source)
         if isinstance(name, str):
-            raise SettingError(f"name: is a single name for {len(sources)} sources\n  help: give a list of names, one for each")
+            raise SettingError("name: is a single name for a list of sources\n  help: give a list of names, one for each")
         names = [f"text-{at}.md" for at in range(len(sources))] if name is None else name
     else:
         sources = [source]
@@ -115,7 +115,7 @@ def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[li
             raise SettingError("name: is a list for one source\n  help: give a single name")
         names = ["text.md" if name is None else name]
     if len(names) != len(sources):
-        raise SettingError(f"name: has {len(names)} names for {len(sources)} sources\n  help: give one for each")
+        raise SettingError(f"name: the number of names is {len(names)}, and that of sources {len(sources)}\n  help: give one for each")
     return sources, names
 
 

@@ -14,6 +14,7 @@ use candle_transformers::utils::repeat_kv;
 use serde_json::{Value, json};
 
 use crate::embed::fields::Fields;
+use crate::value;
 
 /// Number of queries whose scores are computed together. The scores take memory for this many times a text's tokens,
 /// instead of the square of its length.
@@ -123,7 +124,7 @@ impl Config {
         let count = fields.depth()?;
         let layers = if let Some(kinds) = fields.get("layer_types") {
             let kinds = kinds.as_array().filter(|kinds| kinds.len() == count);
-            let kinds = kinds.ok_or_else(|| format!("`layer_types` does not list {count} layers"))?;
+            let kinds = kinds.ok_or_else(|| format!("`layer_types` does not list {}", value::count(count, "layer")))?;
             let reach = |kind: &Value| match kind.as_str() {
                 Some("full_attention") => Ok(wide),
                 Some("sliding_attention") => Ok(near),
@@ -157,7 +158,8 @@ impl Config {
         fields.only("rope_scaling", &[])?;
         let (heads, shared) = (fields.whole("num_attention_heads")?, fields.whole("num_key_value_heads")?);
         if heads % shared != 0 {
-            return Err(format!("{heads} query heads cannot share {shared} key heads"));
+            let (heads, shared) = (value::count(heads, "query head"), value::count(shared, "key head"));
+            return Err(format!("{heads} cannot share {shared}"));
         }
         let head = fields.whole("head_dim")?;
         if head % 2 != 0 || head > WIDEST_HEAD {

@@ -19,6 +19,7 @@ use super::decoder::{self, Decoder};
 use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
 use crate::embed::tensors::{in_network, prefix};
+use crate::value;
 
 /// Candle's result type.
 type Answer<T> = candle_core::Result<T>;
@@ -82,12 +83,13 @@ impl Family {
             Self::Decoder(config) => (config.hidden, 1, true),
         };
         if hidden == 0 || heads == 0 || hidden % heads != 0 {
-            return Err(format!("a width of {hidden} cannot be divided into {heads} heads"));
+            return Err(format!("a width of {hidden} cannot be divided into {}", value::count(heads, "head")));
         }
         if rotated && (hidden / heads % 2 != 0 || max_tokens > MOST_TOKENS) {
             return Err(format!(
-                "rotary embeddings do not support heads of width {} with {max_tokens} tokens",
-                hidden / heads
+                "rotary embeddings do not support heads of width {} with {}",
+                hidden / heads,
+                value::count(max_tokens, "token")
             ));
         }
         Ok(Some(family))

@@ -9,6 +9,7 @@
 use super::kernel::{
     Attention, Distances, Floats, Input, Kernel, Matrix, Operand, PAD, Precision, Rotation, Scratch, Then,
 };
+use crate::value;
 
 /// The shape of a network.
 #[derive(Debug, Clone)]
@@ -251,7 +252,9 @@ impl Encoder {
         let vocabulary = self.words.len() / self.shape.hidden;
         let longest = self.shape.longest;
         match ids.iter().find(|&&id| id as usize >= vocabulary) {
-            Some(id) => Some(format!("token {id} is not among the {vocabulary} tokens of the weights")),
+            Some(id) => {
+                Some(format!("token {id} is not among the {} of the weights", value::count(vocabulary, "token")))
+            }
             None if ids.len() > longest => Some(format!("{} tokens are more than the model's {longest}", ids.len())),
             None if ids.is_empty() => Some("a text has no tokens".to_owned()),
             None => None,

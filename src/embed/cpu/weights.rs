@@ -16,6 +16,7 @@ use super::kernel::{Distances, MAX_HEAD, Then};
 use crate::embed::fields::Fields;
 use crate::embed::model::first_position;
 use crate::embed::tensors::{Tensors, in_network, prefix};
+use crate::value;
 
 /// Maximum number of tokens for which tables of angles or distances are built.
 const MOST_TOKENS: usize = 1 << 20;
@@ -187,7 +188,7 @@ impl Network {
             return Err(format!("its heads are {head} wide, more than {MAX_HEAD}"));
         }
         if !rotations.is_empty() && !head.is_multiple_of(2) {
-            return Err(format!("heads of {head} numbers cannot be rotated in pairs"));
+            return Err(format!("heads of {} cannot be rotated in pairs", value::count(head, "number")));
         }
         if network.positions.is_none() && longest > MOST_TOKENS {
             return Err(format!("it reads {longest} tokens, more than {MOST_TOKENS}"));
@@ -320,7 +321,8 @@ impl Network {
     fn mpnet(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         let buckets = fields.optional_size(&["relative_attention_num_buckets"])?.unwrap_or(32);
         if buckets < 4 || !buckets.is_multiple_of(2) {
-            return Err(format!("config.json: {buckets} distance buckets; there must be an even number, at least 4"));
+            let buckets = value::count(buckets, "distance bucket");
+            return Err(format!("config.json: {buckets}; there must be an even number, at least 4"));
         }
         let bert = Self::bert(fields, "mpnet", max_tokens)?;
         Ok(Self { layout: &MPNET, types: None, distances: Some(Bias::Buckets(buckets)), ..bert })
@@ -454,7 +456,7 @@ impl Weights<'_> {
         let table = |name: &str, rows| self.tensor(&format!("{name}.weight"), &[rows, shape.hidden]);
         let positions = match self.network.positions {
             Some(positions) if *reached > positions => {
-                return Err(format!("there are {positions} positions, but texts reach {reached}"));
+                return Err(format!("it has {}, but texts reach {reached}", value::count(positions, "position")));
             }
             Some(positions) => Some(table("embeddings.position_embeddings", positions)?),
             None => None,

@@ -13,6 +13,7 @@ use super::super::{FileEntry, Manifest, Table, manifest, writer};
 use super::report::{Check, Findings};
 use crate::error::Result;
 use crate::storage::Location;
+use crate::value::count;
 
 /// Target for the bytes of rows in memory at once.
 const BATCH_BYTES: usize = 8 << 20;
@@ -36,13 +37,14 @@ pub(super) fn complete(root: &Location, manifest: &Manifest, findings: &mut Find
     let expected = manifest.output.files;
     let mut numbered = true;
     if manifest.parts.len() != expected {
-        wrong(format!("has {} part records; there should be {expected}", manifest.parts.len()));
+        let records = count(manifest.parts.len(), "part record");
+        wrong(format!("has {records}; there should be {expected}"));
         numbered = false;
     }
     for folder in manifest::FOLDERS {
         let files: Vec<&FileEntry> = in_folder(manifest, folder).collect();
         if files.len() != expected {
-            wrong(format!("names {} files in {folder}; there should be {expected}", files.len()));
+            wrong(format!("names {} in {folder}; there should be {expected}", count(files.len(), "file")));
             numbered = false;
         }
         for (number, file) in files.iter().enumerate() {
@@ -107,7 +109,9 @@ pub(super) fn intact(root: &Location, file: &FileEntry, findings: &mut Findings)
     let problem = match read {
         Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
         Err(error) => format!("cannot be read: {error}"),
-        Ok(bytes) if bytes != file.bytes => format!("has {bytes} bytes; the manifest says {}", file.bytes),
+        Ok(bytes) if bytes != file.bytes => {
+            format!("has {}; the manifest says {}", count(bytes, "byte"), file.bytes)
+        }
         Ok(_) if hasher.finalize().to_hex().as_str() != file.blake3 => OTHER_BYTES.to_owned(),
         Ok(_) => return true,
     };
@@ -155,7 +159,7 @@ pub(super) fn open(
     let builder = builder.map_err(&mut wrong).ok()?;
     let metadata = builder.metadata().file_metadata();
     if u64::try_from(metadata.num_rows()) != Ok(file.rows) {
-        wrong(format!("has {} rows; the manifest says {}", metadata.num_rows(), file.rows));
+        wrong(format!("has {}; the manifest says {}", count(metadata.num_rows(), "row"), file.rows));
     }
     let found = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
     for said in writer::key_values(manifest) {

@@ -10,6 +10,7 @@ use super::report::{Check, Findings};
 use super::rows::{ChunkKey, Fact, chunk_key, hash};
 use crate::document::LinkKind;
 use crate::storage::Location;
+use crate::value::count;
 
 /// Counts of a part's outlines.
 #[derive(Debug, Default, Clone, Copy)]
@@ -46,10 +47,11 @@ pub(super) fn outlines(
         }
     }
     if rows != file.rows {
-        damaged(format!("has {rows} lines; the manifest says {}", file.rows));
+        damaged(format!("has {}; the manifest says {}", count(rows, "line"), file.rows));
     }
     if let Some(facts) = facts.filter(|facts| facts.len() != documents) {
-        damaged(format!("describes {documents} documents; the table documents has {} in this part", facts.len()));
+        let described = count(documents, "document");
+        damaged(format!("describes {described}; the table documents has {} in this part", facts.len()));
     }
     Some(outlined)
 }

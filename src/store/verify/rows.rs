@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, DEFAULT_COLLECTION, Source};
+use crate::value::count;
 
 /// Names a row for people, counting from 1.
 pub(super) fn at(row: usize, what: &str, id: &str) -> String {
@@ -312,7 +313,8 @@ impl Chunks<'_> {
     fn end_document(&mut self) {
         let (Some(fact), Some(doc_id)) = (self.fact(), &self.doc_id) else { return };
         if fact.seen != fact.chunks {
-            let problem = format!("document `{doc_id}` has {} chunks; its row says {}", fact.seen, fact.chunks);
+            let chunks = count(fact.seen, "chunk");
+            let problem = format!("document `{doc_id}` has {chunks}; its row says {}", fact.chunks);
             self.findings.add(Check::Document, &self.place.file.path, problem);
         }
     }
@@ -322,7 +324,7 @@ impl Chunks<'_> {
         let lacking = self.facts.iter().flat_map(|facts| facts.iter());
         let lacking = lacking.filter(|fact| fact.seen == 0 && fact.chunks != 0).count();
         if lacking > 0 {
-            let problem = format!("lacks all chunks of {lacking} documents whose rows say that they have some");
+            let problem = format!("lacks all chunks of {} that should have some", count(lacking, "document"));
             self.findings.add(Check::Document, &self.place.file.path, problem);
         }
     }
@@ -350,18 +352,19 @@ impl Chunks<'_> {
         let source = source.filter(|(_, after)| closes_fence(after)).map_or(text, |(source, _)| source);
         let feeds = memchr::memchr_iter(b'\n', &source.as_bytes()[..source.len().saturating_sub(1)]).count();
         for (what, said, is) in [
-            ("bytes", end - start, source.len()),
-            ("characters", chars[1] - chars[0], source.chars().count()),
-            ("line ends", lines[1] - lines[0], feeds),
+            ("byte", end - start, source.len()),
+            ("character", chars[1] - chars[0], source.chars().count()),
+            ("line end", lines[1] - lines[0], feeds),
         ] {
             if usize::try_from(said) != Ok(is) {
-                let problem = format!("its range has {said} {what}; its text without the prefix has {is}");
+                let problem = format!("its range has {}; its text without the prefix has {is}", count(said, what));
                 self.wrong(Check::Range, row, &problem);
             }
         }
         let is = content.chars().count();
         if usize::try_from(*n_chars) != Ok(is) {
-            self.wrong(Check::Range, row, &format!("n_chars is {n_chars}; its content has {is} characters"));
+            let problem = format!("n_chars is {n_chars}; its content has {}", count(is, "character"));
+            self.wrong(Check::Range, row, &problem);
         }
         if let Some(fact) = self.fact() {
             let (bytes, doc_lines) = (fact.bytes, fact.lines);
@@ -389,7 +392,7 @@ impl Chunks<'_> {
             && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(dim));
         let values = if uneven { None } else { vectors(column, dim) };
         let Some(values) = values else {
-            let problem = format!("from row {} on: vectors do not have {dim} values", first + 1);
+            let problem = format!("from row {} on: vectors do not have {}", first + 1, count(dim, "value"));
             self.findings.add(Check::Vector, &self.place.file.path, problem);
             return Some(());
         };

@@ -64,8 +64,8 @@ def main() -> None:
         print(json.dumps(asdict(result)))
     else:
         counts, seconds = result.summary, result.seconds
-        print(f"{counts['documents']} of {counts['discovered']} documents indexed: {counts['chunks']} chunks")
-        print(f"  shards     {len(result.receipts)} on {len({receipt.node for receipt in result.receipts})} nodes")
+        print(f"documents indexed: {counts['documents']} of {counts['discovered']}; chunks: {counts['chunks']}")
+        print(f"  shards     {len(result.receipts)}; nodes: {len({receipt.node for receipt in result.receipts})}")
         print("  time       " + ", ".join(f"{step} {taken:.1f} s" for step, taken in seconds.items()))
     sys.exit(QUARANTINED if result.quarantined else DONE)
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Section, Text, details, each, figure, name};
 use crate::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
-use crate::render::view::{View, count, percent, share, summary, whole};
+use crate::render::view::{View, count, counted, percent, share, summary, whole};
 use crate::report::{Cell, Summary};
 use crate::score::{all_in_context, in_context, in_tokens};
 
@@ -48,7 +48,7 @@ pub(super) fn curves(view: &View) -> Option<String> {
     let curves: Vec<Curve> = cells.iter().enumerate().map(curve).rev().collect();
     let title = "Evidence in what is handed over";
     let plot = Plot {
-        title: format!("{title}, against its tokens, for {} settings", cells.len()),
+        title: format!("{title}, against its tokens, for {}", counted(cells.len(), "setting")),
         x: Axis {
             title: "budget, tokens".to_owned(),
             scale: Scale::steps(budgets.iter().map(|(budget, _)| *budget as f64).collect()),

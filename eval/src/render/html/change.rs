@@ -3,7 +3,7 @@
 use super::{Section, Text, capital, details, each, name, row, table};
 use crate::change::{Change, Moved};
 use crate::render::baseline::{Baseline, sure};
-use crate::render::view::{View, difference, whole};
+use crate::render::view::{View, counted, difference, whole};
 use crate::report::Cell;
 
 /// Largest number of changes listed.
@@ -27,12 +27,12 @@ pub(super) fn section(view: &View, baseline: &Baseline) -> Section {
         }
     }
     let lead = format!(
-        "{} The baseline was created on {} by version {}; {} questions are in both. <code>chunkmill-eval gate</code> \
-         decides whether a change may pass.",
+        "{} The baseline was created on {} by version {}; the two runs have {} in common. \
+         <code>chunkmill-eval gate</code> decides whether a change may pass.",
         Text(&baseline.sentence(view)),
         Text(&baseline.report.created),
         Text(&baseline.report.tool_version),
-        whole(changes.questions as u64)
+        counted(changes.questions, "question")
     );
     Section { id: "change", title: "Change against the baseline", lead, body }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Section, build_name, name, row, table};
-use crate::render::view::{View, percent, whole};
+use crate::render::view::{View, counted, percent, whole};
 use crate::report::{Cell, EvidenceCounts};
 
 impl EvidenceCounts {
@@ -70,10 +70,10 @@ pub(super) fn truncation(view: &View) -> Option<Section> {
         "The model sees every chunk of every dataset to its end.".to_owned()
     } else {
         format!(
-            "In {} of {} datasets, some chunks are longer than the model can read. No vector includes the text beyond \
-             its limit; keyword search still finds it.",
+            "In {} of {}, some chunks are longer than the model can read. No vector includes the text beyond its \
+             limit; keyword search still finds it.",
             cut.len(),
-            builds.len()
+            counted(builds.len(), "dataset")
         )
     };
     cut.sort_by(|a, b| truncated_share(b).total_cmp(&truncated_share(a)));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{Section, Text, details, each, name, row, table};
-use crate::render::view::{View, chance, difference, number, percent, significant, summary, whole};
+use crate::render::view::{View, chance, counted, difference, number, percent, significant, summary, whole};
 use crate::report::{Cell, Correction, Metric};
 
 /// Metrics with a column, in addition to the primary metric.
@@ -183,6 +183,7 @@ fn all_metrics(view: &View) -> String {
         row(&heading, &cells.iter().map(|cell| value(cell).unwrap_or_else(|| "–".to_owned())).collect::<Vec<_>>())
     };
     let rows: Vec<String> = metrics.iter().map(line).collect();
-    let title = format!("All {} metrics of {} representative settings", metrics.len(), cells.len());
+    let (all, few) = (counted(metrics.len(), "metric"), counted(cells.len(), "representative setting"));
+    let title = format!("All {all} of {few}");
     details(&title, &table("All metrics of some settings", &head, &rows))
 }

@@ -1,9 +1,11 @@
 //! The method: everything needed to repeat the measurement, or to question it.
 
+use chunkmill::value::noun;
+
 use super::leaderboard::correction;
 use super::{Section, Text, details, each};
 use crate::analysis::Clusters;
-use crate::render::view::{View, bytes, percent, whole};
+use crate::render::view::{View, bytes, counted, percent, whole};
 use crate::report::Report;
 
 pub(super) fn section(view: &View) -> Section {
@@ -58,7 +60,7 @@ fn labels(report: &Report) -> Facts {
         ("questions", format!("{} of {} could be scored", whole(labels.scored as u64), whole(labels.queries as u64))),
         ("references", states.join(", ")),
         ("documents", whole(labels.documents as u64)),
-        ("size", format!("{}, {} tokens", bytes(labels.bytes), whole(labels.tokens))),
+        ("size", format!("{}, {} {}", bytes(labels.bytes), whole(labels.tokens), noun(labels.tokens, "token"))),
         ("made by", if labels.synthetic { "synth, from the documents" } else { "people" }.to_owned()),
         ("hash of the questions", labels.queries_hash.clone()),
         ("hash of the documents", labels.corpus_hash.clone()),
@@ -72,7 +74,7 @@ fn scoring(view: &View) -> Facts {
         ("primary metric", format!("{} ({})", view.primary_title(), scoring.primary)),
         ("a reference is found when", scoring.coverage.clone()),
         ("budgets", if budgets.is_empty() { "none".to_owned() } else { format!("{} tokens", budgets.join(", ")) }),
-        ("depth", format!("{} chunks", whole(scoring.depth as u64))),
+        ("depth", counted(scoring.depth, "chunk")),
         (
             "intervals",
             format!("{}, {} bootstrap samples", percent(scoring.confidence), whole(scoring.resamples as u64)),
@@ -90,8 +92,8 @@ fn scoring(view: &View) -> Facts {
 /// Describes the units that a bootstrap sample draws.
 fn drawn(clusters: &Clusters) -> String {
     match clusters.too_few() {
-        Some(places) => format!("each question alone: the evidence is in only {places} places"),
-        None => format!("questions with evidence in the same place: {} groups", whole(clusters.len() as u64)),
+        Some(places) => format!("each question alone: the evidence is in only {}", counted(places, "place")),
+        None => format!("questions with evidence in the same place: {}", counted(clusters.len(), "group")),
     }
 }
 
@@ -135,9 +137,8 @@ fn snapshots(view: &View) -> String {
     let list = each(&builds, |cell| {
         format!("<li>{} <small>{}</small>\n", Text(&cell.spec_text), Text(&short(&cell.snapshot)))
     });
-    let plural = if builds.len() == 1 { "" } else { "s" };
     details(
-        &format!("{} dataset{plural}: settings and hash of the content", builds.len()),
+        &format!("{}: settings and hash of the content", counted(builds.len(), "dataset")),
         &format!("<ul class=\"plain-list\">{list}</ul>"),
     )
 }
@@ -152,9 +153,8 @@ fn left_out(report: &Report) -> String {
         return String::new();
     }
     let list = each(&report.left_out, |left| format!("<li>{}: {}</li>", Text(&left.id), Text(&left.reason)));
-    let plural = if report.left_out.len() == 1 { "" } else { "s" };
     details(
-        &format!("{} setting{plural} left out", report.left_out.len()),
+        &format!("{} left out", counted(report.left_out.len(), "setting")),
         &format!("<ul class=\"plain-list\">{list}</ul>"),
     )
 }

@@ -3,7 +3,7 @@
 use super::{Section, Text, details, figure, row, table};
 use crate::analysis::quality_beside;
 use crate::render::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
-use crate::render::view::{View, number, significant, summary};
+use crate::render::view::{View, counted, number, significant, summary};
 use crate::report::Cell;
 
 /// Height of a drawing in pixels.
@@ -110,7 +110,7 @@ fn plot(view: &View, cost: &Cost) -> Option<String> {
     let line = front.iter().map(|&(_, x, y)| Value { x, y, ..Value::default() }).collect();
     let y_title = view.title(quality);
     let plot = Plot {
-        title: format!("{y_title} against {}: {} settings", cost.title.to_lowercase(), points().count()),
+        title: format!("{y_title} against {}: {}", cost.title.to_lowercase(), counted(points().count(), "setting")),
         x: Axis { title: cost.unit.to_owned(), scale: Scale::cost(points().map(|point| point.0)) },
         y: Axis { title: y_title.to_owned(), scale: Scale::linear(points().map(|point| point.1)) },
         height: HEIGHT,
@@ -133,8 +133,7 @@ fn list(view: &View, cost: &Cost, quality: &str, front: &[(usize, f64, f64)]) ->
     if rows.is_empty() {
         return String::new();
     }
-    let plural = if rows.len() == 1 { "" } else { "s" };
-    let summary = format!("{} setting{plural} on the line", rows.len());
+    let summary = format!("{} on the line", counted(rows.len(), "setting"));
     let head = ["Setting", cost.unit, &Text(view.title(quality)).to_string()];
     details(&summary, &table(&format!("Settings on the line: {}", cost.title), &head, &rows))
 }

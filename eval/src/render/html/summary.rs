@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{Text, budgets, details, each, plot, sentence};
 use crate::analysis::Clusters;
-use crate::render::view::{View, chance, percent, share, whole};
+use crate::render::view::{View, chance, counted, percent, share, whole};
 use crate::report::{Cell, Report, Verdict};
 
 pub(super) fn header(view: &View) -> String {
@@ -13,12 +13,12 @@ pub(super) fn header(view: &View) -> String {
     let day = report.created.get(..10).unwrap_or(&report.created);
     format!(
         "<header class=\"masthead\"><p class=\"brand\">chunkmill <span>evaluation</span></p><h1>Chunk settings for {}</h1>\
-         <p class=\"facts\"><span>{} settings</span><span>{} questions</span><span>{} documents</span><span>{}</span></p>\
+         <p class=\"facts\"><span>{}</span><span>{}</span><span>{}</span><span>{}</span></p>\
          <div id=\"verdict\" class=\"verdict\" tabindex=\"-1\">{}</div></header>",
         Text(&labels.name),
-        number(report.cells.len()),
-        number(labels.scored),
-        number(labels.documents),
+        counted(report.cells.len(), "setting"),
+        counted(labels.scored, "question"),
+        counted(labels.documents, "document"),
         Text(day),
         report.verdict.as_ref().map_or_else(|| none(view), |verdict| body(view, verdict)),
     )
@@ -82,7 +82,7 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
         let next = next.and_then(|cell| Some(format!("next: {}, {}", Text(&cell.id), Text(&chance(cell.p_best?)))));
         tile("Probability of being the best", &Text(&chance(verdict.p_best)).to_string(), &next.unwrap_or_default());
         let open = verdict.not_separable.len();
-        tile("Not ruled out", &number(open), &format!("of the other {} settings", number(others)));
+        tile("Not ruled out", &number(open), &format!("of {}", counted(others, "other setting")));
     }
     if verdict.cheapest != verdict.best
         && let Some((cheapest, share)) = smaller(view, verdict)
@@ -133,8 +133,8 @@ fn drifted(report: &Report) -> Option<String> {
     let drifted: usize = states.iter().filter(|(state, _)| !fits(state)).map(|(_, count)| count).sum();
     (drifted > 0).then(|| {
         format!(
-            "{} of {} references no longer match their documents and were left out. <code>chunkmill-eval verify</code> \
-             lists them.",
+            "References that no longer match their documents were left out: {} of {}. \
+             <code>chunkmill-eval verify</code> lists them.",
             number(drifted),
             number(states.values().sum())
         )
@@ -143,9 +143,7 @@ fn drifted(report: &Report) -> Option<String> {
 
 fn not_indexed(report: &Report) -> Option<String> {
     let lost = report.labels.not_indexed;
-    (lost > 0).then(|| {
-        format!("{} references are in documents that were not indexed. They count as not found.", number(lost))
-    })
+    (lost > 0).then(|| format!("References in documents that were not indexed count as not found: {}.", number(lost)))
 }
 
 fn synthetic(report: &Report) -> Option<String> {
@@ -156,7 +154,8 @@ fn synthetic(report: &Report) -> Option<String> {
 
 fn one_place(report: &Report) -> Option<String> {
     let places = Clusters::of(report).too_few()?;
-    Some(format!("All evidence is in {places} places, so the intervals are too narrow for questions about others."))
+    let places = counted(places, "place");
+    Some(format!("All evidence is in {places}, so the intervals are too narrow for questions about others."))
 }
 
 fn number(value: usize) -> String {

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{Section, Text, each};
-use crate::render::view::{View, significant};
+use crate::render::view::{View, counted, significant};
 use crate::report::{EvidenceText, RetrievedText, WorstQuery};
 
 pub(super) fn section(view: &View) -> Option<Section> {
@@ -51,8 +51,7 @@ fn evidence(evidence: &EvidenceText) -> String {
     let text = evidence.text.as_deref().map_or_else(|| "<p>The whole document.</p>".to_owned(), passage);
     let others = match evidence.alternatives {
         0 => String::new(),
-        1 => "; 1 other place would do".to_owned(),
-        others => format!("; {others} other places would do"),
+        others => format!("; {} would do", counted(others, "other place")),
     };
     format!(
         "<article><p class=\"where\"><code>{}:{}</code> <span>{}, {rank}{others}</span></p>{text}</article>",
