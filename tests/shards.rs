@@ -216,7 +216,7 @@ fn a_shard_that_would_cut_texts_fails_where_that_is_denied() {
     let denied = [&settings[..], &["--deny-truncation"]].concat();
     plan(home.path(), 1, &denied);
     let (code, _, err) = run(home.path(), &shard("1/1"));
-    assert!(code == 5 && err.contains("longer than the"), "{code}: {err}");
+    assert!(code == 5 && err.contains("would be truncated to the"), "{code}: {err}");
 }
 
 #[test]

@@ -573,7 +573,7 @@ fn cases() -> Vec<Case> {
             |v| v.keep("chunks", |b| (0..b.num_rows()).filter(|row| *row != 1).collect()),
             "data/chunks/",
             Check::Document,
-            " chunks; its row says ",
+            "; its row says ",
         ),
         (
             "all chunks of a document are missing",
