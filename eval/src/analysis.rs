@@ -30,7 +30,7 @@ use crate::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, deviation, 
 pub use clusters::Clusters;
 pub use figures::figure;
 pub(crate) use front::quality_beside;
-pub(crate) use verdict::{HOPELESS, SURE};
+pub(crate) use verdict::{HOPELESS, SURE, percent};
 
 /// Computes [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and [`Report::verdict`]
 /// from the values and replaces what these fields contained. The verdict is `None` if no cell has a value of the

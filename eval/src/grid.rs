@@ -43,6 +43,9 @@ use toml::Value;
 use crate::report::LeftOut;
 use crate::score::ScoringOptions;
 
+/// The reason why a setting was left out if the time did not suffice.
+pub(crate) const TIME_WAS_UP: &str = "the time was up before it started";
+
 /// Largest number of cells in one sweep. More are a mistake in the file.
 const MAX_CELLS: usize = 20_000;
 
@@ -556,10 +559,7 @@ impl Plan {
     #[must_use]
     pub fn first(mut self, builds: usize) -> Self {
         let late = self.builds.split_off(builds.min(self.builds.len()));
-        self.left_out.extend(
-            late.into_iter()
-                .map(|build| LeftOut { id: build.name, reason: "the time was up before it started".to_owned() }),
-        );
+        self.left_out.extend(late.into_iter().map(|build| LeftOut { id: build.name, reason: TIME_WAS_UP.to_owned() }));
         self.cells.retain(|cell| cell.build < builds);
         self
     }

@@ -1,8 +1,11 @@
 //! Turns documents into advice: the default settings to try, and the result in three sentences.
 
+use chunkmill::chunk::Preset;
+use chunkmill::search::Mode;
 use chunkmill::value::count;
 
-use crate::analysis::{HOPELESS, SURE, figure};
+use crate::analysis::{HOPELESS, SURE, figure, percent};
+use crate::grid::TIME_WAS_UP;
 use crate::report::{Cell, Report, Verdict};
 
 /// The settings that are tried, until the time is up. Those that were best on the most sets of labels come first.
@@ -47,23 +50,43 @@ mode = "hybrid"
 repeats = 1
 "#;
 
+/// With fewer real questions, the advice says that more would help.
+const ENOUGH: usize = 50;
+
+/// Returns the settings to use, or `None` if nothing could be scored.
+///
+/// They are the best ones if these are probably the best. If the questions cannot tell, they are the default settings,
+/// unless these are ruled out: the best of many settings that are alike is a matter of luck.
+#[must_use]
+pub fn advised(report: &Report) -> Option<&Cell> {
+    let verdict = report.verdict.as_ref()?;
+    let best = report.cell(&verdict.best)?;
+    let may_be_best = |cell: &&Cell| verdict.not_separable.contains(&cell.id);
+    let default = || report.cells.iter().find(|cell| is_default(cell)).filter(may_be_best);
+    Some(if verdict.p_best >= SURE { best } else { default().unwrap_or(best) })
+}
+
+fn is_default(cell: &Cell) -> bool {
+    cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
+}
+
 /// Describes what a run means for a decision: what to use, how certain that is, and what it costs.
 ///
 /// Returns `None` if nothing could be scored.
 #[must_use]
 pub fn sentences(report: &Report) -> Option<[String; 3]> {
     let verdict = report.verdict.as_ref()?;
-    let best = report.cell(&verdict.best)?;
-    Some([what(report, best), how_sure(report, verdict, best), cost(report, best)])
+    let cell = advised(report)?;
+    Some([what(report, cell), how_sure(report, verdict, cell), cost(report, cell)])
 }
 
-fn what(report: &Report, best: &Cell) -> String {
-    let summary = best.metrics.get(&report.scoring.primary).copied().unwrap_or_default();
-    let percent = |value: f64| format!("{:.0} %", 100.0 * value);
+fn what(report: &Report, cell: &Cell) -> String {
+    let summary = cell.metrics.get(&report.scoring.primary).copied().unwrap_or_default();
+    let share = |value: f64| format!("{:.0} %", 100.0 * value);
     let measure = match report.scoring.primary.strip_prefix("evidence_in_context_") {
         Some(budget) => format!(
             "{} of the text that answers a question is then in the {budget} tokens that the reader receives",
-            percent(summary.mean)
+            share(summary.mean)
         ),
         None => format!(
             "{} is then {}",
@@ -72,11 +95,12 @@ fn what(report: &Report, best: &Cell) -> String {
         ),
     };
     format!(
-        "Cut the documents by `{}` and search them by {}: {measure} (between {} and {}, as far as {} can tell).",
-        best.build,
-        mode(best),
-        percent(summary.lo),
-        percent(summary.hi),
+        "Cut the documents by `{}`{} and search them by {}: {measure} (between {} and {}, as far as {} can tell).",
+        cell.build,
+        if is_default(cell) { ", the default," } else { "" },
+        mode(cell),
+        share(summary.lo),
+        share(summary.hi),
         count(report.labels.scored, "question")
     )
 }
@@ -90,37 +114,51 @@ fn mode(cell: &Cell) -> &str {
     }
 }
 
-fn how_sure(report: &Report, verdict: &Verdict, best: &Cell) -> String {
+fn how_sure(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
     let tried = report.cells.len();
-    let made_up = if report.labels.synthetic {
-        "; but these questions were made up from the documents, and fifty real ones would say more (`chunkmill-eval label`)"
+    let certainty = if tried == 1 {
+        "No other setting was tried".to_owned()
+    } else if verdict.p_best >= SURE {
+        let p = (100.0 * verdict.p_best).min(99.0);
+        format!("Of {tried} settings that were tried, it is the best with a probability of {p:.0} %")
+    } else if verdict.best == cell.id {
+        let others = verdict.not_separable.len();
+        format!(
+            "Of {tried} settings that were tried, {others} may be as good as `{}`, so you lose nothing by choosing any of \
+             these",
+            cell.build
+        )
+    } else {
+        let ahead = percent(report.cell(&verdict.best).and_then(|best| best.p_best).unwrap_or_default());
+        format!(
+            "Of {tried} settings that were tried, none is shown to be better; `{}` is ahead, and the best with a \
+             probability of only {ahead}",
+            verdict.best
+        )
+    };
+    let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < HOPELESS);
+    let more = more.filter(|_| verdict.p_best < SURE).map_or_else(String::new, |next| {
+        let more = count(next.more_questions, "more question");
+        format!("; about {more} would separate `{}` from the next, `{}`", verdict.best, next.id)
+    });
+    let questions = if report.labels.synthetic {
+        "; but these questions were made up from the documents, and fifty real ones would say more (`--questions FILE`)"
+    } else if report.labels.scored < ENOUGH {
+        "; fifty questions would say more"
     } else {
         ""
     };
-    if tried == 1 {
-        return format!("No other setting was tried{made_up}.");
-    }
-    if verdict.p_best >= SURE {
-        return format!(
-            "Of {tried} settings that were tried, it is the best with a probability of {:.0} %{made_up}.",
-            (100.0 * verdict.p_best).min(99.0)
-        );
-    }
-    let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0 && next.more_questions < HOPELESS);
-    let more = more.map_or_else(String::new, |next| {
-        let more = count(next.more_questions, "more question");
-        format!("; about {more} would separate it from the next, `{}`", next.id)
-    });
-    let (build, others) = (best.build.as_str(), verdict.not_separable.len());
-    format!(
-        "Of {tried} settings that were tried, {others} may be as good as `{build}`, so you lose nothing by choosing \
-         any of these{more}{made_up}."
-    )
+    let unfinished = report.left_out.iter().filter(|left| left.reason.contains(TIME_WAS_UP)).count();
+    let unfinished = match unfinished {
+        0 => String::new(),
+        left => format!(" The time was up before {} could be tried (`--minutes`).", count(left, "more setting")),
+    };
+    format!("{certainty}{more}{questions}.{unfinished}")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits of a size are shown")]
-fn cost(report: &Report, best: &Cell) -> String {
-    let seconds = best.cost.index.as_ref().map_or_else(String::new, |index| {
+fn cost(report: &Report, cell: &Cell) -> String {
+    let seconds = cell.cost.index.as_ref().map_or_else(String::new, |index| {
         let seconds = index.seconds.median;
         let text = if seconds < 90.0 { format!("{seconds:.1} s") } else { format!("{:.0} minutes", seconds / 60.0) };
         format!("takes {text} on this machine and ")
@@ -128,7 +166,7 @@ fn cost(report: &Report, best: &Cell) -> String {
     format!(
         "Indexing {} {seconds}produces {:.1} MB, and a question takes {:.0} ms.",
         count(report.labels.documents, "document"),
-        best.cost.bytes as f64 / 1e6,
-        best.cost.query_ms.p50.max(1.0)
+        cell.cost.bytes as f64 / 1e6,
+        cell.cost.query_ms.p50.max(1.0)
     )
 }

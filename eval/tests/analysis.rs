@@ -2,6 +2,7 @@
 //! verdict, and texts that agree with the figures.
 
 use chunkmill_eval::analysis::{analyse, figure, ranked};
+use chunkmill_eval::recommend::{advised, sentences};
 use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
 use proptest::prelude::*;
 
@@ -33,6 +34,22 @@ fn verdict(report: &Report) -> &Verdict {
 
 fn comparison(report: &Report, id: &str) -> Comparison {
     report.cell(id).unwrap().comparison.unwrap()
+}
+
+#[test]
+fn the_default_is_advised_unless_another_setting_is_shown_to_be_better() {
+    let advice = |other: Values| {
+        let report = analysed(&[("structure · hybrid", found(60, 0.5)), ("recursive · hybrid", other)]);
+        let cell = advised(&report).unwrap();
+        (cell.id.clone(), sentences(&report).unwrap())
+    };
+    let (id, [what, how_sure, _]) = advice((0..60).map(|at| Some(f64::from(u8::from(at * 7 % 60 < 31)))).collect());
+    assert_eq!(id, "structure · hybrid", "it cannot be told from the best");
+    assert!(what.contains("`structure`, the default,"), "{what}");
+    assert!(how_sure.contains("none is shown to be better; `recursive · hybrid` is ahead"), "{how_sure}");
+    let (id, [what, ..]) = advice(found(60, 0.9));
+    assert_eq!(id, "recursive · hybrid");
+    assert!(what.starts_with("Cut the documents by `recursive` and"), "{what}");
 }
 
 #[test]

@@ -136,8 +136,10 @@ fn from_documents_to_advice() {
     let (code, out, said) = recommend(&home, &["--minutes", "0"]);
     assert_eq!(code, 0, "{said}");
     let lines: Vec<&str> = out.lines().collect();
-    assert!(lines[0].starts_with("Cut the documents by `structure` and search them by "), "{out}");
+    assert!(lines[0].starts_with("Cut the documents by `structure`, the default, and search them by "), "{out}");
     assert!(lines[1].contains("made up from the documents") && lines[2].starts_with("Indexing "), "{out}");
+    assert!(lines[1].contains("The time was up before "), "{out}");
+    assert!(lines.last().unwrap().starts_with("use it  chunkmill index "), "{out}");
     let advice = home.path().join("advice");
     for file in ["chunkmill.toml", "report.html", "labels/queries.jsonl", "sweep.toml", "run/run.json"] {
         assert!(advice.join(file).is_file(), "{file}");
@@ -164,6 +166,12 @@ fn questions_without_evidence_are_asked_about_before_anything_is_tried() {
     let (code, _, said) = recommend(&home, &with);
     assert!(code == 2 && said.contains("has 2 questions, but no evidence"), "{said}");
     assert!(said.contains("chunkmill-eval label "), "{said}");
+    // Questions that were made up in the meantime make way.
+    let made_up =
+        r#"{"query_id": "s1", "query": "backups?", "references": [{"doc_id": "a.md"}], "tags": ["synthetic"]}"#;
+    fs::write(home.path().join("advice/labels/queries.jsonl"), made_up).unwrap();
+    let (code, _, said) = recommend(&home, &with);
+    assert!(code == 2 && said.contains("has 2 questions, but no evidence"), "{said}");
     // The labelled questions are enough to continue.
     let (docs, set) = (home.path().join("docs"), home.path().join("advice/labels"));
     let args = ["label", arg(&docs), "--questions", arg(&file), "-o", arg(&set), "--embedder", "fake"];

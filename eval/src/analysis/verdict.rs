@@ -174,7 +174,7 @@ fn headline(report: &Report, best: &Cell, cells: usize) -> String {
 }
 
 /// Formats a probability, which is never shown as certain.
-fn percent(p: f64) -> String {
+pub(crate) fn percent(p: f64) -> String {
     match p * 100.0 {
         p if p > 99.0 => "over 99 %".to_owned(),
         p if p < 1.0 => "under 1 %".to_owned(),

@@ -18,8 +18,8 @@ use super::sweep::{Progress, command, environment, now};
 use crate::assemble::Measured;
 use crate::grid;
 use crate::label::Questions;
-use crate::labels::{CORPUS, LabelSet, QUERIES, to_jsonl};
-use crate::recommend::{SWEEP, sentences};
+use crate::labels::{CORPUS, LabelSet, QUERIES, Query, to_jsonl};
+use crate::recommend::{SWEEP, advised, sentences};
 use crate::record::replace;
 use crate::render;
 use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
@@ -76,18 +76,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         report.labels.name = name.to_string_lossy().into_owned();
     }
     let mut written = render::write(&report, None, &args.out)?;
-    let verdict = report.verdict.as_ref().context("no question could be scored")?;
+    let cell = advised(&report).context("no question could be scored")?;
     let advice = args.out.join("chunkmill.toml");
-    replace(&advice, verdict.toml.as_bytes())?;
+    let corpus = if set == args.documents { set.join(CORPUS) } else { args.documents.clone() };
+    let command = format!("chunkmill index {} -o OUT --config {}", corpus.display(), advice.display());
+    replace(&advice, format!("# {command}\n{}", cell.toml).as_bytes())?;
     written.push(advice.clone());
     let said = sentences(&report).context("no question could be scored")?;
     if args.json {
         print_json(
-            &json!({ "advice": said, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
+            &json!({ "advice": said, "advised": cell.id, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
         )?;
     } else {
-        let (report, advice) = (args.out.join("report.html"), advice.display());
-        print(format_args!("{}\n\n{advice}\n{}", said.join("\n"), report.display()))?;
+        let report = args.out.join("report.html");
+        print(format_args!("{}\n\nreport  {}\nuse it  {command}", said.join("\n"), report.display()))?;
     }
     Ok(exit::DONE)
 }
@@ -95,6 +97,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 /// Returns the set of labels to measure with: the documents' own, one made from the given questions, or a synthetic
 /// one.
 fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Options) -> anyhow::Result<PathBuf> {
+    fs::metadata(documents).map_err(Error::io("read", documents))?;
     if questions.is_none() && documents.join(QUERIES).is_file() && documents.join(CORPUS).is_dir() {
         return Ok(documents.to_owned());
     }
@@ -116,6 +119,10 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let questions = Questions::read(file)?;
     prepare(&roots, &set)?;
     let given = set.join(QUERIES);
+    if given.is_file() && LabelSet::read(&set)?.queries.iter().all(Query::is_synthetic) {
+        // Made by an earlier run without --questions.
+        fs::remove_file(&given).map_err(Error::io("remove", &given))?;
+    }
     let known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };
     let is_open = |text: &str| !known.iter().any(|query| query.text == text);
     let open = questions.plain.iter().filter(|asked| is_open(&asked.text)).count();
