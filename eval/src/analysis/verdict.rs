@@ -55,7 +55,7 @@ pub(super) fn of(
     }
     text.extend(smallest(best, cheapest, &alike));
     text.extend(runner_up.as_ref().and_then(more_questions));
-    text.extend(held_out.as_ref().filter(|_| others.len() > 1).map(|held_out| luck(report, best, held_out)));
+    text.extend(held_out.as_ref().filter(|_| others.len() > 1).and_then(|held_out| luck(report, best, held_out)));
     // If no values differ, the detectable effect is unknown.
     text.extend((effect > 0.0).then(|| format!(
         "A setting would have to differ from the best by about {} for these questions to show it in four of five cases.",
@@ -131,15 +131,17 @@ fn held_out_of(report: &Report, choice: &[Clustered]) -> Option<HeldOutRecord> {
     Some(HeldOutRecord { splits: SPLITS, chosen: chosen * direction, held_out: held_out * direction, same })
 }
 
-fn luck(report: &Report, best: &Cell, record: &HeldOutRecord) -> String {
-    let mean = best.metrics.get(&report.scoring.primary).copied().unwrap_or_default().mean;
-    format!(
-        "Chosen by half of the questions and measured by the other half ({} times), a winner has {}, not {}: the \
-         difference comes from choosing and measuring it with the same questions.",
-        record.splits,
-        figure(record.held_out),
-        figure(mean),
-    )
+/// Describes how much of the best cell's figure is due to the luck of selection, if it shows in the figures.
+fn luck(report: &Report, best: &Cell, record: &HeldOutRecord) -> Option<String> {
+    let mean = figure(best.metrics.get(&report.scoring.primary).copied().unwrap_or_default().mean);
+    let held_out = figure(record.held_out);
+    (held_out != mean).then(|| {
+        format!(
+            "Chosen by half of the questions and measured by the other half ({} times), a winner has {held_out}, not \
+             {mean}: the difference comes from choosing and measuring it with the same questions.",
+            record.splits
+        )
+    })
 }
 
 /// Returns the number of questions for which a cell has the primary metric.
