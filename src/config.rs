@@ -30,7 +30,7 @@ use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query,
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
-use crate::value::{Globs, choices, count, nearest, value};
+use crate::value::{Globs, count, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -107,7 +107,8 @@ settings! {
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
         /// Skip files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Unsaid, Documents;
-        /// Whether to index hidden files and folders.
+        /// Whether to index hidden files and folders, which are documents like any other. Folders of version control
+        /// systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;
         /// Quarantine files larger than this.
         pub max_file_size: u64 = "BYTES", Is("268435456"), Documents;
@@ -248,7 +249,7 @@ fn in_words(problem: &str) -> String {
         Some(match elsewhere.filter(|_| nearest(name, names.iter().copied()).is_none()) {
             Some("") => format!("`{name}` belongs before the first table"),
             Some(table) => format!("`{name}` belongs in the table [{table}]"),
-            None => format!("there is no setting `{name}` here; one of: {}", choices(name, &names)),
+            None => format!("there is no setting `{name}` here; {}", one_of(name, &names)),
         })
     };
     let number = || {

@@ -267,7 +267,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         return Err(Error::Corpus {
             path: roots.first().map(|root| root.location.path().to_owned()).unwrap_or_default(),
             problem: "no document was found".to_owned(),
-            help: "the default is markdown and text; --include adds others, ignore files may hide some".to_owned(),
+            help: "the default is markdown and text; --include adds others, ignore files may hide some (PDF, HTML and Office files must be converted first)".to_owned(),
         });
     }
     found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
@@ -627,6 +627,9 @@ fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
     match bytes.as_slice() {
         [0xFF, 0xFE, rest @ ..] => utf16("UTF-16LE", rest, u16::from_le_bytes),
         [0xFE, 0xFF, rest @ ..] => utf16("UTF-16BE", rest, u16::from_be_bytes),
+        [b'%', b'P', b'D', b'F', b'-', ..] => Err(Skip::Format { format: "a PDF" }),
+        [b'P', b'K', 3, 4, ..] => Err(Skip::Format { format: "an Office file or another ZIP archive" }),
+        [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Skip::Format { format: "an Office file" }),
         _ => String::from_utf8(bytes)
             .map_err(|error| Skip::Encoding { encoding: "UTF-8", offset: error.utf8_error().valid_up_to() }),
     }

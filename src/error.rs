@@ -273,6 +273,12 @@ pub enum Skip {
         /// Line of the signal, from 1.
         line: usize,
     },
+    /// A file in a format that is not text.
+    #[error("is {format}; convert it to Markdown or text first")]
+    Format {
+        /// The format, with its article.
+        format: &'static str,
+    },
     /// A name that is not UTF-8, so no document id can be made from it.
     #[error("has a name that is not UTF-8")]
     Name,
@@ -292,6 +298,7 @@ impl Skip {
             Self::Socket => "socket",
             Self::Device => "device",
             Self::Blocked { .. } => "blocked",
+            Self::Format { .. } => "format",
             Self::Name => "name",
         }
     }

@@ -94,6 +94,24 @@ impl Setting {
         }
     }
 
+    /// Returns the names that its value can have, if there is a fixed list of them.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let schema = (self.schema)();
+        let names = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+        names.filter_map(Json::as_str).map(str::to_owned).collect()
+    }
+
+    /// Returns its help, followed by the names that its value can have unless the help has them all.
+    #[must_use]
+    pub fn long_help(&self) -> String {
+        let (help, names) = (self.help(), self.names());
+        if names.iter().all(|name| help.contains(name)) {
+            return help;
+        }
+        format!("{help} [one of: {}]", names.join(", "))
+    }
+
     /// Returns the JSON Schema of its value, described by its help.
     #[must_use]
     pub fn described(&self) -> Json {

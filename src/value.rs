@@ -149,10 +149,20 @@ macro_rules! named {
 
 pub(crate) use named;
 
-/// Returns the message for a name that does not exist, with the valid names and the nearest of them.
+/// Returns the message for a name that does not exist, with the nearest of the valid names and all of them.
 #[must_use]
 pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
-    format!("`{written}` is not {what}; one of: {}", choices(written, names))
+    format!("`{written}` is not {what}; {}", one_of(written, names))
+}
+
+/// Suggests the nearest of the valid names, which are many, and then lists them.
+#[must_use]
+pub(crate) fn one_of(written: &str, names: &[&str]) -> String {
+    let all = names.join(", ");
+    match nearest(written, names.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? One of: {all}"),
+        None => format!("one of: {all}"),
+    }
 }
 
 /// Lists the valid names and suggests the nearest one.

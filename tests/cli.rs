@@ -160,7 +160,27 @@ fn search_finds_cites_and_prints_json_lines() {
     assert!(hits[0]["score"].as_f64() > hits[1]["score"].as_f64());
     let (_, out, _) = run(home.path(), &["search", "out", "pears and apples", "-k", "1"]);
     assert!(out.contains("fruit.md:1-3  Fruit"), "{out}");
-    assert_eq!(run(home.path(), &["search", "out", "x", "-k", "0"]), (0, String::new(), String::new()));
+}
+
+#[test]
+fn a_preview_ends_with_a_word_and_says_that_the_text_goes_on() {
+    let home = folder(&[("docs/a.md", &"vaults ".repeat(60)), ("docs/b.md", "short vaults\n")]);
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
+    let (_, out, _) = run(home.path(), &["search", "out", "vaults", "--mode", "keyword"]);
+    let shown: Vec<&str> = out.lines().filter(|line| line.starts_with("    ")).map(str::trim).collect();
+    assert!(shown.contains(&"short vaults") && shown.contains(&format!("{}…", "vaults ".repeat(34)).as_str()), "{out}");
+}
+
+#[test]
+fn a_best_passage_over_the_budget_is_told() {
+    let long = format!("Backups\n{}", "backups are kept for thirty days. ".repeat(12));
+    let home = folder(&[("docs/a.md", &long), ("docs/b.md", "other text, with one word on backups\n")]);
+    assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
+    let ask = ["context", "out", "backups kept thirty days", "--mode", "keyword", "--budget"];
+    let (code, out, err) = run(home.path(), &[&ask[..], &["40"]].concat());
+    assert!(code == 0 && !out.is_empty(), "{out}{err}");
+    assert!(err.contains("the best passage has ") && err.contains(" and does not fit into the budget"), "{err}");
+    assert_eq!(run(home.path(), &[&ask[..], &["400"]].concat()).2, "");
 }
 
 #[test]
@@ -335,14 +355,15 @@ fn explain_compares_specs_side_by_side() {
     let home = folder(&[("doc.md", PAGE)]);
     let (code, out, err) = run(home.path(), &["explain", "--compare=ragdocs,heading-tokens,none", "doc.md"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("A  header unit=chars min=200 max=1500 overlap=50"), "{out}");
+    assert!(out.contains("A  ragdocs         header unit=chars min=200 max=1500 overlap=50"), "{out}");
+    assert!(out.contains("C  none            none ") && out.contains("l at a line"), "{out}");
     let row = |start: &str| out.lines().find(|line| line.trim_start().starts_with(start)).unwrap().to_owned();
     assert!(row("1 ").contains("h1 h1 ^   # Guide"), "{out}");
     assert!(row("5 ").contains(".  h2 .   ## Install"), "{out}");
     let (_, out, _) = run(home.path(), &["explain", "--compare", "doc.md", "--json"]);
     let specs = json_lines(&out);
     assert_eq!(specs.len(), chunkmill::chunk::Preset::ALL.len());
-    assert_eq!(specs[0]["starts"][0]["why"], "heading 1");
+    assert_eq!((&specs[0]["name"], &specs[0]["starts"][0]["why"]), (&"ragdocs".into(), &"heading 1".into()));
     let (code, _, err) = run(home.path(), &["explain", "doc.md", "--compare=sideways"]);
     assert_eq!(code, 2);
     assert!(err.contains("`sideways` is not a strategy"), "{err}");

@@ -62,7 +62,7 @@ fn files_that_no_manifest_names_go_and_the_dataset_stays() {
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 0);
     let out = home.path().join("out");
     let whole = tree(&out);
-    assert_eq!(run(home.path(), &["gc", "out"]), (0, "removed 0.0 MB, kept 0.0 MB\n".to_owned(), String::new()));
+    assert_eq!(run(home.path(), &["gc", "out"]), (0, "removed 0 bytes, kept 0 bytes\n".to_owned(), String::new()));
     write(&out, ORPHAN, &[0; 123_456]);
     write(&out, ".staging/unfinished-3", b"1234");
     write(&out, "data/chunks/notes.txt", b"not ours");
@@ -75,7 +75,7 @@ fn files_that_no_manifest_names_go_and_the_dataset_stays() {
     assert!(
         said.starts_with(&format!("removed {ORPHAN}: 123456 bytes, a data file that the manifest does not name\n"))
     );
-    assert!(said.ends_with("removed 0.1 MB, kept 0.0 MB\n"), "{said}");
+    assert!(said.ends_with("removed 0.1 MB, kept 0 bytes\n"), "{said}");
     fs::remove_file(out.join("data/chunks/notes.txt")).unwrap();
     assert!(tree(&out) == whole && !out.join(".staging").exists());
 }

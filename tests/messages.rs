@@ -11,11 +11,11 @@ fn a_name_that_is_none_is_answered_with_all_and_the_nearest() {
         [("ragdoc", "ragdocs"), ("heading", "heading-tokens"), ("Docs", "docs"), ("strcuture", "structure")]
     {
         let said = written.parse::<Preset>().unwrap_err();
-        assert!(said.starts_with(&format!("`{written}` is not a preset; one of: ragdocs, ")), "{said}");
-        assert!(said.ends_with(&format!("; did you mean `{meant}`?")), "{said}");
+        let suggested = format!("`{written}` is not a preset; did you mean `{meant}`? One of: ragdocs, ");
+        assert!(said.starts_with(&suggested), "{said}");
     }
     let said = "sideways".parse::<Strategy>().unwrap_err();
-    assert!(said.ends_with("none") && !said.contains("did you mean"), "{said}");
+    assert!(said.contains("a strategy; one of: ") && !said.contains("did you mean"), "{said}");
     let names = ["max", "min", "max-file-size", "mode"];
     for (written, meant) in
         [("mx", Some("max")), ("max-f", Some("max-file-size")), ("mxa", Some("max")), ("m", None), ("zzz", None)]
@@ -73,6 +73,7 @@ fn a_mistyped_flag_suggests_the_nearest_and_not_the_longest() {
         ("--presett", "--preset"),
         ("--max-file", "--max-file-size"),
         ("--quite", "--quiet"),
+        ("--max-tokens", "--max"),
     ] {
         let (code, _, err) = run(home.path(), &["chunk", "doc.md", written, "3"]);
         assert_eq!(code, 2);
@@ -80,6 +81,7 @@ fn a_mistyped_flag_suggests_the_nearest_and_not_the_longest() {
         let flags = ["--max-file-size", "--max'", "--preset", "--quiet"].into_iter().filter(|flag| err.contains(flag));
         assert_eq!(flags.count(), 1, "{written}: {err}");
         assert!(err.contains("Usage: chunkmill chunk [OPTIONS] <PATH>..."), "{err}");
+        assert!(!err.contains("as a value"), "{err}");
     }
 }
 
@@ -96,10 +98,13 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("syntax.toml", "[chunk\n"),
         ("outside.toml", "max = 3\n"),
         ("elsewhere.toml", "[search]\nthreads = 3\n"),
+        ("page.pdf", "%PDF-1.7\n"),
+        ("page.docx", "PK\u{3}\u{4}\n"),
+        ("pages/page.pdf", "%PDF-1.7\n"),
     ]);
     std::fs::create_dir(home.path().join("empty")).unwrap();
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
-    let mistakes: [(&str, u8, &[&str]); 53] = [
+    let mistakes: [(&str, u8, &[&str]); 71] = [
         ("index", 2, &["--output <OUT>", "<PATH>"]),
         ("index docs", 2, &["--output <OUT>"]),
         ("index dosc -o new", 2, &["dosc: ", "did you mean `docs`?"]),
@@ -107,6 +112,10 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("index docs -o file", 2, &["file is a file", "new folder with -o"]),
         ("index docs/a.md docs/a.md -o new --embedder fake", 2, &["same document id `a.md`", "one=DIR two=DIR"]),
         ("index empty -o new --embedder fake", 2, &["no document was found", "--include"]),
+        ("index pages -o new --embedder fake", 2, &["no document was found", "PDF, HTML and Office files"]),
+        ("chunk page.pdf", 3, &["is a PDF; convert it to Markdown or text first"]),
+        ("explain page.docx", 2, &["is an Office file", "convert it to Markdown or text first"]),
+        ("docs -o new", 2, &["'docs'", "did you mean `chunkmill index docs …`?"]),
         ("index docs -o docs --embedder fake", 5, &["docs"]),
         ("index docs -o new --precision int4", 2, &["`int4` is not a precision", "did you mean `int8`?"]),
         ("index docs -o new --device gpu", 2, &["cpu, cuda:N, metal"]),
@@ -117,6 +126,10 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("chunk docs --overlap 200 --max 100", 2, &["overlap 200", "lower overlap or raise max"]),
         ("chunk docs --max 0", 2, &["max is 0"]),
         ("chunk docs --max=-5", 2, &["`-5` is not a whole number of 0 or more"]),
+        ("chunk docs --max -5", 2, &["'--max <N>'", "`-5` is not a whole number of 0 or more"]),
+        ("search out q --vector-share -1", 2, &["'--vector-share <A>'", "-1 is not between 0 and 1"]),
+        ("chunk docs --chunk-size 200", 2, &["'--chunk-size'", "'--max'"]),
+        ("chunk docs --chunk-overlap 20", 2, &["'--chunk-overlap'", "'--overlap'"]),
         ("chunk docs --max 1k", 2, &["'--max <N>'", "`1k` is not a whole number of 0 or more"]),
         ("chunk docs --max-size 100", 2, &["'--max-size'", "'--max'"]),
         ("chunk docs --preset markdown", 2, &["`markdown` is not a preset; one of: "]),
@@ -124,7 +137,7 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("chunk docs --unit word", 2, &["did you mean `words`?"]),
         ("chunk docs --include [", 2, &["`[` is not a glob", "`**/*.md`"]),
         ("chunk docs --config nope.toml", 2, &["nope.toml", "[chunking]"]),
-        ("chunk docs --config typo.toml", 2, &["typo.toml:2", "no setting `maxx` here", "did you mean `max`?"]),
+        ("chunk docs --config typo.toml", 2, &["typo.toml:2", "no setting `maxx` here; did you mean `max`?"]),
         ("chunk docs --config type.toml", 2, &["type.toml:2", "string \"ten\", expected a whole number"]),
         ("chunk docs --config syntax.toml", 2, &["syntax.toml:1", "expected `]`"]),
         ("chunk docs --config outside.toml", 2, &["outside.toml:1", "`max` belongs in the table [chunking]"]),
@@ -137,7 +150,17 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("search ut q", 5, &["does not exist", "did you mean `out`?"]),
         ("search docs q", 5, &["docs/manifest.json: does not exist", "chunkmill index CORPUS -o OUT"]),
         ("search out q --mode semantic", 2, &["vector, keyword, hybrid, graph"]),
-        ("search out q -k ten", 2, &["`ten` is not a whole number of 0 or more"]),
+        ("search out q -k ten", 2, &["`ten` is not a whole number of 1 or more"]),
+        ("search out q -k 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("search out q -k -1", 2, &["`-1` is not a whole number of 1 or more"]),
+        ("context out q -k 0", 2, &["`0` is not a whole number of 1 or more"]),
+        ("search out q --k 3", 2, &["'--k'", "'-k'"]),
+        ("search out q --top 3", 2, &["'--top'", "'-k'"]),
+        ("search out q --top-k 3", 2, &["'--top-k'", "'-k'"]),
+        ("context out q --max-tokens 3", 2, &["'--max-tokens'", "'--budget'"]),
+        ("search out how do I join?", 2, &["'do'", "put the question in quotes"]),
+        ("search out ", 2, &["the question is empty"]),
+        ("search q out", 2, &["q: is not a dataset, but `out` is", "the dataset comes first, then the question"]),
         ("search out q --path [", 2, &["guide/**/*.md"]),
         ("search out q --rerank-depth 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("context out q --budget 0", 2, &["`0` is not a whole number of 1 or more"]),
@@ -178,6 +201,17 @@ fn a_cause_is_said_once_with_what_to_do() {
         assert_eq!(code, 2, "{args:?}: {err}");
         assert_eq!(err.matches("No such file").count(), 1, "{args:?}: {err}");
         assert!(err.contains("nope") && err.contains("\n  help: "), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn without_the_hub_the_default_model_can_be_had_elsewhere() {
+    let home = folder(&[]);
+    for (args, told) in [(&["model", "pull"][..], true), (&["model", "pull", "owner/other"], false)] {
+        let mut command = program(home.path());
+        command.args(args).env("HF_HOME", home.path()).env("HF_HUB_OFFLINE", "1");
+        let (code, _, err) = finish(command.output().unwrap());
+        assert_eq!((code, err.contains("`make model` in chunkmill's repository")), (5, told), "{err}");
     }
 }
 

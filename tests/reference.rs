@@ -74,6 +74,9 @@ fn every_setting_is_a_flag_whose_help_says_what_it_does() {
         let help = setting.help();
         let found = flags.get(&setting.flag()).unwrap_or_else(|| panic!("no command takes --{}", setting.flag()));
         assert!(found.contains(&help), "{}: {found:?}", setting.name);
+        let long = setting.long_help();
+        assert!(setting.names().iter().all(|name| long.contains(name)), "{long}");
+        assert!(long.starts_with(&help), "{long}");
         assert!(help.len() > 10 && !help.ends_with('.') && !setting.value.is_empty(), "{help}");
     }
 }
@@ -147,6 +150,9 @@ fn tables() -> String {
         };
         let help = setting.help();
         let meaning = pages::cell(help.split(" [default: ").next().unwrap());
+        let long = setting.long_help();
+        let names = long.split(" [one of: ").nth(1).map(|names| format!("; one of {}", names.trim_end_matches(']')));
+        let meaning = meaning + &names.unwrap_or_default();
         let unless = if setting.unless.is_empty() { String::new() } else { format!("; {}", setting.unless) };
         let again = format!("**{}**{unless}", setting.again.name());
         let flag = pages::code(&format!("--{} <{}>", setting.flag(), setting.value));

@@ -30,7 +30,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use chunkmill::chunk::Settings;
+use chunkmill::chunk::{Preset, Settings, Strategy};
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::error::{Error, Result};
@@ -162,7 +162,7 @@ pub fn read(path: &Path, flags: Options) -> Result<Plan> {
 pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
     let file: WirePlan = toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        setting(&format!("{name}:{line}"), error.message(), TABLES)
+        setting(&format!("{name}:{line}"), error.message(), &unread(text, error.message()))
     })?;
     file.scoring.check(name)?;
     let base = flags.or(file.defaults);
@@ -193,6 +193,19 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
         return Err(setting(name, &format!("has no cell that can be run; {first}"), "fix the settings"));
     }
     Ok(plan)
+}
+
+/// Returns the help for a file that cannot be read: a common mistake, or the tables that there are.
+fn unread(text: &str, problem: &str) -> String {
+    let is_key = |key: &str| ["name", "k", "stored_as"].contains(&key) || scope(key).is_some();
+    let unknown = problem.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    if problem.starts_with("invalid type: map") && text.lines().any(|line| line.trim_start().starts_with("[grid]")) {
+        "write [[grid]], with two brackets".to_owned()
+    } else if unknown.is_some_and(is_key) {
+        format!("settings go below [[grid]]; {TABLES}")
+    } else {
+        TABLES.to_owned()
+    }
 }
 
 fn setting(origin: &str, problem: &str, help: &str) -> Error {
@@ -346,7 +359,9 @@ impl Planner<'_> {
                 Scope::Embedding => options.embedding.set(&axis.key, value),
                 _ => options.output.set(&axis.key, value),
             };
-            set.map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "fix the list"))?;
+            set.map_err(|problem| {
+                setting(&format!("{}: `{}`", self.name, axis.key), &problem, &fix(&axis.key, value))
+            })?;
             let is_kind = matches!(axis.key.as_str(), "preset" | "strategy");
             // A preset or strategy is named even if it is the only one, unless the grid has a name.
             if axis.is_list || (is_kind && grid.name.is_none()) {
@@ -481,6 +496,17 @@ fn combinations<'a>(axes: &[&'a Axis], origin: &str) -> Result<Vec<Vec<(&'a Axis
         all = all.into_iter().flat_map(longer).collect();
     }
     Ok(all)
+}
+
+/// Returns the help for a value that its key does not have.
+fn fix(key: &str, value: &str) -> String {
+    if key == "strategy" && value.parse::<Preset>().is_ok() {
+        format!("`{value}` is a preset: preset = \"{value}\"")
+    } else if key == "preset" && value.parse::<Strategy>().is_ok() {
+        format!("`{value}` is a strategy: strategy = \"{value}\"")
+    } else {
+        "fix the list".to_owned()
+    }
 }
 
 /// Appends a setting to a name.

@@ -21,11 +21,13 @@ use chunkmill::error::{Error, Result};
 use chunkmill::index;
 use chunkmill::search::{Query as Search, Searcher};
 use chunkmill::store::Dataset;
+use chunkmill::value::count;
 use serde::Deserialize;
 
 use crate::import::Finder;
-use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, Reference, to_jsonl};
+use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, to_jsonl};
 use crate::record::replace;
+use crate::sweep::remove_file;
 use crate::synth::sentences;
 
 /// File of the questions that the documents do not answer, one per line, in a set's folder.
@@ -39,6 +41,16 @@ const PROPOSED: usize = 5;
 
 /// Largest number of sentences in a proposal.
 const SENTENCES: usize = 3;
+
+/// A typed text that is in several places needs this many characters, not counting white space. A shorter one is
+/// probably a mistake, and its other places have nothing to do with the question.
+const SHORTEST: usize = 16;
+
+/// Number of places of a saved reference that are shown.
+const SHOWN: usize = 3;
+
+/// Number of characters of a saved text that are shown.
+const START: usize = 60;
 
 /// A neighbour of the best sentence is included if its similarity to the question is at least this share of the
 /// best one's.
@@ -168,7 +180,7 @@ impl Proposer {
                 .and_then(|start| Ok(start..usize::try_from(place.end_byte)?))
                 .unwrap_or_default();
             let Some(range) = self.nearest(text, paragraphs(text, range), &vector)? else { continue };
-            let line = text[..range.start].matches('\n').count() + 1;
+            let line = line_of(text, range.start);
             let proposal = Proposal { doc_id: place.document.doc_id.clone(), range, line };
             let meets = |other: &Proposal| {
                 other.doc_id == proposal.doc_id
@@ -228,6 +240,24 @@ impl Proposer {
         (!quote.text.is_empty()).then(|| Place { doc_id: doc_id.to_owned(), quote: Some(quote) })
     }
 
+    /// Describes a saved reference: its places, with the start of their texts.
+    fn describe(&self, reference: &Reference) -> String {
+        let describe = |Place { doc_id, quote }: &Place| {
+            let (Some(text), Some(quote)) = (self.corpus.texts.get(doc_id), quote) else { return doc_id.clone() };
+            let words = quote.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let end = words.char_indices().nth(START).map(|(end, _)| end);
+            let more = if end.is_some() { "…" } else { "" };
+            let start = &words[..end.unwrap_or(words.len())];
+            format!("{doc_id}:{} \"{start}{more}\"", line_of(text, quote.range.start))
+        };
+        let mut places: Vec<String> = reference.places().take(SHOWN).map(describe).collect();
+        let more = reference.places().skip(SHOWN).count();
+        if more > 0 {
+            places.push(count(more, "more place"));
+        }
+        places.join(", or ")
+    }
+
     fn text(&self, proposal: &Proposal) -> &str {
         self.corpus.texts.get(&proposal.doc_id).and_then(|text| text.get(proposal.range.clone())).unwrap_or_default()
     }
@@ -236,6 +266,11 @@ impl Proposer {
         let quote = Quote { range: proposal.range.clone(), text: self.text(proposal).to_owned() };
         Place { doc_id: proposal.doc_id.clone(), quote: Some(quote) }
     }
+}
+
+/// Returns the line of a byte, from 1.
+fn line_of(text: &str, byte: usize) -> usize {
+    text.get(..byte).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// Extends a chunk's range to the borders of its paragraphs if these are near, because a chunk may end within a
@@ -284,6 +319,8 @@ pub struct Outcome {
     pub unanswered: usize,
     /// Number of questions left for later.
     pub open: usize,
+    /// Whether the input ended before the first answer.
+    pub no_answer: bool,
 }
 
 /// A person's answer about a question.
@@ -292,11 +329,16 @@ enum Answer {
     Evidence(Vec<Reference>),
     Unanswered,
     Later,
+    /// The last answer was wrong.
+    Undo,
     Stop,
+    /// The input ended.
+    End,
 }
 
 const HELP: &str = "y or a number: this one answers it · 1,3: both are needed · 1/3: either one will do · \
-                    e: type the text or PATH:FROM-TO · n: the documents do not answer it · s: later · q: stop";
+                    e: type the text or PATH:FROM-TO · n: the documents do not answer it · s: later · u: undo the last answer · \
+                    q: stop";
 
 /// Asks a person about each question that has no answer yet. Prompts are passed to `say`, and answers are read as
 /// lines. Every answer is written to the set at once, so an interrupted session can be resumed.
@@ -316,20 +358,24 @@ pub fn session(
     } else {
         BTreeMap::new()
     };
-    known.extend(questions.labelled.iter().map(|query| (query.id.clone(), query.clone())));
+    for query in &questions.labelled {
+        let mut query = query.clone();
+        query.locate(&proposer.corpus).map_err(|problem| Error::Setting {
+            origin: format!("question `{}`", query.id),
+            problem,
+            help: REFERENCE.to_owned(),
+        })?;
+        known.insert(query.id.clone(), query);
+    }
     let mut unanswered: Vec<String> = match fs::read_to_string(set.join(UNANSWERED)) {
         Ok(text) => text.lines().map(str::to_owned).collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(Error::io("read", set.join(UNANSWERED))(error).into()),
     };
-    let open: Vec<&Asked> = questions
-        .plain
-        .iter()
-        .filter(|asked| !known.values().any(|query| query.text == asked.text) && !unanswered.contains(&asked.text))
-        .collect();
+    let open: Vec<&Asked> = questions.plain.iter().filter(|asked| is_open(asked, &known, &unanswered)).collect();
     say(&format!("{HELP}\n"));
-    let mut outcome = Outcome::default();
-    for (at, asked) in open.iter().enumerate() {
+    let (mut at, mut no_answer) = (0, false);
+    while let Some(asked) = open.get(at) {
         say(&format!("\n[{}/{}] {}\n", at + 1, open.len(), asked.text));
         let proposals = proposer.propose(&asked.text)?;
         for (number, proposal) in (1..).zip(&proposals) {
@@ -343,31 +389,61 @@ pub fn session(
                     id.push('\'');
                 }
                 let (text, tags) = (asked.text.clone(), Vec::new());
+                let saved: Vec<String> =
+                    references.iter().map(|saved| format!("saved: {}\n", proposer.describe(saved))).collect();
                 known.insert(id.clone(), Query { id, text, references, grade: 1.0, tags });
-                let queries: Vec<Query> = known.values().cloned().collect();
-                replace(&set.join(QUERIES), to_jsonl(&queries)?.as_bytes())?;
+                save(set, &known, &unanswered)?;
+                say(&saved.concat());
             }
             Answer::Unanswered => {
                 unanswered.push(asked.text.clone());
-                replace(&set.join(UNANSWERED), format!("{}\n", unanswered.join("\n")).as_bytes())?;
+                save(set, &known, &unanswered)?;
             }
-            Answer::Later => outcome.open += 1,
-            Answer::Stop => {
-                outcome.open += open.len() - at;
+            Answer::Later => {}
+            Answer::Undo => {
+                if let Some(last) = at.checked_sub(1) {
+                    at = last;
+                    known.retain(|_, query| query.text != open[at].text);
+                    unanswered.retain(|text| *text != open[at].text);
+                    save(set, &known, &unanswered)?;
+                } else {
+                    say("there is no answer to undo\n");
+                }
+                continue;
+            }
+            Answer::Stop => break,
+            Answer::End => {
+                no_answer = at == 0;
                 break;
             }
         }
+        at += 1;
     }
     // Labels from the file are part of the set even if nothing was asked.
     if !known.is_empty() {
-        replace(&set.join(QUERIES), to_jsonl(&known.into_values().collect::<Vec<_>>())?.as_bytes())?;
+        save(set, &known, &unanswered)?;
     }
-    outcome.labelled = if set.join(QUERIES).is_file() { LabelSet::read(set)?.queries.len() } else { 0 };
-    outcome.unanswered = unanswered.len();
-    Ok(outcome)
+    let open = open.into_iter().filter(|asked| is_open(asked, &known, &unanswered)).count();
+    Ok(Outcome { labelled: known.len(), unanswered: unanswered.len(), open, no_answer })
 }
 
-/// Asks a person about a question until the answer is understood. The end of the input stops the session.
+/// Returns whether a question has no answer yet.
+fn is_open(asked: &Asked, known: &BTreeMap<String, Query>, unanswered: &[String]) -> bool {
+    !known.values().any(|query| query.text == asked.text) && !unanswered.contains(&asked.text)
+}
+
+/// Writes the answers to a set. A file that would be empty is removed.
+fn save(set: &Path, known: &BTreeMap<String, Query>, unanswered: &[String]) -> Result<()> {
+    let queries: Vec<Query> = known.values().cloned().collect();
+    let unanswered: String = unanswered.iter().flat_map(|text| [text, "\n"]).collect();
+    for (name, text) in [(QUERIES, to_jsonl(&queries)?), (UNANSWERED, unanswered)] {
+        let file = set.join(name);
+        if text.is_empty() { remove_file(&file)? } else { replace(&file, text.as_bytes())? }
+    }
+    Ok(())
+}
+
+/// Asks a person about a question until the answer is understood.
 fn ask(
     proposer: &Proposer,
     proposals: &[Proposal],
@@ -375,20 +451,28 @@ fn ask(
     say: &dyn Fn(&str),
 ) -> anyhow::Result<Answer> {
     loop {
-        let Some(line) = prompt("> ", input, say)? else { return Ok(Answer::Stop) };
+        let Some(line) = prompt("> ", input, say)? else { return Ok(Answer::End) };
         match line.as_str() {
             "n" => return Ok(Answer::Unanswered),
             "s" => return Ok(Answer::Later),
+            "u" => return Ok(Answer::Undo),
             "q" => return Ok(Answer::Stop),
             "e" => {
-                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Answer::Stop) };
+                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Answer::End) };
                 let places = given(proposer, &text);
-                if !places.is_empty() {
-                    // A text that appears in several places may be found in any of them.
-                    let any = places.into_iter().map(|place| vec![place]).collect();
-                    return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
+                let characters = text.chars().filter(|c| !c.is_whitespace()).count();
+                match places.len() {
+                    0 => say("no document contains this text word for word, or has these lines\n"),
+                    several if several > 1 && characters < SHORTEST => {
+                        let places = count(several, "place");
+                        say(&format!("`{text}` is in {places}; choose e again and type more of the passage\n"));
+                    }
+                    _ => {
+                        // A text that appears in several places may be found in any of them.
+                        let any = places.into_iter().map(|place| vec![place]).collect();
+                        return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
+                    }
                 }
-                say("no document contains this text word for word, or has these lines\n");
             }
             "" => say(&format!("{HELP}\n")),
             numbers => match chosen(proposer, proposals, numbers) {

@@ -9,7 +9,8 @@
 //! A question names its evidence as byte ranges with the text that was there when it was labelled, or as whole
 //! documents. The text shows whether a range still means the same. If not, the text is searched for in the current
 //! document ([`State`]). Evidence that has only moved is scored at its new place. Evidence that has drifted is
-//! reported and not scored: it is not a miss.
+//! reported and not scored: it is not a miss. A text without a range, as people write it, is accepted if it is in
+//! its document once.
 //!
 //! If an answer is in several places and any of them will do, its reference is a list of alternatives. It is found
 //! when one of them is.
@@ -23,10 +24,12 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
-use chunkmill::value::count;
+use chunkmill::value::{count, nearest};
 use serde::{Deserialize, Serialize};
 
 pub use drift::State;
+
+use crate::import::Finder;
 
 /// The documents, in a set's folder.
 pub const CORPUS: &str = "corpus";
@@ -37,6 +40,9 @@ pub const QUERIES: &str = "queries.jsonl";
 /// Help for a path that is not a set.
 pub(crate) const SET: &str =
     "name a set of labels, a folder with corpus/ and queries.jsonl; `chunkmill-eval import` and `synth` create one";
+
+/// Help for a reference that cannot be used.
+pub(crate) const REFERENCE: &str = r#"a reference is {"doc_id", "start", "end", "text"}, in bytes; {"doc_id", "text"} is enough for a text that its document has once, and {"doc_id"} alone judges the whole document"#;
 
 /// The tag of every question that `synth` made up. Results measured with these questions must say so.
 pub const SYNTHETIC: &str = "synthetic";
@@ -78,7 +84,7 @@ pub struct Place {
 /// A place in a document with the text that was there when it was labelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quote {
-    /// Its byte range.
+    /// Its byte range; empty until [`Query::locate`] if only the text was written.
     pub range: Range<usize>,
     /// The text.
     pub text: String,
@@ -148,6 +154,18 @@ impl Reference {
     }
 }
 
+impl Corpus {
+    /// Describes a document that does not exist, and names the one that was probably meant.
+    pub(crate) fn missing(&self, doc_id: &str) -> String {
+        let ids = || self.texts.keys().map(String::as_str);
+        let name = |id: &str| id.rsplit('/').next().map(str::to_owned);
+        let same: Vec<&str> = ids().filter(|id| name(id) == name(doc_id)).collect();
+        let meant = if let [one] = same[..] { Some(one) } else { nearest(doc_id, ids()) };
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+        format!("`{doc_id}`, which is not among the documents{meant}")
+    }
+}
+
 impl Checked {
     /// Returns its question and its place in a set of labels.
     #[must_use]
@@ -164,6 +182,37 @@ impl Query {
     /// A description of what is wrong with the line.
     pub fn parse(line: &str) -> Result<Self, String> {
         serde_json::from_str::<WireQuery>(line).map_err(|error| error.to_string())?.try_into()
+    }
+
+    /// Finds the references that were written without a range.
+    ///
+    /// # Errors
+    /// A description of a reference whose text is not in its document, or more than once, ignoring differences in
+    /// white space.
+    pub fn locate(&mut self, corpus: &Corpus) -> Result<(), String> {
+        let places = self.references.iter_mut().flat_map(|reference| reference.any.iter_mut().flatten());
+        for Place { doc_id, quote } in places {
+            let Some(quote) = quote.as_mut().filter(|quote| quote.range.is_empty()) else { continue };
+            let document = corpus.texts.get(doc_id).ok_or_else(|| format!("names {}", corpus.missing(doc_id)))?;
+            let found = Finder::new(document).all(&quote.text);
+            let [range] = found.as_slice() else {
+                return Err(match found.len() {
+                    0 => format!("`{doc_id}` does not contain the text of its reference"),
+                    several => {
+                        let places = count(several, "place");
+                        format!("`{doc_id}` has the text of its reference in {places}: add start and end, or more text")
+                    }
+                });
+            };
+            *quote = Quote { range: range.clone(), text: document[range.clone()].to_owned() };
+        }
+        Ok(())
+    }
+
+    /// Returns whether every reference has a range or is a whole document.
+    fn is_located(&self) -> bool {
+        let mut places = self.references.iter().flat_map(Reference::places);
+        places.all(|place| place.quote.as_ref().is_none_or(|quote| !quote.range.is_empty()))
     }
 
     /// Returns whether it was made up from the corpus.
@@ -188,24 +237,31 @@ impl LabelSet {
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(QUERIES);
         let text = fs::read_to_string(&file).map_err(Error::named(&file, SET))?;
-        let mut queries = Vec::new();
+        let mut set = Self { path: path.to_owned(), queries: Vec::new() };
         let mut ids = HashSet::new();
+        let mut corpus = None;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |problem: String| {
-                Error::Setting {
+            let wrong = |problem: String| Error::Setting {
                 origin: format!("{}:{}", file.display(), index + 1),
                 problem,
-                help: r#"a line is {"query_id", "query", "references": [{"doc_id", "start", "end", "text", "grade"?}], "grade"?, "tags"?}; start, end and text may be left out together; a reference may be {"any": [places], "grade"?}"#
-                    .to_owned(),
-            }
+                help: format!(
+                    r#"a line is {{"query_id", "query", "references": [{{"doc_id", "start", "end", "text", "grade"?}}], "grade"?, "tags"?}}; {REFERENCE}; a reference may be {{"any": [places], "grade"?}}"#
+                ),
             };
-            let query = Query::parse(line).map_err(wrong)?;
+            let mut query = Query::parse(line).map_err(wrong)?;
+            if !query.is_located() {
+                let corpus: &mut Corpus = match &mut corpus {
+                    Some(corpus) => corpus,
+                    None => corpus.insert(set.corpus()?),
+                };
+                query.locate(corpus).map_err(wrong)?;
+            }
             if !ids.insert(query.id.clone()) {
                 return Err(wrong(format!("query_id `{}` was used before", query.id)));
             }
-            queries.push(query);
+            set.queries.push(query);
         }
-        Ok(Self { path: path.to_owned(), queries })
+        Ok(set)
     }
 
     /// Reads all documents at once. The memory used is the size of their texts.
@@ -348,13 +404,16 @@ impl From<&Query> for WireQuery {
 impl From<&[Place]> for WireReference {
     fn from(places: &[Place]) -> Self {
         match places {
-            [Place { doc_id, quote }] => Self {
-                doc_id: Some(doc_id.clone()),
-                start: quote.as_ref().map(|quote| quote.range.start),
-                end: quote.as_ref().map(|quote| quote.range.end),
-                text: quote.as_ref().map(|quote| quote.text.clone()),
-                ..Self::default()
-            },
+            [Place { doc_id, quote }] => {
+                let range = quote.as_ref().map(|quote| &quote.range).filter(|range| !range.is_empty());
+                Self {
+                    doc_id: Some(doc_id.clone()),
+                    start: range.map(|range| range.start),
+                    end: range.map(|range| range.end),
+                    text: quote.as_ref().map(|quote| quote.text.clone()),
+                    ..Self::default()
+                }
+            }
             places => {
                 let all = places.iter().map(|place| Self::from(std::slice::from_ref(place))).collect();
                 Self { all: Some(all), ..Self::default() }
@@ -427,6 +486,7 @@ impl WireReference {
         let doc_id = doc_id.ok_or("a reference has no doc_id")?;
         let quote = match (start, end, text) {
             (None, None, None) => None,
+            (None, None, Some(text)) if !text.trim().is_empty() => Some(Quote { range: 0..0, text }),
             (Some(start), Some(end), Some(text)) => {
                 if start >= end || end - start != text.len() {
                     return Err(format!(
@@ -436,7 +496,7 @@ impl WireReference {
                 }
                 Some(Quote { range: start..end, text })
             }
-            _ => return Err(format!("reference to `{doc_id}` does not have all of start, end and text")),
+            _ => return Err(format!("reference to `{doc_id}` has only some of start, end and text")),
         };
         Ok(Place { doc_id, quote })
     }

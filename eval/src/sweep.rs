@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
-use crate::labels::{CORPUS, Checked, Corpus, LabelSet, QUERIES, SET};
+use crate::labels::{CORPUS, Checked, Corpus, LabelSet, Place, QUERIES, Query, SET, State};
 use crate::race::Race;
 use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
@@ -125,6 +125,28 @@ impl Labelled {
         }
         let short = |hash: blake3::Hash| hash.to_hex()[..32].to_owned();
         Ok(Self { labels, corpus, checked, hashes: [short(queries), short(documents.finalize())] })
+    }
+
+    /// Refuses labels of which no question can be scored, so this is noticed before hours have passed.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the first reference that does not fit.
+    pub fn require_evidence(&self) -> Result<()> {
+        if self.labels.scored(&self.checked).iter().any(|references| !references.is_empty()) {
+            return Ok(());
+        }
+        let first = self.checked.iter().find(|checked| checked.state.has_drifted()).map(|first| {
+            let (Query { id, .. }, Place { doc_id, .. }) = first.of(&self.labels);
+            match &first.state {
+                State::NoDocument => format!(": `{id}` names {}", self.corpus.missing(doc_id)),
+                state => format!(": `{id}` names `{doc_id}`, but {}", state.describe()),
+            }
+        });
+        Err(Error::Setting {
+            origin: self.labels.path.display().to_string(),
+            problem: format!("has no question whose evidence is in its corpus{}", first.unwrap_or_default()),
+            help: "`chunkmill-eval verify` shows the state of each reference".to_owned(),
+        })
     }
 }
 
@@ -253,7 +275,7 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// The error of the first dataset that fails; the records of earlier datasets stay. [`Error::Locked`] if another
-/// sweep writes to the folder.
+/// sweep writes to the folder. Those of [`Labelled::require_evidence`].
 pub fn sweep(
     plan: &Plan,
     run: &Run,
@@ -262,6 +284,7 @@ pub fn sweep(
     settings: &Settings,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<usize> {
+    labelled.require_evidence()?;
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     refuse_foreign(folder)?;
     let _lock = lock(folder)?;
@@ -378,7 +401,8 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn remove_file(path: &Path) -> Result<()> {
+/// Removes a file if it exists.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
         _ => Ok(()),

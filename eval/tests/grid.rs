@@ -177,6 +177,10 @@ fn bad_files_are_refused_with_the_place() {
         ("[[grid]]\nstrategy = 'recursive'\n[timings]\n", "sweep.toml:3"),
         ("[[grid]\n", "sweep.toml:1"),
         ("", "grid"),
+        ("[grid]\nmax = 3\n", "write [[grid]], with two brackets"),
+        ("max = 3\n[[grid]]\n", "settings go below [[grid]]"),
+        ("[[grid]]\nstrategy = 'ragdocs'\n", "`ragdocs` is a preset: preset = \"ragdocs\""),
+        ("[[grid]]\npreset = ['header']\n", "`header` is a strategy: strategy = \"header\""),
         ("grid = []\n", "there is no [[grid]]"),
         ("[[grid]]\nstrategy = 'recursive'\nmax = 10\noverlap = 20\n", "has no cell that can be run"),
     ] {

@@ -65,7 +65,11 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
         "{said}"
     );
     assert!(said.contains("`perhaps` is not one of"), "{said}");
-    assert!(out.contains("1 question with evidence, 0 without an answer, 3 left"), "{out}");
+    assert!(
+        out.contains("1 question with evidence, 0 without an answer, 3 left; run the same command to go on"),
+        "{out}"
+    );
+    assert!(said.contains("saved: keep.md:3 \"Backups are kept for thirty days.\"\n"), "{said}");
     let labelled = texts(&set);
     assert_eq!(labelled.len(), 1);
     let sentence = &labelled[0].1[0][0];
@@ -76,6 +80,8 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("[1/3] who may delete a vault"), "{said}");
     assert!(out.contains("3 questions with evidence, 1 without an answer, 0 left"), "{out}");
+    assert!(said.contains("saved: copy.md:3 \"Only the owner of a vault\", or vault.md:3 \"Only "), "{said}");
+    assert!(said.contains("saved: keep.md:3 \"We make a backup each night. "), "{said}");
     let labelled = texts(&set);
     let of = |question: &str| labelled.iter().find(|(text, _)| text == question).unwrap().1.clone();
     assert_eq!(
@@ -87,6 +93,64 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
     assert_eq!(fs::read_to_string(set.join("unanswered.txt")).unwrap(), "why\n");
     let (_, out, said) = label(&home, "");
     assert!(out.contains("0 left") && !said.contains("[1/"), "{out} {said}");
+}
+
+#[test]
+fn a_short_text_that_is_in_several_places_is_refused() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "who may delete a vault\n").unwrap();
+    let (code, _, said) = label(&home, "e\nthe owner\nq\n");
+    assert!(code == 0 && said.contains("`the owner` is in 2 places; choose e again"), "{said}");
+    assert!(!said.contains("saved: "), "{said}");
+    // It is enough if it is in one place.
+    let (_, out, said) = label(&home, "e\nowner pays\n");
+    assert!(out.contains("1 question with evidence") && said.contains("saved: copy.md:3 \"owner pays\""), "{said}");
+}
+
+#[test]
+fn the_last_answer_can_be_undone() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "how long are backups kept\nwhy\n").unwrap();
+    let (code, out, said) = label(&home, "u\ny\nu\nn\nu\nq\n");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("no answer to undo") && said.matches("[1/2]").count() == 4, "{said}");
+    assert!(out.contains("0 questions with evidence, 0 without an answer, 2 left"), "{out}");
+    let set = home.path().join("set");
+    assert!(!set.join("queries.jsonl").exists() && !set.join("unanswered.txt").exists());
+}
+
+#[test]
+fn without_any_input_a_terminal_is_asked_for() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "how long are backups kept\n").unwrap();
+    let (code, out, said) = label(&home, "");
+    assert_eq!((code, out.as_str()), (2, ""), "{said}");
+    assert!(said.contains("standard input: ended before the first answer"), "{said}");
+}
+
+#[test]
+fn a_question_with_the_text_of_its_answer_is_a_label() {
+    let home = folder(&DOCUMENTS);
+    let line = |text: &str| {
+        format!(
+            r#"{{"query_id": "q", "query": "how long?", "references": [{{"doc_id": "keep.md", "text": "{text}"}}]}}"#
+        )
+    };
+    let file = home.path().join("questions.txt");
+    fs::write(&file, line("Backups are kept for thirty days.")).unwrap();
+    let (code, _, said) = label(&home, "");
+    assert_eq!(code, 0, "{said}");
+    let (query, texts) = texts(&home.path().join("set")).remove(0);
+    assert_eq!((query.as_str(), texts[0][0].as_str()), ("how long?", "Backups are kept\nfor thirty days."));
+    let written = fs::read_to_string(home.path().join("set/queries.jsonl")).unwrap();
+    assert!(written.contains("\"start\":") && written.contains("\"end\":"), "{written}");
+    fs::remove_dir_all(home.path().join("set")).unwrap();
+    fs::write(&file, line("for forty days")).unwrap();
+    let (code, _, said) = label(&home, "");
+    assert!(code == 2 && said.contains("`keep.md` does not contain the text of its reference"), "{said}");
+    fs::write(&file, line("Backups are kept for thirty days.")).unwrap();
+    let (code, _, said) = recommend(&home, &["--questions", arg(&file), "--minutes", "0"]);
+    assert_eq!(code, 0, "{said}");
 }
 
 #[test]
@@ -155,6 +219,18 @@ fn from_documents_to_advice() {
     assert!(said.contains("structure: already done"), "{said}");
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(found["advice"].as_array().unwrap().len() == 3 && found["cells"].as_u64().unwrap() > 20, "{out}");
+}
+
+#[test]
+fn questions_about_other_documents_are_refused_before_anything_is_tried() {
+    let home = folder(&DOCUMENTS);
+    let file = home.path().join("questions.jsonl");
+    fs::write(&file, r#"{"query_id": "q1", "query": "how long?", "references": [{"doc_id": "docs/keep.md"}]}"#)
+        .unwrap();
+    let (code, _, said) = recommend(&home, &["--questions", arg(&file)]);
+    assert_eq!(code, 2, "{said}");
+    let wanted = "`q1` names `docs/keep.md`, which is not among the documents; did you mean `keep.md`?";
+    assert!(said.contains(wanted) && !said.contains("[1/"), "{said}");
 }
 
 #[test]

@@ -229,6 +229,29 @@ fn what_is_written_is_what_was_read() {
 }
 
 #[test]
+fn a_text_without_a_range_is_found_in_its_document() {
+    let line = |doc_id: &str, text: &str| {
+        let reference = serde_json::json!({"doc_id": doc_id, "text": text});
+        serde_json::json!({"query_id": "q", "query": "?", "references": [{"any": [reference]}]}).to_string()
+    };
+    let folder = set("é two\nthree, two", &line("a.md", "two three"));
+    let labels = LabelSet::read(folder.path()).unwrap();
+    let quote = labels.queries[0].references[0].any[0][0].quote.as_ref().unwrap();
+    assert_eq!((quote.range.clone(), quote.text.as_str()), (3..12, "two\nthree"));
+    assert_eq!(labels.check(&labels.corpus().unwrap())[0].state, State::Valid);
+    assert!(to_jsonl(&labels.queries).unwrap().contains("\"start\":3,\"end\":12"));
+    for (doc_id, text, problem) in [
+        ("a.md", "six", "queries.jsonl:1: `a.md` does not contain the text of its reference"),
+        ("a.md", "two", "queries.jsonl:1: `a.md` has the text of its reference in 2 places"),
+        ("a.md", " ", "has only some of start, end and text"),
+        ("x/a.md", "two", "names `x/a.md`, which is not among the documents; did you mean `a.md`?"),
+    ] {
+        let error = LabelSet::read(set("é two\nthree, two", &line(doc_id, text)).path()).unwrap_err().to_string();
+        assert!(error.contains(problem) && error.contains("a reference is {"), "{error}");
+    }
+}
+
+#[test]
 fn a_malformed_line_is_an_error_with_its_number() {
     let good = query("a", 0, "one");
     for (bad, problem) in [
@@ -243,7 +266,7 @@ fn a_malformed_line_is_an_error_with_its_number() {
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 9, "text": "o"}]}"#,
             "not as long as its text",
         ),
-        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0}]}"#, "not have all of start"),
+        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0}]}"#, "only some of start"),
         (
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 1, "text": "o"}], "grade": -1}"#,
             "grade -1",

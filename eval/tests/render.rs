@@ -223,6 +223,17 @@ fn labels_of_curves_do_not_overlap() {
 }
 
 #[test]
+fn the_axis_of_a_share_ends_at_one() {
+    let top = |scale: Scale| scale.ticks().into_iter().fold(0.0, f64::max);
+    for low in [0.0, 0.4, 0.93, 1.0] {
+        let scale = Scale::metric([low, 1.0].into_iter());
+        assert!(scale.place(1.0) >= 100.0 && top(scale) <= 1.0, "{low}");
+    }
+    assert!(top(Scale::metric([0.0, 300.0].into_iter())) >= 300.0);
+    assert!(Scale::linear([0.0, 1.0].into_iter()).place(1.0) < 100.0, "costs have room");
+}
+
+#[test]
 fn a_plot_is_a_file_of_its_own() {
     let value = |x: f64| Value { x, y: x / 10.0, interval: Some((0.0, 1.0)), says: HOSTILE.to_owned() };
     let axis = |scale| Axis { title: HOSTILE.to_owned(), scale };

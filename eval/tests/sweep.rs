@@ -366,7 +366,8 @@ fn what_is_wrong_is_said_before_anything_runs() {
     let good = file(&folder, SWEEP);
     let (code, _, said) = sweep(&set, &good, &out, &[]);
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("no question whose evidence is in its corpus"), "{said}");
+    let wanted = "no question whose evidence is in its corpus: `q` names `b.md`, which is not among the documents";
+    assert!(said.contains(wanted) && !out.exists(), "{said}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// One spec's chunks of the file.
 #[derive(Serialize)]
 struct Compared {
+    /// The preset or strategy, as it was named.
+    name: String,
     spec: String,
     chunks: usize,
     /// Tokens of the contents, in the spec's encoding: the smallest, the median, the largest.
@@ -37,19 +39,27 @@ struct Start {
     sign: String,
 }
 
-/// Returns the specs to compare if none are named.
-pub(super) fn every_preset() -> Vec<Spec> {
-    Preset::ALL.into_iter().map(Preset::spec).collect()
+/// Returns the specs to compare, each with its name. If none are named, these are the presets.
+pub(super) fn named(specs: &str) -> Result<Vec<(String, Spec)>> {
+    if specs.is_empty() {
+        return Ok(Preset::ALL.map(|preset| (preset.to_string(), preset.spec())).into());
+    }
+    let named = |text: &str| {
+        let name = text.split_whitespace().next().unwrap_or_default();
+        Ok((name.to_owned(), text.parse()?))
+    };
+    specs.split(',').map(named).collect()
 }
 
 pub(super) fn run(
     document: &Document,
-    specs: &[Spec],
+    specs: &[(String, Spec)],
     counter: Option<&dyn TokenCounter>,
     json: bool,
 ) -> anyhow::Result<()> {
     anyhow::ensure!(specs.len() <= LETTERS.len(), "at most {} specs can be compared", LETTERS.len());
-    let compared = specs.iter().map(|spec| compare(document, spec, counter)).collect::<Result<Vec<_>>>()?;
+    let compared =
+        specs.iter().map(|(name, spec)| compare(document, name, spec, counter)).collect::<Result<Vec<_>>>()?;
     if json {
         return compared.iter().try_for_each(print_json);
     }
@@ -57,13 +67,14 @@ pub(super) fn run(
     print(map(document, &compared))
 }
 
-fn compare(document: &Document, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<Compared> {
+fn compare(document: &Document, name: &str, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<Compared> {
     let chunks = chunk::chunk(document, spec, spec.sizer(counter)?)?;
     let mut tokens: Vec<usize> =
         chunks.iter().map(|chunk| spec.encoding().counter().count(&chunk.content(document))).collect::<Result<_>>()?;
     tokens.sort_unstable();
     let at = |index: usize| tokens.get(index).copied().unwrap_or_default();
     Ok(Compared {
+        name: name.to_owned(),
         spec: spec.to_string(),
         chunks: chunks.len(),
         tokens: [at(0), at(tokens.len() / 2), at(tokens.len().saturating_sub(1))],
@@ -95,14 +106,17 @@ fn table(document: &Document, compared: &[Compared]) -> String {
     let path = &document.source.path;
     let (lines, sections) = (count(document.lines(), "line"), count(document.sections.len(), "section"));
     let mut table = format!("{path}: {lines}, {sections}\n\n");
-    let width = compared.iter().map(|spec| spec.spec.len()).max().unwrap_or_default();
-    let _ = writeln!(table, "   {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "");
+    let widest = |of: fn(&Compared) -> &str| compared.iter().map(|spec| of(spec).len()).max().unwrap_or_default();
+    let (names, width) = (widest(|spec| &spec.name), widest(|spec| &spec.spec));
+    let _ =
+        writeln!(table, "   {:names$}  {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "", "");
     for (letter, spec) in LETTERS.iter().zip(compared) {
         let [least, median, most] = spec.tokens;
         let _ = writeln!(
             table,
-            "{}  {:width$}  {:>6}  {least:>13}  {median:>6}  {most:>6}  {:>11}  {:>7}",
+            "{}  {:names$}  {:width$}  {:>6}  {least:>13}  {median:>6}  {most:>6}  {:>11}  {:>7}",
             char::from(*letter),
+            spec.name,
             spec.spec,
             spec.chunks,
             spec.overlapping,
@@ -122,7 +136,7 @@ fn map(document: &Document, compared: &[Compared]) -> String {
     }
     let mut map = String::from(
         "A chunk starts: ^ at the start, h1–h6 at a heading, c at code, t at text after it, f at a footnote;\n\
-         because the previous one is full: p at a paragraph, b at a block, s at a sentence, / at a separator, | at the limit\n\n",
+         because the previous one is full: p at a paragraph, b at a block, l at a line, s at a sentence, / at a separator, | at the limit\n\n",
     );
     let letters = columns(LETTERS[..compared.len()].iter().map(|&letter| char::from(letter)));
     let _ = writeln!(map, "  line  {}", letters.trim_end());

@@ -45,6 +45,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     print(format!(
         "Next:\n  your own documents       chunkmill index DOCS -o out\n  settings that suit them  \
+         chunkmill-eval recommend DOCS -o advice\n  the same for this demo   \
          chunkmill-eval sweep --labels {labels} --sweep {labels}/sweep.toml -o {folder}/run\n                           \
          then open {folder}/run/report.html"
     ))?;

@@ -77,11 +77,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     warn_of_settings(&config);
     let document = read(&args.file, &config)?;
     if let Some(specs) = args.compare {
-        let specs = match specs.as_str() {
-            "" => compare::every_preset(),
-            specs => specs.split(',').map(str::parse).collect::<Result<_, Error>>()?,
-        };
-        let needed = specs.iter().any(|spec| spec.unit() == Unit::Model);
+        let specs = compare::named(&specs)?;
+        let needed = specs.iter().any(|(_, spec)| spec.unit() == Unit::Model);
         let counter = needed.then(|| load_counter(&config)).transpose()?;
         compare::run(&document, &specs, counter.as_deref(), args.json)?;
         return Ok(exit::DONE);

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
@@ -43,23 +44,82 @@ fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
     matches.is_ok_and(|matches| matches.value_source("verbose") == Some(ValueSource::CommandLine))
 }
 
-/// Makes an error suggest the flag that was most likely meant. clap's suggestion can be far longer than the typed
-/// flag, so it is kept only if no flag is a letter or two away.
+/// Names that other tools give to flags, and our flags. The first one that the command has is suggested.
+const ELSEWHERE: [(&str, &str); 15] = [
+    ("k", "-k"),
+    ("top", "-k"),
+    ("top-k", "-k"),
+    ("limit", "-k"),
+    ("n-results", "-k"),
+    ("num-results", "-k"),
+    ("chunk-size", "--max"),
+    ("chunk-length", "--max"),
+    ("max-size", "--max"),
+    ("max-tokens", "--max"),
+    ("max-tokens", "--budget"),
+    ("max-characters", "--max"),
+    ("chunk-overlap", "--overlap"),
+    ("embedding-model", "--model"),
+    ("splitter", "--strategy"),
+];
+
+/// Makes an error say what was most likely meant: which flag, which command, or a question in quotes.
 fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsString]) {
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
-    let Some(unknown) = unknown.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
+    command.build();
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    match (error.kind(), text(ContextKind::InvalidArg), text(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            let asked = arguments.iter().skip(1).fold(&command, |at, word| at.find_subcommand(word).unwrap_or(at));
+            suggest_argument(error, &argument, asked);
+        }
+        (ErrorKind::InvalidSubcommand, _, Some(word))
+            if command.find_subcommand("index").is_some() && Path::new(&word).exists() =>
+        {
+            tip(error, format!("did you mean `{} index {word} …`?", command.get_name()));
+        }
+        _ => {}
+    }
+}
+
+fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Command) {
+    let Some(unknown) = argument.strip_prefix("--") else {
+        if !argument.starts_with('-') && asked.get_positionals().any(|value| value.get_id() == "query") {
+            tip(error, "put the question in quotes".to_owned());
+        }
         return;
     };
-    command.build();
-    let asked = arguments.iter().skip(1).fold(&command, |at, word| at.find_subcommand(word).unwrap_or(at));
-    let flags = asked.get_arguments().filter_map(clap::Arg::get_long);
-    if let Some(flag) = nearest(unknown, flags) {
-        let flag = ContextValue::String(format!("--{flag}"));
+    // "to pass '--k' as a value" helps only with a text that happens to begin with dashes.
+    if !argument.contains(' ')
+        && let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested)
+    {
+        tips.retain(|tip| !tip.to_string().starts_with("to pass "));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
+    let has = |flag: &str| {
+        let name = flag.trim_start_matches('-');
+        let is_it = |arg: &Arg| arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string());
+        asked.get_arguments().any(is_it)
+    };
+    let translated = ELSEWHERE.iter().find(|(theirs, ours)| *theirs == unknown && has(ours));
+    let near = || nearest(unknown, asked.get_arguments().filter_map(Arg::get_long)).map(|flag| format!("--{flag}"));
+    let flag = translated.map(|(_, ours)| (*ours).to_owned()).or_else(near);
+    // clap's suggestion can be far longer than the typed flag, so it is kept only if there is no other.
+    if let Some(flag) = flag {
         // The usage was that of the flag that clap had suggested.
         let usage = ContextValue::StyledStr(asked.clone().render_usage());
-        error.insert(ContextKind::SuggestedArg, flag);
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
         error.insert(ContextKind::Usage, usage);
     }
+}
+
+/// Replaces clap's tips.
+fn tip(error: &mut clap::Error, words: String) {
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![words.into()]));
 }
 
 /// Prints the error, if there is one, and returns the exit code.

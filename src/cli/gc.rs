@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::job::megabytes;
+use super::job::size;
 use super::{print, print_json};
 use crate::error::exit;
 use crate::storage::Location;
@@ -89,6 +89,6 @@ fn describe(Swept { removed, kept }: &Swept, args: &Args) -> String {
         let help = "sets a lower age limit and removes newer files too";
         lines.push(format!("  help: chunkmill gc {} --older-than HOURS {help}", args.dataset));
     }
-    lines.push(format!("{verb} {:.1} MB, kept {:.1} MB", megabytes(bytes(removed)), megabytes(bytes(kept))));
+    lines.push(format!("{verb} {}, kept {}", size(bytes(removed)), size(bytes(kept))));
     lines.join("\n")
 }

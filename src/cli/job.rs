@@ -165,7 +165,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
 /// Explains the chunk settings if they are the defaults.
 fn chosen(manifest: &Manifest) -> &'static str {
     if manifest.spec.fingerprint == Spec::default().fingerprint() {
-        ", with names and headings shown to the model (the default; `chunkmill-eval sweep` finds what suits your documents)"
+        ", with names and headings shown to the model (the default; `chunkmill-eval recommend` finds what suits your documents)"
     } else {
         ""
     }
@@ -208,7 +208,7 @@ fn describe(report: &Report, out: &str) -> String {
         "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
     ));
     let files = count(report.manifest.files.len(), "file");
-    lines.push(format!("  dataset    {out}: {files}, {:.1} MB", megabytes(bytes)));
+    lines.push(format!("  dataset    {out}: {files}, {}", size(bytes)));
     if counts.truncated > 0 {
         lines.push(format!(
             "  truncated  {}, to the {} tokens the model reads (column `truncated`)",
@@ -230,7 +230,12 @@ fn rate(tokens: usize, seconds: f64) -> f64 {
     if seconds > 0.0 { tokens as f64 / seconds } else { 0.0 }
 }
 
+/// Writes a number of bytes for people.
 #[expect(clippy::cast_precision_loss, reason = "for people")]
-pub(super) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => count(bytes, "byte"),
+        1_000..100_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
 }

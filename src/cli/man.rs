@@ -4,7 +4,7 @@ use clap::CommandFactory;
 
 use super::print;
 use crate::error::{Error, exit};
-use crate::value::choices;
+use crate::value::one_of;
 
 /// The command whose page is printed.
 #[derive(clap::Args)]
@@ -33,7 +33,6 @@ pub fn man<P: CommandFactory>(args: &ManArgs) -> anyhow::Result<u8> {
 fn unknown(name: &str, within: &clap::Command) -> Error {
     let names: Vec<&str> =
         within.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
-    let help =
-        if names.is_empty() { "leave the name out".to_owned() } else { format!("one of: {}", choices(name, &names)) };
+    let help = if names.is_empty() { "leave the name out".to_owned() } else { one_of(name, &names) };
     Error::Setting { origin: "man".to_owned(), problem: format!("there is no command `{name}`"), help }
 }

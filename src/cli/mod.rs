@@ -44,9 +44,10 @@ pub use job::Summary;
 pub use man::{ManArgs, man};
 pub use output::{print, print_json, print_json_pretty, tell, visible};
 
-/// Split a corpus into chunks, embed them, and write Parquet.
+/// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,
+/// `chunkmill-eval`, finds out which chunk settings suit your documents
 #[derive(Parser)]
-#[command(name = "chunkmill", version, about, arg_required_else_help = true)]
+#[command(name = "chunkmill", version, arg_required_else_help = true)]
 #[command(
     after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags override variables. \
                         Variables override the settings file: the one that --config names, else chunkmill.toml \

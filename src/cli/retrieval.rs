@@ -1,22 +1,28 @@
 //! Arguments for a question to a dataset, shared by `search`, `context` and `answer`.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::use_threads;
 use crate::config::Options;
 use crate::embed;
-use crate::search::{CANDIDATES, Context, Filter, PathPattern, Query, Searcher};
+use crate::error::Error;
+use crate::search::{CANDIDATES, Context, Filter, Found, Packing, PathPattern, Query, Searcher};
 use crate::storage::Location;
 use crate::store::Dataset;
-use crate::value::Value;
+use crate::value::{Value, count};
+
+/// Default number of the best chunks to consider for a context.
+const DEFAULT_K: NonZeroUsize = NonZeroUsize::new(CANDIDATES).expect("some are considered");
 
 #[derive(clap::Args)]
 pub(super) struct RetrievalArgs {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// The question, in plain words; there is no query syntax
+    #[arg(value_parser = question)]
     query: String,
     /// Drop hits with a lower score. Depending on the mode it is a dot product, a BM25 score or a fused score; with --rerank, the reranker's
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, value_parser = f64::read)]
@@ -39,11 +45,23 @@ pub(super) struct ContextArgs {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// Largest number of tokens of all passages and their labels, in the dataset's encoding
-    #[arg(long, value_name = "N", default_value = "2000", value_parser = NonZeroUsize::read)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "2000",
+        allow_negative_numbers = true,
+        value_parser = NonZeroUsize::read
+    )]
     pub(super) budget: NonZeroUsize,
     /// How many of the best chunks to consider
-    #[arg(short, value_name = "N", default_value_t = CANDIDATES, value_parser = usize::read)]
-    k: usize,
+    #[arg(
+        short,
+        value_name = "N",
+        default_value_t = DEFAULT_K,
+        allow_negative_numbers = true,
+        value_parser = NonZeroUsize::read
+    )]
+    k: NonZeroUsize,
 }
 
 impl ContextArgs {
@@ -55,10 +73,31 @@ impl ContextArgs {
     /// Returns the question and the passages that fit the budget.
     pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
         let budget = self.budget.get();
-        self.retrieval.ask(self.k, |searcher, query| {
-            Ok((query.text.to_owned(), searcher.context(&searcher.search(query)?, budget, query.packing())?))
+        self.retrieval.ask(self.k.get(), |searcher, query| {
+            let found = searcher.search(query)?;
+            let context = searcher.context(&found, budget, query.packing())?;
+            warn_of_best(searcher, &found, &context)?;
+            Ok((query.text.to_owned(), context))
         })
     }
+}
+
+/// Warns if the best passage is not in the context, or only its first lines, because it exceeds the budget alone. An
+/// empty context is reported by the commands.
+fn warn_of_best(searcher: &Searcher, found: &[Found], context: &Context) -> crate::error::Result<()> {
+    let is_whole = context.passages.iter().any(|passage| passage.rank == 1 && !passage.cut);
+    let Some(best) = found.get(..1).filter(|_| !is_whole && !context.passages.is_empty()) else { return Ok(()) };
+    let whole = searcher.context(best, usize::MAX, Packing::Rank)?;
+    if whole.tokens > context.budget {
+        let tokens = count(whole.tokens, "token");
+        tracing::warn!("the best passage has {tokens} and does not fit into the budget; raise --budget");
+    }
+    Ok(())
+}
+
+/// Parses a question.
+fn question(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("the question is empty") } else { Ok(text.to_owned()) }
 }
 
 /// Filters on the chunks that can be found.
@@ -91,13 +130,27 @@ impl FilterArgs {
 }
 
 impl RetrievalArgs {
+    /// Opens the dataset.
+    fn open(&self) -> crate::error::Result<Dataset> {
+        let opened = Dataset::open(&self.dataset);
+        let is_dataset = |text: &str| text.parse().is_ok_and(|at: Location| Dataset::open(&at).is_ok());
+        if opened.is_err() && Path::new(&self.query).is_dir() && is_dataset(&self.query) {
+            return Err(Error::Setting {
+                origin: self.dataset.to_string(),
+                problem: format!("is not a dataset, but `{}` is", self.query),
+                help: "the dataset comes first, then the question".to_owned(),
+            });
+        }
+        opened
+    }
+
     /// Opens the dataset, embeds the question if the mode needs a vector, and passes both to `answer`.
     pub(super) fn ask<T>(
         self,
         k: usize,
         answer: impl FnOnce(&Searcher, &Query<'_>) -> crate::error::Result<T>,
     ) -> anyhow::Result<T> {
-        let dataset = Dataset::open(&self.dataset)?;
+        let dataset = self.open()?;
         let named = self.model.0.model.is_some();
         let config = self.config.resolve(Options {
             embedding: self.model.0,

@@ -1,5 +1,7 @@
 //! `chunkmill search`: the chunks or documents that answer a question best.
 
+use std::num::NonZeroUsize;
+
 use super::retrieval::RetrievalArgs;
 use super::{print, print_json};
 use crate::error::exit;
@@ -18,8 +20,14 @@ pub(super) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// How many results to print
-    #[arg(short, value_name = "N", default_value_t = 5, value_parser = usize::read)]
-    k: usize,
+    #[arg(
+        short,
+        value_name = "N",
+        default_value = "5",
+        allow_negative_numbers = true,
+        value_parser = NonZeroUsize::read
+    )]
+    k: NonZeroUsize,
     /// What to print: chunks, spans (adjacent chunks merged), documents (each with its matching chunks), or both (chunks
     /// with their documents)
     #[arg(long, value_name = "WHAT", default_value_t = Show::Chunks)]
@@ -30,7 +38,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let (k, show) = (args.k, args.show);
+    let (k, show) = (args.k.get(), args.show);
     if show == Show::Documents {
         let documents = args.retrieval.ask(k, Searcher::documents)?;
         for document in &documents {
@@ -82,8 +90,12 @@ fn document_in_words(hit: &DocumentHit) -> String {
     [head].into_iter().chain(chunks.iter().map(chunk)).collect()
 }
 
-/// Returns the first words of a text, on one line.
+/// Returns the first words of a text, on one line, and "…" if there are more.
 fn beginning(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(240).collect()
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((end, next)) = line.char_indices().nth(240) else { return line };
+    let start = &line[..end];
+    // A single long word is cut.
+    let end = if next == ' ' { end } else { start.rfind(' ').unwrap_or(end) };
+    format!("{} …", &line[..end])
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::flags::{EmbeddingFlags, RunFlags};
-use super::job::{JobArgs, ProgressArgs, Ready, megabytes, print_report, stop_on_interrupt};
+use super::job::{JobArgs, ProgressArgs, Ready, print_report, size, stop_on_interrupt};
 use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
 use crate::corpus::Root;
@@ -135,9 +135,9 @@ fn describe(plan: &Plan) -> String {
     lines.push(format!("  files      {to_make} of {} to build in each table", parts.len()));
     if to_make > 0 {
         lines.push(format!(
-            "  to embed   {}, {:.1} MB: about {}, {}, {} of the model",
+            "  to embed   {}, {}: about {}, {}, {} of the model",
             count(estimate.documents, "document"),
-            megabytes(estimate.bytes),
+            size(estimate.bytes),
             count(estimate.chunks, "chunk"),
             count(estimate.tokens, "token"),
             count(estimate.model_tokens, "token")

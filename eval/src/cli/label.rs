@@ -1,7 +1,7 @@
 //! `chunkmill-eval label`: turns real questions into labels, with evidence that search proposes.
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, tell};
@@ -34,9 +34,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let questions = Questions::read(&args.questions)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
-    let Outcome { labelled, unanswered, open } = outcome;
+    let Outcome { labelled, unanswered, open, no_answer } = outcome;
+    if no_answer && !io::stdin().is_terminal() {
+        return Err(Error::Setting {
+            origin: "standard input".to_owned(),
+            problem: "ended before the first answer".to_owned(),
+            help: "run this in a terminal, or write one answer per line to standard input".to_owned(),
+        }
+        .into());
+    }
     let (set, labelled) = (args.set.display(), count(labelled, "question"));
-    print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left"))?;
+    let next = if open > 0 { "; run the same command to go on" } else { "" };
+    print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left{next}"))?;
     Ok(exit::DONE)
 }
 

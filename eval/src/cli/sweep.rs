@@ -7,7 +7,7 @@ use anyhow::Context;
 use chunkmill::chunk::Pooling;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
 use chunkmill::config::{EmbeddingOptions, Options};
-use chunkmill::error::{Error, exit};
+use chunkmill::error::exit;
 use chunkmill::value::count;
 use serde_json::json;
 
@@ -58,14 +58,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return print_plan(&plan, json);
     }
     let labelled = Labelled::read(&labels)?;
-    if labelled.labels.scored(&labelled.checked).iter().all(Vec::is_empty) {
-        return Err(Error::Setting {
-            origin: labels.display().to_string(),
-            problem: "has no question whose evidence is in its corpus".to_owned(),
-            help: "`chunkmill-eval verify` shows the state of each reference".to_owned(),
-        }
-        .into());
-    }
+    labelled.require_evidence()?;
     let models = check_models(&plan)?;
     let baseline = output.baseline()?;
     if verify {

@@ -202,7 +202,7 @@ fn budgets_plot(sets: &[Set], own: &str) -> Option<Plot> {
         },
         y: Axis {
             title: "share of the evidence's text".to_owned(),
-            scale: Scale::linear(curves.iter().flat_map(Curve::heights)),
+            scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
         },
         height: HEIGHT,
         curves,
@@ -253,7 +253,7 @@ fn bytes_plot(sets: &[Set], own: &str) -> Option<Plot> {
         },
         y: Axis {
             title: format!("{metric}, best way to search"),
-            scale: Scale::linear(curves.iter().flat_map(Curve::heights)),
+            scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
         },
         height: HEIGHT,
         curves,
@@ -329,8 +329,8 @@ fn synthetic_plot(sets: &[Set]) -> Option<Plot> {
     let dots: Vec<Dot> = Vec::new();
     (!all.is_empty()).then(|| Plot {
         title: "Settings by synthetic and by real questions; the synthetic choice of each set is named".to_owned(),
-        x: Axis { title: "by synthetic questions".to_owned(), scale: Scale::linear(all.iter().map(|pair| pair.1)) },
-        y: Axis { title: "by real questions".to_owned(), scale: Scale::linear(all.iter().map(|pair| pair.2)) },
+        x: Axis { title: "by synthetic questions".to_owned(), scale: Scale::metric(all.iter().map(|pair| pair.1)) },
+        y: Axis { title: "by real questions".to_owned(), scale: Scale::metric(all.iter().map(|pair| pair.2)) },
         height: HEIGHT,
         curves,
         cloud: all.iter().map(|pair| Some((pair.1, pair.2))).collect(),

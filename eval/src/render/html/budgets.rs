@@ -55,7 +55,7 @@ pub(super) fn curves(view: &View) -> Option<String> {
         },
         y: Axis {
             title: "share of the evidence’s text".to_owned(),
-            scale: Scale::linear(curves.iter().flat_map(Curve::heights)),
+            scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
         },
         height: HEIGHT,
         curves,

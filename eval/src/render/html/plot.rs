@@ -112,7 +112,7 @@ fn plot(view: &View, cost: &Cost) -> Option<String> {
     let plot = Plot {
         title: format!("{y_title} against {}: {}", cost.title.to_lowercase(), counted(points().count(), "setting")),
         x: Axis { title: cost.unit.to_owned(), scale: Scale::cost(points().map(|point| point.0)) },
-        y: Axis { title: y_title.to_owned(), scale: Scale::linear(points().map(|point| point.1)) },
+        y: Axis { title: y_title.to_owned(), scale: Scale::metric(points().map(|point| point.1)) },
         height: HEIGHT,
         curves: vec![Curve { values: line, look: Look::Front, label: String::new() }],
         cloud: places.clone(),

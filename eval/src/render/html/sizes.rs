@@ -104,7 +104,7 @@ fn panel(view: &View, families: &[&Family], at: usize) -> String {
         x: Axis { title: format!("largest chunk{unit}"), scale: Scale::steps(steps) },
         y: Axis {
             title: view.primary_title().to_owned(),
-            scale: Scale::linear(all().flat_map(|(_, _, s)| [s.lo, s.hi])),
+            scale: Scale::metric(all().flat_map(|(_, _, s)| [s.lo, s.hi])),
         },
         height: HEIGHT,
         curves,

@@ -82,7 +82,9 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
         let next = next.and_then(|cell| Some(format!("next: {}, {}", Text(&cell.id), Text(&chance(cell.p_best?)))));
         tile("Probability of being the best", &Text(&chance(verdict.p_best)).to_string(), &next.unwrap_or_default());
         let open = verdict.not_separable.len();
-        tile("Not ruled out", &number(open), &format!("of {}", counted(others, "other setting")));
+        let is_part = others + 1 < view.report.cells.len() && view.report.labels.synthetic;
+        let without = if is_part { " (keyword search alone is left out)" } else { "" };
+        tile("Not ruled out", &number(open), &format!("of {}{without}", counted(others, "other setting")));
     }
     if verdict.cheapest != verdict.best
         && let Some((cheapest, share)) = smaller(view, verdict)

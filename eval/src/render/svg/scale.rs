@@ -27,6 +27,16 @@ impl Scale {
         Self::of(values, f64::INFINITY)
     }
 
+    /// Creates a linear axis for a metric. If no value is above 1, the axis ends there, because a share cannot be
+    /// higher.
+    #[must_use]
+    pub fn metric(values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
+        let scale = Self::linear(values.iter().copied());
+        let is_share = values.iter().all(|value| *value <= 1.0);
+        Self { high: if is_share { scale.high.min(1.0) } else { scale.high }, ..scale }
+    }
+
     /// Creates an axis for costs: logarithmic if they differ a lot.
     #[must_use]
     pub fn cost(values: impl Iterator<Item = f64>) -> Self {
