@@ -75,12 +75,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if let Some(name) = fs::canonicalize(&args.documents).ok().and_then(|path| Some(path.file_name()?.to_owned())) {
         report.labels.name = name.to_string_lossy().into_owned();
     }
+    let cell = advised(&report).context("no question could be scored")?.clone();
+    let verdict = report.verdict.as_mut().context("no question could be scored")?;
+    if verdict.best != cell.id {
+        verdict.toml = format!("# The default: no other setting is shown to be better.\n{}", cell.toml);
+    }
+    let settings = verdict.toml.clone();
     let mut written = render::write(&report, None, &args.out)?;
-    let cell = advised(&report).context("no question could be scored")?;
     let advice = args.out.join("chunkmill.toml");
     let corpus = if set == args.documents { set.join(CORPUS) } else { args.documents.clone() };
     let command = format!("chunkmill index {} -o OUT --config {}", corpus.display(), advice.display());
-    replace(&advice, format!("# {command}\n{}", cell.toml).as_bytes())?;
+    replace(&advice, format!("# {command}\n{settings}").as_bytes())?;
     written.push(advice.clone());
     let said = sentences(&report).context("no question could be scored")?;
     if args.json {

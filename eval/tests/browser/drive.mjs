@@ -1,10 +1,9 @@
-// Opens a page in headless Chromium as people would, and says on standard output what it saw, as JSON.
+// Opens a page in headless Chromium as a person would, and prints what it saw as JSON.
 //
 //     node drive.mjs BROWSER PROFILE PAGE FOLDER
 //
-// Chromium is spoken to over a pipe (its --remote-debugging-pipe), so nothing needs a port or a library. Every
-// request that the page makes is written down before it is let go. Screenshots go to FOLDER, and what the browser itself
-// keeps to PROFILE.
+// The script talks to Chromium over a pipe (--remote-debugging-pipe), so it needs neither a port nor a library. It records
+// every request of the page. Screenshots are written to FOLDER, and the browser's own files to PROFILE.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -49,7 +48,7 @@ const ask = (method, params = {}, sessionId = undefined) => new Promise((resolve
   child.stdio[3].write(JSON.stringify({ id: last, method, params, sessionId }) + '\0');
 });
 
-/** One visit in a tab of its own; `look` is asked of the page at the end. */
+/** Visits the page in a new tab; `look` has expressions that are evaluated at the end. */
 const visit = async ({ width, height, dark, script, look, shot, media = 'screen' }) => {
   const { targetId } = await ask('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await ask('Target.attachToTarget', { targetId, flatten: true });
@@ -93,7 +92,7 @@ const visit = async ({ width, height, dark, script, look, shot, media = 'screen'
   return { requests: requests.filter((request) => request !== url && !request.startsWith('data:')), problems, ...seen };
 };
 
-// What a person does, said in the page's own terms.
+// Actions of a person, as expressions for the page.
 const rows = `[...document.querySelectorAll('#board tbody tr')].filter((row) => row.getClientRects().length)`;
 const column = (title) => `[...document.querySelectorAll('#board thead th')].findIndex((th) => th.textContent.trim() === '${title}')`;
 const click = (title) => `document.querySelectorAll('#board thead th')[${column(title)}].querySelector('button').click()`;
@@ -103,13 +102,13 @@ const put = (id, value) => `(() => { const it = document.getElementById('${id}')
 const tick = (id) => `document.getElementById('${id}').click()`;
 const reading = {
   wide: 'document.documentElement.scrollWidth',
-  // What makes it so: what ends to the right of the screen and is in no box that scrolls by itself.
+  // Elements that end to the right of the screen and are not in a box that scrolls.
   beyond: `[...document.querySelectorAll('body *')].filter((it) => it.getBoundingClientRect().right > screen.width + 1
     && !it.closest('.scroll, pre, .heat, blockquote')).slice(0, 5).map((it) => it.outerHTML.slice(0, 80))`,
   rows: `${rows}.length`,
   sections: `[...document.querySelectorAll('main > section')].filter((it) => it.getClientRects().length).map((it) => it.id)`,
   answer: `document.querySelector('.answer').textContent`,
-  // What is seen without scrolling: the answer, one plot, the settings.
+  // Visible without scrolling: the answer, one plot, the settings.
   fold: `['.answer', '.masthead .plot', '#toml'].map((it) => document.querySelector(it).getBoundingClientRect().bottom)`,
   paper: 'getComputedStyle(document.body).backgroundColor',
   controls: `[...document.querySelectorAll('.js-only')].filter((it) => it.getClientRects().length).length`,

@@ -1,9 +1,9 @@
-// Fetches the Chromium that the npm package @sparticuz/chromium carries, checks it against its pin, and unpacks it.
+// Downloads the Chromium in the npm package @sparticuz/chromium, checks its pinned hash, and unpacks it.
 //
 //     node fetch.mjs FOLDER
 //
-// The package has the program and its libraries each compressed with brotli, which Node can undo by itself. Its own
-// code is not run: it unpacks for machines that it takes for Amazon's alone.
+// The package contains the program and its libraries, compressed with brotli, which Node can decompress. The package's own
+// code is not run: it unpacks only on Amazon's machines.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
