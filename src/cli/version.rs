@@ -29,7 +29,7 @@ pub(super) fn details() -> String {
     let mut text = String::new();
     for (what, is) in [
         // Set by release builds. Asking git here would rebuild everything after each commit.
-        ("commit", option_env!("CHUNKMILL_COMMIT").unwrap_or("unknown").to_owned()),
+        ("commit", option_env!("CHUNKMILL_COMMIT").unwrap_or("unknown, not a release build").to_owned()),
         ("target", env!("TARGET_TRIPLE").to_owned()),
         ("features", format!("{} (left out: {})", names(true), names(false))),
         ("encoder", format!("instructions {isa}; fast in {fast}; {usual} by default")),

@@ -14,7 +14,12 @@ use crate::import::{Documents, documents, write_documents};
 use crate::label::{Outcome, Proposer, Questions, session};
 use crate::labels::CORPUS;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Example:\n\
+\x20 chunkmill-eval label docs --questions questions.txt -o set";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Folders or files of documents; NAME=PATH puts them below NAME/. Not needed if the set has its documents
     documents: Vec<Root>,

@@ -28,7 +28,14 @@ use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
 /// Number of synthetic questions to make if there are no real ones.
 const SYNTHETIC: usize = 200;
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill-eval recommend docs -o first-look\n\
+\x20 chunkmill-eval recommend docs --questions questions.txt -o advice\n\
+\x20 chunkmill index docs -o out --config advice/chunkmill.toml";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Folder of documents, or a set of labels: a folder with corpus/ and queries.jsonl
     documents: PathBuf,
@@ -36,7 +43,7 @@ pub(super) struct Args {
     /// passages and asks you which ones answer them
     #[arg(long, value_name = "FILE")]
     questions: Option<PathBuf>,
-    /// Start no dataset after this many minutes; the first one is always built
+    /// Try no further chunk settings after this many minutes; the first ones are always tried
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = u64::read)]
     minutes: u64,
     /// Folder for the result: chunkmill.toml, report.html, the labels and the run. An interrupted run resumes

@@ -20,7 +20,13 @@ use crate::score::{Chunks, Judge};
 use crate::sweep::{Event, Labelled, Run, Settings, check_models, sweep};
 use crate::worker::{Chunked, Request, delegate};
 
+/// Shown below the help.
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill-eval sweep --labels set --sweep sweep.toml --list\n\
+\x20 chunkmill-eval sweep --labels set --sweep sweep.toml -o run";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Folder with corpus/ and queries.jsonl
     #[arg(long, value_name = "SET")]
