@@ -592,7 +592,7 @@ fn cases() -> Vec<Case> {
             |v| v.add("chunks", "n_tokens", 0, 5),
             "manifest.json",
             Check::Count,
-            " tokens of part ",
+            "the count `tokens` of part ",
         ),
         (
             "positions have a gap",

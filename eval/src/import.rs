@@ -36,7 +36,6 @@ pub use legalbench_rag::legalbench_rag;
 pub use miracl::miracl;
 pub use narrativeqa::narrativeqa;
 pub use qasper::qasper;
-pub(crate) use source::Finder;
 pub use squad::squad;
 pub use trec::trec;
 

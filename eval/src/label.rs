@@ -24,10 +24,8 @@ use chunkmill::store::Dataset;
 use chunkmill::value::count;
 use serde::Deserialize;
 
-use crate::import::Finder;
-use crate::labels::{CORPUS, Corpus, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, to_jsonl};
-use crate::record::replace;
-use crate::sweep::remove_file;
+use crate::labels::{CORPUS, Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, to_jsonl};
+use crate::record::{remove_file, replace};
 use crate::synth::sentences;
 
 /// File of the questions that the documents do not answer, one per line, in a set's folder.

@@ -16,6 +16,7 @@
 //! when one of them is.
 
 mod drift;
+mod find;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -28,8 +29,7 @@ use chunkmill::value::{count, nearest};
 use serde::{Deserialize, Serialize};
 
 pub use drift::State;
-
-use crate::import::Finder;
+pub(crate) use find::{Finder, words};
 
 /// The documents, in a set's folder.
 pub const CORPUS: &str = "corpus";

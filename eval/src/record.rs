@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
@@ -214,4 +214,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
         let _ = fs::remove_file(&part);
         Error::io("write", path)(error)
     })
+}
+
+/// Removes a file if it exists.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
 }

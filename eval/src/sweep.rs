@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::labels::{CORPUS, Checked, Corpus, LabelSet, Place, QUERIES, Query, SET, State};
 use crate::race::Race;
-use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, replace};
+use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, remove_file, replace};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
@@ -399,14 +399,6 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
         });
     }
     Ok(())
-}
-
-/// Removes a file if it exists.
-pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
-    }
 }
 
 /// Removes a folder if it exists.

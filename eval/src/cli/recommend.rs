@@ -20,7 +20,7 @@ use crate::grid;
 use crate::label::Questions;
 use crate::labels::{CORPUS, LabelSet, QUERIES, Query, to_jsonl};
 use crate::recommend::{SWEEP, advised, sentences};
-use crate::record::replace;
+use crate::record::{remove_file, replace};
 use crate::render;
 use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
 use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
@@ -133,7 +133,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let given = set.join(QUERIES);
     if given.is_file() && LabelSet::read(&set)?.queries.iter().all(Query::is_synthetic) {
         // Made by an earlier run without --questions.
-        fs::remove_file(&given).map_err(Error::io("remove", &given))?;
+        remove_file(&given)?;
     }
     let known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };
     let is_open = |text: &str| !known.iter().any(|query| query.text == text);

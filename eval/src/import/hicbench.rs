@@ -12,9 +12,9 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Finder, Numbers, Source, document_name, quoted};
+use super::source::{Numbers, Source, document_name, quoted};
 use super::table::{self, each, needed};
-use crate::labels::{Query, Reference};
+use crate::labels::{Finder, Query, Reference};
 
 #[derive(Deserialize)]
 struct Question {

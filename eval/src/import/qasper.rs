@@ -12,9 +12,9 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Assembly, Finder, by_votes, document_name, quoted, words};
+use super::source::{Assembly, by_votes, document_name, quoted};
 use super::table::{self, each, tables};
-use crate::labels::{Place, Query, Reference};
+use crate::labels::{Finder, Place, Query, Reference, words};
 
 #[derive(Deserialize)]
 struct Paper {

@@ -6,10 +6,10 @@
 
 #![allow(dead_code, reason = "the rest of the library uses it")]
 
-#[path = "../../../src/error.rs"]
-pub mod error;
 #[path = "../../../src/value.rs"]
 pub mod value;
+#[path = "../../../src/error.rs"]
+pub mod error;
 #[path = "../../../src/settings.rs"]
 pub mod settings;
 
