@@ -172,7 +172,8 @@ pub fn choices(written: &str, names: &[&str]) -> String {
 }
 
 /// Returns the end of a message that suggests a name, or nothing if there is no suggestion.
-pub(crate) fn did_you_mean(meant: Option<impl Display>) -> String {
+#[must_use]
+pub fn did_you_mean(meant: Option<impl Display>) -> String {
     meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
 

@@ -24,7 +24,9 @@ use chunkmill::store::Dataset;
 use chunkmill::value::count;
 use serde::Deserialize;
 
-use crate::labels::{CORPUS, Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, to_jsonl};
+use crate::labels::{
+    CORPUS, Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, beginning, to_jsonl, words,
+};
 use crate::record::{remove_file, replace};
 use crate::synth::sentences;
 
@@ -242,11 +244,7 @@ impl Proposer {
     fn describe(&self, reference: &Reference) -> String {
         let describe = |Place { doc_id, quote }: &Place| {
             let (Some(text), Some(quote)) = (self.corpus.texts.get(doc_id), quote) else { return doc_id.clone() };
-            let words = quote.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let end = words.char_indices().nth(START).map(|(end, _)| end);
-            let more = if end.is_some() { "…" } else { "" };
-            let start = &words[..end.unwrap_or(words.len())];
-            format!("{doc_id}:{} \"{start}{more}\"", line_of(text, quote.range.start))
+            format!("{doc_id}:{} \"{}\"", line_of(text, quote.range.start), beginning(&quote.text, START))
         };
         let mut places: Vec<String> = reference.places().take(SHOWN).map(describe).collect();
         let more = reference.places().skip(SHOWN).count();
@@ -377,7 +375,7 @@ pub fn session(
         say(&format!("\n[{}/{}] {}\n", at + 1, open.len(), asked.text));
         let proposals = proposer.propose(&asked.text)?;
         for (number, proposal) in (1..).zip(&proposals) {
-            let text = proposer.text(proposal).split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = words(proposer.text(proposal));
             say(&format!("  {number}  {}:{}\n     {text}\n", proposal.doc_id, proposal.line));
         }
         match ask(proposer, &proposals, input, say)? {

@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
-use chunkmill::value::{count, nearest};
+use chunkmill::value::{count, did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
 pub use drift::State;
-pub(crate) use find::{Finder, words};
+pub(crate) use find::{Finder, beginning, words};
 
 /// The documents, in a set's folder.
 pub const CORPUS: &str = "corpus";
@@ -161,8 +161,7 @@ impl Corpus {
         let name = |id: &str| id.rsplit('/').next().map(str::to_owned);
         let same: Vec<&str> = ids().filter(|id| name(id) == name(doc_id)).collect();
         let meant = if let [one] = same[..] { Some(one) } else { nearest(doc_id, ids()) };
-        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
-        format!("`{doc_id}`, which is not among the documents{meant}")
+        format!("`{doc_id}`, which is not among the documents{}", did_you_mean(meant))
     }
 }
 

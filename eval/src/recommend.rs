@@ -148,7 +148,7 @@ fn how_sure(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
     } else {
         ""
     };
-    let unfinished = report.left_out.iter().filter(|left| left.reason.contains(TIME_WAS_UP)).count();
+    let unfinished = report.left_out.iter().filter(|left| left.reason == TIME_WAS_UP).count();
     let unfinished = match unfinished {
         0 => String::new(),
         left => format!(" The time was up before {} could be tried (`--minutes`).", count(left, "more setting")),

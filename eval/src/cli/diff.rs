@@ -9,10 +9,14 @@ use chunkmill::value::{choices, count};
 use super::pair::PairArgs;
 use crate::analysis::figure;
 use crate::change::{Change, Changes, Moved, changes};
+use crate::labels::beginning;
 use crate::report::Report;
 
 /// Width of the column of setting names; a longer name shifts only its own line.
 const NAME: usize = 44;
+
+/// Maximum number of characters of a question.
+const QUESTION: usize = 80;
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
     let (a, b, metrics) = args.read()?;
@@ -85,14 +89,7 @@ fn row(change: &Change) -> String {
 pub(super) fn moved(moved: &[Moved], indent: &str) -> Vec<String> {
     let line = |question: &Moved| {
         let Moved { query, text, before, after } = question;
-        format!("{indent}{} → {}  {query}: {}", figure(*before), figure(*after), shortened(text))
+        format!("{indent}{} → {}  {query}: {}", figure(*before), figure(*after), beginning(text, QUESTION))
     };
     moved.iter().map(line).collect()
-}
-
-/// Returns the first words of a question, on one line.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 80;
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.chars().count() <= MOST { text } else { text.chars().take(MOST).chain(['…']).collect() }
 }

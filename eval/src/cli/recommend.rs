@@ -131,11 +131,12 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let questions = Questions::read(file)?;
     prepare(&roots, &set)?;
     let given = set.join(QUERIES);
-    if given.is_file() && LabelSet::read(&set)?.queries.iter().all(Query::is_synthetic) {
+    let mut known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };
+    if known.iter().all(Query::is_synthetic) {
         // Made by an earlier run without --questions.
         remove_file(&given)?;
+        known.clear();
     }
-    let known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };
     let is_open = |text: &str| !known.iter().any(|query| query.text == text);
     let open = questions.plain.iter().filter(|asked| is_open(&asked.text)).count();
     if open > 0 && io::stdin().is_terminal() {

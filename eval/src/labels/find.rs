@@ -48,3 +48,9 @@ impl Finder {
 pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// Returns the beginning of a text on one line: at most `most` characters, and `…` if there are more.
+pub(crate) fn beginning(text: &str, most: usize) -> String {
+    let text = words(text);
+    if text.chars().count() <= most { text } else { text.chars().take(most).chain(['…']).collect() }
+}
