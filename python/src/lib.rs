@@ -60,6 +60,8 @@ mod _chunkmill {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::log::to_python();
+        let packages = module.py().import("sys")?.getattr("path")?.extract().unwrap_or_default();
+        chunkmill::embed::package::imported_from(packages);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

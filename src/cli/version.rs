@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 
 use crate::embed::hub::ModelRef;
 use crate::embed::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
-use crate::embed::{Isa, Precision, PrecisionSetting};
+use crate::embed::{Isa, Precision, PrecisionSetting, package};
 use crate::hub::{Kind, Repository};
 
 /// Pairs the name of each feature with whether it was compiled in.
@@ -47,12 +47,19 @@ fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Reports whether the default model's files are in the cache. Their hashes are checked when the model is loaded.
+/// Reports whether the default model's files are in the cache or in a Python environment. Their hashes are checked when
+/// the model is loaded.
 fn default_model() -> String {
     let folder = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
     let here = DEFAULT_PINS.iter().filter(|(name, _)| folder.join(name).is_file()).count();
     let place = folder.display();
     match (here, DEFAULT_PINS.len()) {
+        (here, all)
+            if here < all
+                && let Some(folder) = package::installed() =>
+        {
+            format!("in a Python environment, {}", folder.display())
+        }
         (0, _) => format!("not in the cache, {place}; `chunkmill model pull` fetches it"),
         (here, all) if here < all => {
             format!("{here} of {all} files in the cache, {place}; `chunkmill model pull` fetches the others")

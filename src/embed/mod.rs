@@ -6,8 +6,9 @@
 //! embedders. [`Reranker`]s score pairs of texts.
 //!
 //! `head` turns the vectors of a text's tokens into one; [`late`] reads a document once for all its chunks. [`hub`]
-//! finds a model's files, `folder` reads and checks them, `modules` lists the modules that a text passes through,
-//! and [`model`] interprets them all. `tokenizer` and `words` turn texts into token ids. [`batch`] decides which
+//! finds a model's files, `package` the default model's in a Python environment; `folder` reads and checks files,
+//! `modules` lists the modules that a text passes through, and [`model`] interprets them all. `tokenizer` and `words`
+//! turn texts into token ids. [`batch`] decides which
 //! texts are computed together, and [`cache`] stores the vectors.
 
 // Hidden: the evaluation harness calls it directly.
@@ -36,6 +37,9 @@ pub mod late;
 #[doc(hidden)]
 pub mod model;
 mod modules;
+// Hidden: the Python module says where its packages are.
+#[doc(hidden)]
+pub mod package;
 mod pair;
 mod representation;
 pub(crate) mod rerank;
