@@ -252,9 +252,9 @@ define prepare-python-tests
 	$(PYTHON_TESTS)/bin/pyright --version
 endef
 test-python: model wheel
-	$(call prepare-python-tests,-r python/requirements-test.txt)
+	$(call prepare-python-tests,-r python/requirements-test.txt -r python/requirements-model.txt)
 	$(PYTHON_TESTS)/bin/python -m pytest -q -m "not heavy" python
 
 test-python-all: model wheel
-	$(call prepare-python-tests,-r python/requirements-test.txt -r python/requirements-test-all.txt)
+	$(call prepare-python-tests,-r python/requirements-test.txt -r python/requirements-model.txt -r python/requirements-test-all.txt)
 	$(PYTHON_TESTS)/bin/python -m pytest -q python

@@ -272,6 +272,7 @@ fn a_dataset_is_written_through_the_seam_alone() {
         "store/lock.rs",
         "embed/cache.rs",
         "embed/hub.rs",
+        "embed/package.rs",
         "hub.rs",
         "hub/download.rs",
     ];

@@ -1,5 +1,6 @@
 //! Rerankers: networks that read a question and a passage together.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use chunkmill::embed::hub::ModelRef;
@@ -121,10 +122,108 @@ fn the_activation_is_the_files() {
     assert!(error.contains("asks for the activation `my.own`"), "{error}");
 }
 
+/// Writes a cross-encoder of ModernBERT with the layers that score as modules of their own, as the Ettin rerankers have
+/// them. `more` changes a module's configuration.
+fn as_modules(whole: &Path, more: &[(&str, Value)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for name in ["tokenizer.json", "tokenizer_config.json"] {
+        std::fs::copy(whole.join(name), folder.path().join(name)).unwrap();
+    }
+    let put = |name: &str, value: Value| {
+        let mut value = value;
+        for (_, more) in more.iter().filter(|(other, _)| *other == name) {
+            value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        }
+        write(folder.path(), name, value.to_string().as_bytes());
+    };
+    let mut config: Value = serde_json::from_slice(&std::fs::read(whole.join("config.json")).unwrap()).unwrap();
+    for key in ["id2label", "label2id", "num_labels"] {
+        config.as_object_mut().unwrap().remove(key);
+    }
+    let dim = config["hidden_size"].clone();
+    put("config.json", config);
+    let kinds = ["Transformer", "Pooling", "Dense", "LayerNorm", "Dense"];
+    let module = |(at, kind): (usize, &&str)| {
+        let path = if at == 0 { String::new() } else { format!("{at}_{kind}") };
+        json!({"idx": at, "name": at.to_string(), "path": path, "type": format!("sentence_transformers.models.{kind}")})
+    };
+    let modules: Vec<Value> = kinds.iter().enumerate().map(module).collect();
+    write(folder.path(), "modules.json", json!(modules).to_string().as_bytes());
+    put("1_Pooling/config.json", json!({"embedding_dimension": dim, "pooling_mode": "cls"}));
+    let dense = |out: Value, bias: bool, activation: &str, written: &str| {
+        let activation = format!("torch.nn.modules.{activation}");
+        json!({"in_features": dim, "out_features": out, "bias": bias, "activation_function": activation,
+            "module_input_name": "sentence_embedding", "module_output_name": written})
+    };
+    put("2_Dense/config.json", dense(dim.clone(), false, "activation.GELU", "sentence_embedding"));
+    put("3_LayerNorm/config.json", json!({"dimension": dim}));
+    put("4_Dense/config.json", dense(json!(1), true, "linear.Identity", "scores"));
+    put("config_sentence_transformers.json", json!({"model_type": "CrossEncoder"}));
+    let all = candle_core::safetensors::load(whole.join("model.safetensors"), &candle_core::Device::Cpu).unwrap();
+    let mut files = [
+        ("", HashMap::new()),
+        ("2_Dense/", HashMap::new()),
+        ("3_LayerNorm/", HashMap::new()),
+        ("4_Dense/", HashMap::new()),
+    ];
+    for (name, tensor) in all {
+        let (file, name) = match &*name {
+            "head.dense.weight" => (1, "linear.weight".to_owned()),
+            "head.norm.weight" => (2, "norm.weight".to_owned()),
+            "classifier.weight" => (3, "linear.weight".to_owned()),
+            "classifier.bias" => (3, "linear.bias".to_owned()),
+            other => (0, other.strip_prefix("model.").unwrap().to_owned()),
+        };
+        if name == "norm.weight" {
+            files[file].1.insert("norm.bias".to_owned(), tensor.zeros_like().unwrap());
+        }
+        files[file].1.insert(name, tensor);
+    }
+    for (path, tensors) in files {
+        candle_core::safetensors::save(&tensors, folder.path().join(path).join("model.safetensors")).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn layers_that_are_modules_score_like_those_of_the_network() {
+    // The scores of the network's own layers are those of sentence-transformers: see `golden`.
+    for tiny in [Tiny::new("modernbert", 128, 2), Tiny::new("modernbert", 48, 3)] {
+        let whole = written(tiny);
+        let scores = |folder: &Path| open(folder, Backend::default()).unwrap().scores(QUESTION, &PASSAGES).unwrap();
+        assert_eq!(scores(as_modules(whole.path(), &[]).path()), scores(whole.path()));
+        // Without an activation function, as the Ettin rerankers are.
+        let identity = json!({"activation_fn": "torch.nn.modules.linear.Identity"});
+        let plain = scores(as_modules(whole.path(), &[("config_sentence_transformers.json", identity)]).path());
+        for (plain, squashed) in plain.iter().zip(scores(whole.path())) {
+            assert!((1.0 / (1.0 + (-plain).exp()) - squashed).abs() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn modules_that_score_nothing_are_refused() {
+    let whole = written(Tiny::new("modernbert", 48, 3));
+    let error = |name: &str, more: Value| {
+        let folder = as_modules(whole.path(), &[(name, more)]);
+        open(folder.path(), Backend::default()).err().unwrap()
+    };
+    let wide = error("4_Dense/config.json", json!({"out_features": 2}));
+    assert!(wide.contains("`linear.weight` is [1, 48], but its config.json says [2, 48]"), "{wide}");
+    let narrow = error("3_LayerNorm/config.json", json!({"dimension": 24}));
+    assert!(narrow.contains("`norm.weight` is [48], but its config.json says [24]"), "{narrow}");
+    // An embedding model is no reranker.
+    let folder = TempDir::new().unwrap();
+    Tiny::new("bert", 48, 3).write(folder.path());
+    let error = open(folder.path(), Backend::default()).err().unwrap();
+    assert!(error.contains("its modules give 48 values for a pair, but a cross-encoder gives one"), "{error}");
+}
+
 #[test]
 fn what_judges_no_pairs_is_refused() {
     let folder = TempDir::new().unwrap();
     Tiny::new("bert", 48, 3).write(folder.path());
+    std::fs::remove_file(folder.path().join("modules.json")).unwrap();
     let error = open(folder.path(), Backend::default()).err().unwrap();
     assert!(error.contains("it has 2 labels, but a cross-encoder has one"), "{error}");
     let folder = written(Tiny::new("roberta", 48, 3));

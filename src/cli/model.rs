@@ -53,7 +53,7 @@ enum Command {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
         Command::Pull { model, reranker: true, .. } => {
-            let mut folder = hub::locate_network(&model)?;
+            let mut folder = hub::locate_reranker(&model)?;
             let settings = embed::rerank::Settings::read(&mut folder)?;
             settings.check_weights(&mut folder)?;
             let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());

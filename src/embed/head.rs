@@ -337,15 +337,16 @@ impl Head {
         stride: usize,
         hidden: usize,
     ) -> Result<Vec<f32>> {
-        let mut vectors = Vec::new();
-        for tokens in texts {
-            let mut pooled = vec![0.0; hidden * self.poolings.len()];
-            for (pooling, part) in self.poolings.iter().zip(pooled.chunks_exact_mut(hidden)) {
-                pooling.pool(tokens, stride, part);
-            }
-            vectors.extend(self.finish(pooled));
+        finite(texts.flat_map(|tokens| self.vector(tokens, stride, hidden)).collect())
+    }
+
+    /// Returns the vector of one text.
+    pub(super) fn vector(&self, tokens: &[f32], stride: usize, hidden: usize) -> Vec<f32> {
+        let mut pooled = vec![0.0; hidden * self.poolings.len()];
+        for (pooling, part) in self.poolings.iter().zip(pooled.chunks_exact_mut(hidden)) {
+            pooling.pool(tokens, stride, part);
         }
-        finite(vectors)
+        self.finish(pooled)
     }
 
     /// Turns a text's pooled vector into its final vector.
@@ -410,8 +411,10 @@ fn yes() -> bool {
 fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
     let (name, config): (_, DenseConfig) = config(folder, module)?;
     let DenseConfig { in_features, out_features, bias, activation_function, use_residual, .. } = config;
-    let vector = "sentence_embedding";
-    if [config.module_input_name, config.module_output_name].into_iter().flatten().any(|name| name != vector) {
+    // The last module of a reranker names its result differently.
+    let (vector, scores) = ("sentence_embedding", "scores");
+    let reads = config.module_input_name.is_none_or(|name| name == vector);
+    if !reads || config.module_output_name.is_some_and(|name| name != vector && name != scores) {
         let help = "use a model whose Dense modules read and write `sentence_embedding`";
         return Err(folder.error(format!("{name} reads or writes something other than the text's vector"), help));
     }

@@ -80,12 +80,12 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch)
 }
 
-/// Finds the folder of a network alone, without further modules.
+/// Finds the folder of a reranker.
 ///
 /// # Errors
 /// The errors of [`locate`].
-pub(crate) fn locate_network(model: &ModelRef) -> Result<Folder> {
-    find(model, Source::fetch_network)
+pub(crate) fn locate_reranker(model: &ModelRef) -> Result<Folder> {
+    find(model, Source::fetch_reranker)
 }
 
 /// Pinned hashes of a folder's files.
@@ -145,8 +145,8 @@ pub(crate) fn pull(model: &ModelRef) -> Result<Folder> {
 /// Returns whether a cached file of the default model differs from the pinned one, which the user should hear of.
 #[cfg(feature = "hub")]
 fn has_wrong_file() -> bool {
-    let path = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).commit_folder(DEFAULT_REVISION);
-    let mut folder = Folder::new(path, DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
+    let path = Repository::new(Kind::Model, DEFAULT_ID, DEFAULT_REVISION).cached_folder();
+    let mut folder = Folder::new(path.unwrap_or_default(), DEFAULT_ID.to_owned(), None, DEFAULT_PINS);
     DEFAULT_PINS.iter().any(|(name, _)| folder.path.join(name).exists() && folder.read(name).is_err())
 }
 
@@ -209,12 +209,18 @@ impl Source {
         Ok(folder)
     }
 
-    /// Fetches the files of a network without other modules.
-    fn fetch_network(&self, pins: Pins) -> Result<Folder> {
+    /// Fetches the files of a reranker: a network, and the modules after it if it lists any.
+    fn fetch_reranker(&self, pins: Pins) -> Result<Folder> {
         let found = self.optional("config.json", None)?.ok_or_else(|| self.missing("config.json"))?;
         let folder = self.folder(&found, pins);
-        self.optional("tokenizer_config.json", Some(&folder.path))?;
-        self.module(&Module::new("Transformer", ""), &folder)?;
+        let optional = |name: &str| self.optional(name, Some(&folder.path));
+        optional("tokenizer_config.json")?;
+        optional("config_sentence_transformers.json")?;
+        let modules = match optional(LIST)? {
+            Some(_) => folder.clone().modules()?,
+            None => vec![Module::new("Transformer", "")],
+        };
+        modules.iter().try_for_each(|module| self.module(module, &folder))?;
         Ok(folder)
     }
 

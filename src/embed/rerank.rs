@@ -1,14 +1,17 @@
 //! Rerankers: a network reads a question and a passage together and scores how well the passage answers the question (a
 //! cross-encoder, Nogueira and Cho 2019). It sees more than two separate vectors do, but must run once per pair, so it
 //! only reranks the best results of a search.
+//!
+//! A folder has one of two forms: a network that contains the layers which score, or one of `modules.json`, in which
+//! the modules after the network score (the Ettin rerankers, for example).
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::Folder;
-use super::head::Activation;
+use super::head::{Activation, Head};
 use super::model::first_position;
-use super::modules::Module;
+use super::modules::{LIST, Module};
 use super::tokenizer::{ModelTokenizer, Rules};
 use crate::error::Result;
 
@@ -33,6 +36,8 @@ pub(crate) struct Settings {
     pub(super) config: Vec<u8>,
     /// The network.
     pub(super) network: Module,
+    /// The modules after it, if they score, not the network.
+    pub(super) head: Option<Head>,
     pub(crate) tokenizer: ModelTokenizer,
     /// Turns the network's output into a score.
     pub(super) activation: Activation,
@@ -54,6 +59,17 @@ struct Written {
     activation_fn: Option<String>,
 }
 
+/// `config_sentence_transformers.json`, which belongs to modules.
+#[derive(Deserialize, Default)]
+struct Listed {
+    activation_fn: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct SentenceConfig {
+    max_seq_length: Option<usize>,
+}
+
 #[derive(Deserialize, Default)]
 struct TokenizerConfig {
     /// Newer versions write a huge number to mean no limit.
@@ -67,29 +83,35 @@ impl Settings {
     /// [`Error::Model`](crate::error::Error::Model) if a file is missing or damaged, or asks for something that
     /// cannot be computed.
     pub(crate) fn read(folder: &mut Folder) -> Result<Self> {
-        let network = Module::new("Transformer", "");
-        let bytes = folder.read("config.json")?;
-        let config: Config = folder.json("config.json", &bytes)?;
-        let limits: TokenizerConfig = folder.optional("tokenizer_config.json")?;
+        let modules = if folder.read_optional(LIST)?.is_some() { folder.modules()? } else { Vec::new() };
+        let head = (modules.len() > 1).then(|| Head::read(folder, &modules)).transpose()?;
+        let network = modules.into_iter().next().unwrap_or_else(|| Module::new("Transformer", ""));
+        let name = network.file("config.json");
+        let bytes = folder.read(&name)?;
+        let config: Config = folder.json(&name, &bytes)?;
+        let sentence: SentenceConfig = folder.optional(&network.file("sentence_bert_config.json"))?;
+        let limits: TokenizerConfig = folder.optional(&network.file("tokenizer_config.json"))?;
         let unused = first_position(&config.model_type, config.pad_token_id);
         let positions = config.max_position_embeddings.map(|count| count.saturating_sub(unused));
         let written = limits.model_max_length.and_then(|limit| usize::try_from(limit.as_u64()?).ok());
-        let Some(max_tokens) = [positions, written].into_iter().flatten().min() else {
+        let Some(max_tokens) = [sentence.max_seq_length, positions, written].into_iter().flatten().min() else {
             let help = "add tokenizer_config.json with model_max_length";
             return Err(folder.error("no file states the model's token limit", help));
         };
-        let class = config.sentence_transformers.and_then(|written| written.activation_fn);
+        let listed: Listed = folder.optional("config_sentence_transformers.json")?;
+        let written = config.sentence_transformers.and_then(|written| written.activation_fn);
+        let class = listed.activation_fn.or(written);
         let activation = match class.or(config.sbert_ce_default_activation_function) {
             None => Activation::Sigmoid,
             Some(class) => Activation::of(&class).ok_or_else(|| {
                 let help = "supported: Identity, Tanh, ReLU, Sigmoid, SiLU, GELU";
-                folder.error(format!("config.json asks for the activation `{class}`"), help)
+                folder.error(format!("its configuration asks for the activation `{class}`"), help)
             })?,
         };
-        let json = folder.read("tokenizer.json")?;
+        let json = folder.read(&network.file("tokenizer.json"))?;
         let tokenizer = ModelTokenizer::new(&json, Rules::plain(max_tokens))
             .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
-        Ok(Self { model_type: config.model_type, config: bytes, network, tokenizer, activation })
+        Ok(Self { model_type: config.model_type, config: bytes, network, head, tokenizer, activation })
     }
 
     /// Reads the weights only to hash and check them.

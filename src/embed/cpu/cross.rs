@@ -8,7 +8,7 @@ use super::{BATCH_TOKENS, Plan, Running};
 use crate::embed::batch::cut;
 use crate::embed::finite;
 use crate::embed::folder::Folder;
-use crate::embed::head::Activation;
+use crate::embed::head::{Activation, Head};
 use crate::embed::rerank::{Reranker, Settings};
 use crate::embed::tokenizer::{ModelTokenizer, Pair};
 use crate::error::Result;
@@ -18,19 +18,43 @@ pub(crate) struct CrossEncoder {
     id: String,
     tokenizer: ModelTokenizer,
     running: Running,
-    classifier: Classifier,
+    scorer: Scorer,
     activation: Activation,
+}
+
+/// What turns the states of a pair's tokens into one number.
+enum Scorer {
+    /// Layers of the network itself.
+    Classifier(Classifier),
+    /// Modules after the network.
+    Head(Head),
+}
+
+impl Scorer {
+    /// Returns whether only the state of the first token counts.
+    fn is_cls(&self) -> bool {
+        match self {
+            Self::Classifier(classifier) => classifier.is_cls(),
+            Self::Head(head) => head.is_cls(),
+        }
+    }
 }
 
 impl CrossEncoder {
     pub(crate) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
-        let Settings { config, network, tokenizer, activation, .. } = settings;
+        let Settings { config, network, head, tokenizer, activation, .. } = settings;
         let (running, tensors) = Running::load(&mut folder, &network, plan, &tokenizer)?;
-        let classifier = Classifier::read(&config, &tensors, running.hidden)
-            .map_err(|problem| folder.error(problem, "name a cross-encoder with one label"))?;
+        let scorer = match head {
+            None => Classifier::read(&config, &tensors, running.hidden).map(Scorer::Classifier),
+            Some(head) => head.dim(running.hidden).and_then(|dim| match dim {
+                1 => Ok(Scorer::Head(head)),
+                dim => Err(format!("its modules give {dim} values for a pair, but a cross-encoder gives one")),
+            }),
+        };
+        let scorer = scorer.map_err(|problem| folder.error(problem, "name a cross-encoder with one label"))?;
         let revision = folder.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default();
         let id = format!("{}{revision}", folder.id);
-        Ok(Self { id, tokenizer, running, classifier, activation })
+        Ok(Self { id, tokenizer, running, scorer, activation })
     }
 
     /// Returns the scores of some pairs.
@@ -38,9 +62,12 @@ impl CrossEncoder {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
         let (stride, hidden) = (self.running.encoder.stride(), self.running.hidden);
-        let wanted = if self.classifier.is_cls() { Tokens::First } else { Tokens::All };
-        let score = |states: &[f32]| self.activation.apply(self.classifier.judge(states, stride, hidden));
-        finite(self.running.states(&texts, &seconds, wanted, |texts| texts.map(score).collect())?)
+        let wanted = if self.scorer.is_cls() { Tokens::First } else { Tokens::All };
+        let scores = finite(self.running.states(&texts, &seconds, wanted, |texts| match &self.scorer {
+            Scorer::Classifier(classifier) => texts.map(|states| classifier.judge(states, stride, hidden)).collect(),
+            Scorer::Head(head) => texts.flat_map(|states| head.vector(states, stride, hidden)).collect(),
+        })?)?;
+        Ok(scores.into_iter().map(|score| self.activation.apply(score)).collect())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Exact `cl100k_base` token counts.
 //!
 //! Pieces of ASCII, Latin and Cyrillic text are found with masks (`pieces`), others one character at a time
-//! (`pattern`). The token ends of pieces seen before are cached (`memo`). New and long pieces are tokenized by the
-//! crate toktok-rs; tiktoken-rs is the reference in the tests. These measurements led to toktok-rs. They are ratios
+//! (`pattern`). The token ends of pieces seen before are cached (`memo`). New pieces are tokenized here (`ranks`), and
+//! those of kilobytes by the crate toktok-rs; tiktoken-rs is the reference in the tests. These measurements led to toktok-rs. They are ratios
 //! to toktok from one alternating run of all crates on 33 MB of markdown (3,112 files) on one thread:
 //!
 //! | crate | files counted wrong | speed, first pass / later | start | memory after the start | 10 MB of `a` |
@@ -18,15 +18,17 @@
 //!   feeds, and no limit in chunkmill would prevent that.
 //! - *Maintainable*: no dependencies, 4,300 lines and an embedded vocabulary. fastokens has 30,000 lines and needs
 //!   its vocabulary to be supplied.
-//! - *Start*: its tables take about 0.14 s of processor time, on a separate thread with
-//!   [`Encoding::load`](super::Encoding::load).
+//! - *Start*: its tables take about 0.14 s of processor time, as long as cutting five megabytes. So it is loaded when
+//!   the first piece of more than 2 kB comes, and shorter new pieces are tokenized by `ranks`, which starts at once.
 //!
-//! The masks and the cache in front of it make it 1.5 times as fast, for 2 MB per thread: a text costs one look-up
+//! The masks and the cache in front make it 1.5 times as fast, for 2 MB per thread: a text costs one look-up
 //! for each of its pieces, and the token ends are produced as the bits that [`Ends`] stores.
 
+mod layout;
 mod memo;
 mod pattern;
 mod pieces;
+mod ranks;
 
 use std::cell::RefCell;
 use std::sync::{Mutex, OnceLock};
@@ -38,37 +40,32 @@ use crate::error::Result;
 use memo::Memo;
 use pattern::Pattern;
 use pieces::{Found, WINDOW};
+use ranks::Parts;
 
 /// The `cl100k_base` encoding, loaded once per process.
 pub struct Cl100k {
-    tokenizer: toktok::Tokenizer,
+    /// For long pieces, loaded by the first one.
+    tokenizer: OnceLock<toktok::Tokenizer>,
     pattern: Pattern,
 }
 
 /// Returns the shared instance.
-///
-/// # Panics
-/// Never in practice: the vocabulary is part of the program.
 pub fn cl100k() -> &'static Cl100k {
     static INSTANCE: OnceLock<Cl100k> = OnceLock::new();
-    INSTANCE.get_or_init(|| {
-        #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
-        let tokenizer = toktok::Tokenizer::builtin("cl100k_base").expect("embedded vocabulary");
-        Cl100k { tokenizer, pattern: Pattern::new() }
-    })
+    INSTANCE.get_or_init(|| Cl100k { tokenizer: OnceLock::new(), pattern: Pattern::new() })
 }
 
 /// The cache and buffers of a thread.
 struct Local {
     memo: Memo,
-    /// Buffers for the ends of pieces and the ids of tokens.
+    /// A buffer for the ends of pieces.
     pieces: Vec<u32>,
-    ids: Vec<u32>,
+    parts: Parts,
 }
 
 impl Local {
     fn new() -> Self {
-        Self { memo: Memo::new(), pieces: Vec::new(), ids: Vec::new() }
+        Self { memo: Memo::new(), pieces: Vec::new(), parts: Parts::default() }
     }
 
     /// Runs `work` with the cache of this thread. A new thread takes over the cache of a thread that has ended, if
@@ -120,13 +117,13 @@ impl Cl100k {
         let padded = padded(text);
         let Found { starts, len } = Found::of(&padded, text.len());
         (len == text.len()).then(|| {
-            Local::with(|Local { memo, ids, .. }| {
+            Local::with(|Local { memo, parts, .. }| {
                 let (mut start, mut tokens) = (0, 0);
                 let mut ends = starts | 1 << len;
                 while ends != 0 {
                     let end = ends.trailing_zeros() as usize;
                     ends &= ends - 1;
-                    let inner = memo.get(&padded, start, end - start, |piece| self.inner_ends(piece, ids));
+                    let inner = memo.get(&padded, start, end - start, |piece| inner_ends(piece, parts));
                     tokens += 1 + inner.count_ones() as usize;
                     start = end;
                 }
@@ -176,7 +173,7 @@ impl Cl100k {
 
     /// Sets the bits at the ends of all tokens; those at the ends of pieces must already be set.
     fn cut_pieces(&self, text: &[u8], bits: &mut [u64], local: &mut Local) {
-        let Local { memo, pieces, ids } = local;
+        let Local { memo, pieces, parts } = local;
         let mut start = 0;
         for first in (0..bits.len()).step_by(BATCH) {
             let last = bits.len().min(first + BATCH);
@@ -184,12 +181,12 @@ impl Cl100k {
                 let end = first * 64 + end as usize + 1;
                 let len = end - start;
                 if len <= Memo::LONGEST {
-                    let inner = memo.get(text, start, len, |piece| self.inner_ends(piece, ids));
+                    let inner = memo.get(text, start, len, |piece| inner_ends(piece, parts));
                     if inner != 0 {
                         set(bits, start, inner);
                     }
                 } else {
-                    self.cut_long(&text[start..end], start, bits, ids);
+                    self.cut_long(&text[start..end], start, bits, parts);
                 }
                 start = end;
             }
@@ -198,11 +195,18 @@ impl Cl100k {
 
     /// Sets the bits at the ends of the tokens of a long piece that starts at a byte.
     #[cold]
-    fn cut_long(&self, piece: &[u8], start: usize, bits: &mut [u64], ids: &mut Vec<u32>) {
+    fn cut_long(&self, piece: &[u8], start: usize, bits: &mut [u64], parts: &mut Parts) {
         let encode = |piece: &[u8], lengths: &mut Vec<u32>| {
-            ids.clear();
-            self.tokenizer.vocab().encode(piece, ids);
-            lengths.extend(ids.iter().map(|&token| self.tokenizer.vocab().token_len(token)));
+            if piece.len() <= ranks::LONGEST {
+                let starts = parts.of(piece);
+                let ends = starts[1..].iter().copied().chain([u32::try_from(piece.len()).unwrap_or(u32::MAX)]);
+                lengths.extend(starts.iter().zip(ends).map(|(start, end)| end - start));
+            } else {
+                let vocabulary = self.tokenizer().vocab();
+                let mut ids = Vec::new();
+                vocabulary.encode(piece, &mut ids);
+                lengths.extend(ids.iter().map(|&token| vocabulary.token_len(token)));
+            }
         };
         let mut lengths = Vec::new();
         token_lengths(piece, encode, &mut lengths);
@@ -213,22 +217,18 @@ impl Cl100k {
         }
     }
 
-    /// Returns where the tokens of a short piece end, except the last one.
-    #[cold]
-    fn inner_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> u64 {
-        let inner = self.token_ends(piece, ids).take_while(|end| *end < piece.len());
-        inner.fold(0, |ends, end| ends | 1 << (end - 1))
-    }
-
-    /// Returns where the tokens of a piece end, according to toktok.
-    fn token_ends(&self, piece: &[u8], ids: &mut Vec<u32>) -> impl Iterator<Item = usize> {
-        ids.clear();
-        self.tokenizer.vocab().encode(piece, ids);
-        ids.iter().scan(0, |end, &token| {
-            *end += self.tokenizer.vocab().token_len(token) as usize;
-            Some(*end)
+    fn tokenizer(&self) -> &toktok::Tokenizer {
+        self.tokenizer.get_or_init(|| {
+            #[expect(clippy::expect_used, reason = "the vocabulary is embedded; nothing can be missing")]
+            toktok::Tokenizer::builtin("cl100k_base").expect("embedded vocabulary")
         })
     }
+}
+
+/// Returns where the tokens of a short piece end, except the last one.
+#[cold]
+fn inner_ends(piece: &[u8], parts: &mut Parts) -> u64 {
+    parts.of(piece)[1..].iter().fold(0, |ends, start| ends | 1 << (start - 1))
 }
 
 impl TokenCounter for Cl100k {
