@@ -172,8 +172,9 @@ impl<'a> TableFilter<'a> {
             Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
             None => Embedded::default(),
         };
-        for (row, n_tokens) in chunks.iter_mut().zip(n_tokens) {
-            row.set_model_tokens(i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
+        let dim = self.vectors.map_or(1, |of| of.dim).max(1);
+        for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
+            row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
         }
         let make = || {
             let vectors = self.vectors.map(|of| (of, vectors.as_slice()));
