@@ -7,7 +7,8 @@
 //!
 //! `head` turns the vectors of a text's tokens into one; [`late`] reads a document once for all its chunks. [`hub`]
 //! finds a model's files, `folder` reads and checks them, `modules` lists the modules that a text passes through,
-//! and [`model`] interprets them all. `tokenizer` and `words` turn texts into token ids. [`batch`] decides which
+//! and [`model`] interprets them all. `tokenizer` and `words` turn texts into token ids, and `growth` refuses
+//! tokenizers that would make too much of a text. [`batch`] decides which
 //! texts are computed together, and [`cache`] stores the vectors.
 
 // Hidden: the evaluation harness calls it directly.
@@ -24,6 +25,7 @@ pub mod cpu;
 mod fake;
 mod fields;
 pub(crate) mod folder;
+mod growth;
 mod head;
 pub mod hub;
 // Hidden: the command line prints it.
