@@ -45,6 +45,9 @@ pub(crate) const DEFAULT_FILES: usize = 8;
 /// Default number of chunks that a reranker reads.
 const RERANK_DEPTH: usize = 50;
 
+/// Largest number of worker threads: each takes memory, even if it never works.
+const MAX_THREADS: usize = 1024;
+
 /// The name for running without a reranker, used where rerankers are compared with none.
 const NO_RERANKER: &str = "none";
 
@@ -474,17 +477,18 @@ impl Options {
     /// variable `CHUNKMILL_CONFIG` replaces the project's file.
     ///
     /// A project must not decide where questions and passages are sent, and with which key: its file may have come
-    /// with somebody else's documents. An endpoint in it is therefore ignored. A file that the user names is
-    /// trusted.
+    /// with somebody else's documents. An endpoint in it is therefore ignored. Nor may it name a cache: whoever made
+    /// that cache chose the vectors or the keyword scores in it. A file that the user names is trusted.
     ///
     /// # Errors
-    /// Those of [`Options::read`].
+    /// Those of [`Options::read`]; [`Error::Setting`] if the project's file names a cache.
     pub fn with_files(mut self, named: Option<&Path>) -> Result<Self> {
         let named = named.map_or_else(|| variable("CONFIG"), |file| Ok(Some(file.to_owned())))?;
         if let Some(file) = named {
             self = self.or(Self::read(&file)?);
         } else if let Some(file) = project_file() {
             let mut project = Self::read(&file)?;
+            project.refuse_caches(&file)?;
             if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
                 tracing::warn!(
                     "ignoring the endpoint in {}; set it with --endpoint, CHUNKMILL_ENDPOINT or in your own settings",
@@ -499,6 +503,31 @@ impl Options {
         }
     }
 
+    /// Fails if this project's file names a cache, or limits the user's own.
+    fn refuse_caches(&self, file: &Path) -> Result<()> {
+        let names = |cache: &Option<CacheFolder>| matches!(cache, Some(CacheFolder::Folder(_)));
+        let key = if names(&self.embedding.embedding_cache) {
+            "cache"
+        } else if names(&self.search.keyword_cache) {
+            "keyword_cache"
+        } else if self.embedding.embedding_cache_size.is_some() {
+            "cache_size"
+        } else {
+            return Ok(());
+        };
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let line = text.lines().position(|line| line.split('=').next().is_some_and(|name| name.trim() == key));
+        let flag =
+            if key == "keyword_cache" { "keyword-cache" } else { &format!("embedding-{}", key.replace('_', "-")) };
+        Err(Error::Setting {
+            origin: format!("{}{}", file.display(), line.map(|line| format!(":{}", line + 1)).unwrap_or_default()),
+            problem: format!(
+                "`{key}` is not allowed in a project's file: whoever fills a cache chooses what is read from it"
+            ),
+            help: format!("write it in your own settings file, or use --{flag} or its variable; `off` is allowed here"),
+        })
+    }
+
     /// Checks all settings and fills in the defaults.
     ///
     /// # Errors
@@ -511,6 +540,13 @@ impl Options {
                 origin: "files".to_owned(),
                 problem: format!("{files} files are more than the file names allow"),
                 help: format!("use at most {MAX_FILES}"),
+            });
+        }
+        if let Some(threads) = self.run.threads.filter(|threads| threads.get() > MAX_THREADS) {
+            return Err(Error::Setting {
+                origin: "threads".to_owned(),
+                problem: format!("{threads} threads are more than any machine can use"),
+                help: format!("use at most {MAX_THREADS}, or leave it out: one per core"),
             });
         }
         let cache_size = self.embedding.embedding_cache_size.unwrap_or(cache::DEFAULT_LIMIT);

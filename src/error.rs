@@ -3,8 +3,11 @@
 //! There are two kinds of failure. An [`Error`] stops the job. A [`Skip`] concerns one document, which is
 //! reported, written to the quarantine list and skipped. Exit codes are decided here and nowhere else.
 
+use std::cell::Cell;
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::sync::Once;
 
 use crate::value;
 
@@ -213,6 +216,34 @@ impl Error {
             Self::Interrupted => exit::INTERRUPTED,
         }
     }
+}
+
+/// Runs a parser of others on bytes that nobody vouches for. If it panics, returns the panic's message, and nothing is
+/// printed. What the parser was working on must not be used after that.
+///
+/// # Errors
+/// The message of the panic.
+#[doc(hidden)] // The harness and the Python module read such bytes too.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    thread_local! {
+        static SILENT: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !SILENT.get() {
+                before(panic);
+            }
+        }));
+    });
+    let outer = SILENT.replace(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    SILENT.set(outer);
+    done.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
+        text.unwrap_or("it failed without a reason").to_owned()
+    })
 }
 
 /// The result type of every fallible function in this crate.

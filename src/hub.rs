@@ -10,6 +10,8 @@
 
 #[cfg(feature = "hub")]
 mod download;
+#[cfg(feature = "hub")]
+pub use download::Pace;
 
 use std::fmt::Write;
 use std::fs;
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 use hf_hub::{Cache, CacheRepo, Repo, RepoType};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+
+use crate::storage::safely;
 
 /// The contents of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +85,12 @@ impl Repository {
     pub fn cached_folder(&self) -> Option<PathBuf> {
         let by_commit = self.commit_folder(&self.revision);
         // A branch or a tag is a file that names a commit; looking up the empty name finds the folder itself.
-        if by_commit.is_dir() { Some(by_commit) } else { self.cached.get("").filter(|folder| folder.is_dir()) }
+        if by_commit.is_dir() {
+            return Some(by_commit);
+        }
+        // A FIFO in its place would block.
+        let named = self.reference().is_file().then(|| self.cached.get(""));
+        named.flatten().filter(|folder| folder.is_dir())
     }
 
     /// Returns a file from the cache, or downloads it; `None` if the repository does not contain it.
@@ -125,7 +134,21 @@ impl Repository {
     }
 
     fn remember(&self, commit: &str) -> Result<(), Problem> {
-        self.cached.create_ref(commit).map_err(|error| unwritable(&cache_folder(), &error))
+        let path = self.reference();
+        let folder = path.parent().unwrap_or(&path);
+        let written = fs::create_dir_all(folder).and_then(|()| shared_file(folder)).and_then(|mut staged| {
+            io::Write::write_all(&mut staged, commit.as_bytes())?;
+            staged.persist(&path).map_err(|error| error.error)
+        });
+        written.map(drop).map_err(|error| unwritable(&path, &error))
+    }
+
+    /// Returns the file of the cache that names the commit of this branch or tag.
+    fn reference(&self) -> PathBuf {
+        let snapshot = self.commit_folder(&self.revision);
+        // A revision may have slashes, so the folder is found from a commit's.
+        let repository = self.commit_folder("commit").ancestors().nth(2).map(Path::to_owned);
+        repository.unwrap_or(snapshot).join("refs").join(&self.revision)
     }
 
     #[cfg(not(feature = "hub"))]
@@ -243,7 +266,7 @@ impl Announced {
 
 /// Returns the hash of a file, of the announced kind; `None` if the announced text is not a hash.
 fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
-    let bytes = fs::read(path)?;
+    let bytes = safely::read(path)?;
     Ok(Announced::new(announced, bytes.len() as u64).map(|mut hasher| {
         hasher.update(&bytes);
         hasher.finish()

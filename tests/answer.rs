@@ -46,6 +46,21 @@ impl Service {
         Self { endpoint, requests }
     }
 
+    /// Answers with blanks, a few each second, and never ends.
+    fn dripping() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+                while stream.write_all(b" ").and_then(|()| stream.flush()).is_ok() {
+                    thread::sleep(Duration::from_millis(100));
+                }
+            }
+        });
+        Self { endpoint, requests: Arc::default() }
+    }
+
     pub fn status(status: &str, body: &str) -> Self {
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n");
@@ -375,4 +390,13 @@ fn a_key_in_a_settings_file_is_refused() {
     let (code, _, err) = run(home.path(), &["answer", "out", "backups", "--mode", "keyword"]);
     assert_eq!(code, 2);
     assert!(err.contains("chunkmill.toml:2") && err.contains("api_key"), "{err}");
+}
+
+#[test]
+fn an_answer_that_drips_ends_in_time() {
+    let home = home();
+    let service = Service::dripping();
+    let (code, _, err) = asked(home.path(), &service.endpoint, &["--answer-timeout", "1"]);
+    assert_eq!(code, 5, "{err}");
+    assert!(err.contains("no answer in time"), "{err}");
 }

@@ -269,6 +269,7 @@ fn a_dataset_is_written_through_the_seam_alone() {
         "cli/demo.rs",
         "storage/file_system.rs",
         "storage/objects/mod.rs",
+        "storage/safely.rs",
         "store/lock.rs",
         "embed/cache.rs",
         "embed/hub.rs",

@@ -384,9 +384,12 @@ fn off_writes_nothing_and_auto_is_the_users_cache_folder() {
 #[test]
 fn the_settings_file_names_the_folder_from_where_it_is() {
     let home = home(3);
-    write(home.path(), "chunkmill.toml", b"[embedding]\ncache = \"kept\"\ncache_size = 5000000\n");
+    write(home.path(), "mine.toml", b"[embedding]\ncache = \"kept\"\ncache_size = 5000000\n");
     let mut command = program(home.path());
-    command.env_remove("CHUNKMILL_EMBEDDING_CACHE").args(["index", ".", "-o", "../out"]).args(FAKE);
+    command
+        .env_remove("CHUNKMILL_EMBEDDING_CACHE")
+        .args(["index", ".", "-o", "../out", "--config", "../mine.toml"])
+        .args(FAKE);
     let (code, _, err) = finish(command.current_dir(home.path().join("docs")).output().unwrap());
     assert_eq!(code, 0, "{err}");
     assert!(home.path().join("kept").join(DATABASE).exists());

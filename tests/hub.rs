@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use chunkmill::embed::model::DEFAULT_PINS;
-use chunkmill::hub::sha256;
+use chunkmill::hub::{Pace, sha256};
 use tempfile::TempDir;
 
 use crate::common::{finish, program, tiny_model, tree};
@@ -67,9 +68,12 @@ fn answer(mut stream: TcpStream, files: &Files, elsewhere: bool, heard: &Mutex<S
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let name = path.split_once("/resolve/").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, name)| name);
     let file = files.lock().unwrap().get(name).cloned();
+    // A revision that is a commit is that commit.
+    let revision = path.split_once("/resolve/").and_then(|(_, rest)| rest.split('/').next()).unwrap_or_default();
+    let commit = if revision.len() == COMMIT.len() { revision } else { COMMIT };
     let head = |status: &str, length: usize, etag: &str| {
         format!(
-            "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nETag: \"{etag}\"\r\nX-Repo-Commit: {COMMIT}\r\n\
+            "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nETag: \"{etag}\"\r\nX-Repo-Commit: {commit}\r\n\
              X-Error-Code: EntryNotFound\r\nConnection: close\r\n\r\n"
         )
     };
@@ -376,4 +380,37 @@ fn large_files_come_from_another_host_which_does_not_get_the_token() {
     let heard = heard.lock().unwrap();
     assert!(heard.contains("GET /weights") && !heard.contains("hf_secret"), "{heard}");
     assert!(setup.hub.heard.lock().unwrap().contains("Bearer hf_secret"), "the hub itself gets it");
+}
+
+#[test]
+fn a_damaged_file_of_another_revision_is_not_used_but_downloaded_again() {
+    let setup = setup();
+    let other = COMMIT.replace('0', "f");
+    let (code, _, err) = setup.run(&["model", "pull", &format!("team/tiny@{COMMIT}")], false);
+    assert_eq!(code, 0, "{err}");
+    let repository = setup.home.path().join("hf/hub/models--team--tiny");
+    let (hash, bytes) = setup.hub.files.lock().unwrap()["model.safetensors"].clone();
+    let blob = repository.join("blobs").join(hash);
+    let mut damaged = bytes.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(&blob, &damaged).unwrap();
+    let (code, _, err) = setup.run(&["model", "pull", &format!("team/tiny@{other}")], false);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("is damaged; it is downloaded again"), "{err}");
+    assert!(fs::read(repository.join(format!("snapshots/{other}/model.safetensors"))).unwrap() == bytes);
+    // Offline there is nothing to download.
+    let (code, _, err) = setup.run(&["model", "check", &format!("team/tiny@{other}")], true);
+    assert_eq!(code, 0, "{err}");
+}
+
+#[test]
+fn a_download_has_to_make_progress() {
+    let start = Instant::now();
+    let after = |seconds: u64| start + Duration::from_secs(seconds);
+    let mut slow = Pace::new(start);
+    assert!((1..30).all(|second| slow.allows(1, after(second))), "it may begin slowly");
+    assert!(!slow.allows(1, after(30)), "a byte each second would take days");
+    let mut fast = Pace::new(start);
+    assert!((1..100).all(|second| fast.allows(2_000, after(second))));
+    assert!((100..130).any(|second| !fast.allows(1, after(second))), "it must not become slow either");
 }

@@ -153,6 +153,8 @@ impl Place<'_> {
             if settings.contains("files =") { settings.to_owned() } else { with(settings, "[output] files", "2") };
         write(&folder, "chunkmill.toml", files.as_bytes());
         let mut command = program(&folder);
+        // Named by the user, it may name a cache.
+        command.env("CHUNKMILL_CONFIG", "chunkmill.toml");
         command.args(["index", "../docs", "-o", out, "--json"]);
         if cache {
             // The settings file names the cache, if that is the setting under test.

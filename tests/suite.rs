@@ -75,6 +75,7 @@ mod tables;
 mod terminal;
 mod tiny;
 mod traps;
+mod trust;
 mod verify;
 mod version;
 mod words;

@@ -250,3 +250,117 @@ fn what_is_no_such_table_is_refused_and_said() {
     let nothing = StreamWriter::try_new(Vec::new(), &schema).unwrap().into_inner().unwrap();
     refused(&nothing, 2, "has no column `doc_id`");
 }
+
+#[test]
+fn a_doc_id_names_one_row() {
+    let table = table(&[("doc_id", strings(&["a.md", "b.md", "a.md"])), ("text", strings(&["one", "two", "three"]))]);
+    // Also across batches.
+    for rows in [1, 3] {
+        let (code, out, err) = filter(&stream(&table, rows), &[]);
+        assert_eq!(code, 3, "{err}");
+        let found = self::rows(&read(&out));
+        let errors: Vec<&str> = found.iter().map(|row| row["error"].as_str()).collect();
+        assert_eq!(errors, ["null", "null", "has the doc_id of an earlier row"]);
+    }
+}
+
+/// Returns streams that use many kinds of columns.
+fn streams() -> Vec<Vec<u8>> {
+    use arrow::array::{DictionaryArray, FixedSizeBinaryArray, ListArray, NullArray, RunArray, StructArray};
+    use arrow::datatypes::{Field, Int8Type, Int32Type};
+    let texts = ["# A\n\nalpha", "beta ü", "", "# D\n\n## E\n\ndelta"];
+    let ids = ["a.md", "b.md", "c.txt", "d.md"];
+    let dictionary: DictionaryArray<Int8Type> = texts.iter().copied().collect();
+    let run: RunArray<Int32Type> = ["x", "x", "y", "y"].into_iter().collect();
+    let list =
+        ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1)]), None, Some(vec![]), Some(vec![None])]);
+    let tuple = StructArray::from(vec![(
+        Arc::new(Field::new("n", DataType::Int64, false)),
+        Arc::new(Int64Array::from(vec![1, 2, 3, 4])) as ArrayRef,
+    )]);
+    let fixed = FixedSizeBinaryArray::try_from_iter([[1_u8; 3], [2; 3], [3; 3], [4; 3]].into_iter()).unwrap();
+    let view = |texts: &[&str]| Arc::new(StringViewArray::from_iter_values(texts)) as ArrayRef;
+    let long = ["a long text that is not inside of the view", "b", "another long text, in the buffer", "d"];
+    let others: Vec<Vec<(&str, ArrayRef)>> = vec![
+        vec![("text", strings(&texts)), ("n", Arc::new(Int64Array::from(vec![1, 2, 3, 4])))],
+        vec![("text", Arc::new(LargeStringArray::from(texts.to_vec()))), ("list", Arc::new(list))],
+        vec![("text", Arc::new(dictionary)), ("fixed", Arc::new(fixed))],
+        vec![("text", view(&long)), ("tuple", Arc::new(tuple)), ("none", Arc::new(NullArray::new(4)))],
+        vec![("text", Arc::new(BinaryArray::from_iter_values(texts.map(str::as_bytes)))), ("run", Arc::new(run))],
+    ];
+    let with_ids = others.into_iter().map(|columns| [vec![("doc_id", strings(&ids))], columns].concat());
+    with_ids.map(|columns| stream(&table(&columns), 2)).collect()
+}
+
+#[test]
+fn a_damaged_stream_is_an_error_and_never_a_panic() {
+    let streams = streams();
+    for whole in &streams {
+        let (code, _, err) = filter(whole, &[]);
+        assert_eq!(code, 0, "{err}");
+    }
+    // A small generator, so every run tries the same.
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let mut damaged: Vec<Vec<u8>> = Vec::new();
+    for _ in 0..40 {
+        for whole in &streams {
+            let mut bytes = whole.clone();
+            match random(5) {
+                0 => bytes.truncate(random(whole.len())),
+                1 => {
+                    let (from, to) = (random(whole.len()), random(whole.len()));
+                    let part = bytes[from.min(to)..from.max(to)].to_vec();
+                    bytes.splice(to..to, part);
+                }
+                2 => {
+                    // Numbers are four or eight bytes, at multiples of their size.
+                    let at = random(whole.len() / 8) * 8;
+                    let far = [i64::MAX, -1, i64::from(i32::MAX), 1 << 40][random(4)];
+                    bytes[at..at + 8].copy_from_slice(&far.to_le_bytes());
+                }
+                _ => {
+                    for _ in 0..=random(3) {
+                        let at = random(whole.len());
+                        bytes[at] ^= 1 << random(8);
+                    }
+                }
+            }
+            damaged.push(bytes);
+        }
+    }
+    let try_all = |part: &[Vec<u8>]| {
+        for bytes in part {
+            let (code, _, err) = filter(bytes, &[]);
+            assert!(matches!(code, 0 | 2 | 3 | 5) && !err.contains("panicked"), "{code}: {err}: {bytes:02x?}");
+        }
+    };
+    std::thread::scope(|scope| {
+        damaged.chunks(damaged.len().div_ceil(4)).for_each(|part| drop(scope.spawn(move || try_all(part))))
+    });
+}
+
+#[test]
+fn a_table_that_unpacks_into_far_more_than_it_is_is_refused() {
+    use arrow::array::{DictionaryArray, Int32Array, NullArray};
+    use arrow::datatypes::Int32Type;
+    let refused = |columns: &[(&str, ArrayRef)], words: &str| {
+        let all = table(columns);
+        let (code, _, err) = filter(&stream(&all, all.num_rows()), &[]);
+        assert!(code == 2 && err.contains(words), "{code}: {err}");
+    };
+    let rows = 100_000;
+    let large = "x".repeat(1 << 20);
+    let texts = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0; rows]), strings(&[&large]));
+    let ids: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
+    let ids: ArrayRef = Arc::new(StringArray::from(ids));
+    refused(&[("doc_id", ids), ("text", Arc::new(texts))], "column `text`: unpacks into 104857600000 bytes");
+    let nulls: ArrayRef = Arc::new(NullArray::new(1 << 40));
+    refused(
+        &[("doc_id", nulls.clone()), ("text", nulls)],
+        "column `doc_id`: 1099511627776 rows in 0 bytes are too many",
+    );
+}

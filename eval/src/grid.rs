@@ -50,6 +50,9 @@ pub(crate) const TIME_WAS_UP: &str = "the time was up before it started";
 const MAX_CELLS: usize = 20_000;
 
 /// Help for a file that is not a sweep file.
+/// Largest number of runs of each job.
+const MOST_REPEATS: usize = 1000;
+
 const TABLES: &str = "a sweep file is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see “Sweeps” in the manual";
 
 /// A sweep file, checked.
@@ -165,6 +168,10 @@ pub fn parse(text: &str, name: &str, flags: Options) -> Result<Plan> {
         setting(&format!("{name}:{line}"), error.message(), &unread(text, error.message()))
     })?;
     file.scoring.check(name)?;
+    if file.timing.repeats > MOST_REPEATS {
+        let problem = format!("[timing] repeats = {} would not end", file.timing.repeats);
+        return Err(setting(name, &problem, &format!("use at most {MOST_REPEATS}")));
+    }
     let base = flags.or(file.defaults);
     let mut planner = Planner {
         name,

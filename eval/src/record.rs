@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
+use chunkmill::storage::safely;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -180,7 +181,7 @@ impl Record {
     #[must_use]
     pub fn find(run: &Path, build: &str, key: &str) -> Option<Self> {
         // A record that cannot be read or has another format is measured again.
-        let record: Self = serde_json::from_slice(&fs::read(path(run, build)).ok()?).ok()?;
+        let record: Self = serde_json::from_slice(&safely::read(&path(run, build)).ok()?).ok()?;
         (record.format_version == FORMAT_VERSION && record.key == key).then_some(record)
     }
 
@@ -205,7 +206,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     part.push(".part");
     let part = PathBuf::from(part);
     let write = || {
-        let mut file = fs::File::create(&part)?;
+        let mut file = safely::create(&part)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&part, path)

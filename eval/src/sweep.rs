@@ -24,6 +24,7 @@ use anyhow::Context;
 use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, EmbeddingOptions, Options};
 use chunkmill::error::{Error, Result};
+use chunkmill::storage::safely;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -413,7 +414,7 @@ fn clear(folder: &Path) -> Result<()> {
 /// process ends.
 fn lock(folder: &Path) -> Result<fs::File> {
     let path = folder.join(LOCK);
-    let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
+    let file = safely::open_to_lock(&path).map_err(Error::io("create", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => {

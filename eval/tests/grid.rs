@@ -231,3 +231,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn repeats_without_end_are_refused() {
+    let text = |repeats: &str| format!("[timing]\nrepeats = {repeats}\n[[grid]]\npreset = 'recursive'\n");
+    let error = parse(&text("9000000000"), "sweep.toml", Options::default()).unwrap_err().to_string();
+    assert!(error.contains("sweep.toml: [timing] repeats = 9000000000 would not end"), "{error}");
+    assert!(parse(&text("5"), "sweep.toml", Options::default()).is_ok());
+}

@@ -8,10 +8,11 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ffi::FFI_ArrowSchema;
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use chunkmill::error::caught;
 use chunkmill::store::{self, FileEntry};
 use chunkmill::value::count;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use crate::error::{raised, setting};
 
@@ -133,6 +134,7 @@ impl Table {
 /// Returns the rows of any object that has Arrow's C stream.
 pub(crate) fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
     const METHOD: &str = "__arrow_c_stream__";
+    check(table)?;
     if !table.hasattr(METHOD)? {
         let kind = table.get_type().qualname()?;
         let help = "give a table of pyarrow, Polars, DuckDB or pandas, or anything else with that method";
@@ -145,8 +147,27 @@ pub(crate) fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamRea
     // SAFETY: by the protocol, a capsule of this name contains a valid stream, which the consumer may move out.
     // `from_raw` marks the remains as released, so the capsule does not release it again. No other thread has it: it
     // was made for this call.
-    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
-    reader.map_err(|error| unreadable(&error))
+    let reader = caught(|| unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) });
+    reader.unwrap_or_else(|panic| Err(ArrowError::CDataInterface(panic))).map_err(|error| unreadable(&error))
+}
+
+/// Returns the next batch of rows. What the producer made is not checked yet, but what cannot be taken over is an error.
+pub(crate) fn next(rows: &mut RecordBatchStreamReader) -> Option<Result<RecordBatch, ArrowError>> {
+    caught(|| rows.next()).unwrap_or_else(|panic| Some(Err(ArrowError::CDataInterface(panic))))
+}
+
+/// Lets `pyarrow` check its own table. The C interface does not say how long the buffers are, so an offset behind their
+/// end is seen here or nowhere; and `pyarrow` reads Parquet without checking that text is UTF-8.
+fn check(table: &Bound<'_, PyAny>) -> PyResult<()> {
+    let kind = table.get_type();
+    if !kind.module()?.to_string().starts_with("pyarrow") || !table.hasattr("validate")? {
+        return Ok(());
+    }
+    let full = PyDict::new(table.py());
+    full.set_item("full", true)?;
+    table.call_method("validate", (), Some(&full)).map(drop).map_err(|error| {
+        setting("table", format!("is not valid: {}", error.value(table.py())), "read or make it again")
+    })
 }
 
 /// Converts the error of a table that cannot be read into an exception.

@@ -21,7 +21,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PyString};
 use rayon::prelude::*;
 
-use crate::arrow::{Table, rows_of, unreadable, unreadable_table};
+use crate::arrow::{Table, next, rows_of, unreadable, unreadable_table};
 use crate::encoder::Lazy;
 use crate::error::{exception, raised};
 use crate::job::json;
@@ -312,7 +312,7 @@ impl Chunker {
 
     /// Returns the chunks of the documents in a table, as another table.
     fn cut_table(&self, py: Python<'_>, table: &Bound<'_, PyAny>, embed: bool) -> PyResult<Table> {
-        let input = rows_of(table)?;
+        let mut input = rows_of(table)?;
         let embedder = if embed { Some(self.embedder(py)?) } else { None };
         let pool = pool(self.config.threads)?;
         let (schema, batches) = interruptibly(
@@ -328,7 +328,7 @@ impl Chunker {
                 }
                 let mut filter = TableFilter::new(recipe, batcher, stored, &input.schema())?;
                 let mut made = Vec::new();
-                for batch in input {
+                while let Some(batch) = next(&mut input) {
                     // The producer of the rows may need to attach to Python for that; nobody is attached now.
                     let batch = batch.map_err(|error| unreadable_table(&error))?;
                     pool.install(|| {

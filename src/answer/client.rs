@@ -2,6 +2,7 @@
 //! credentials in the endpoint's URL.
 
 use std::io::Read;
+use std::time::Duration;
 
 use reqwest::blocking::{self, Response};
 use reqwest::redirect;
@@ -28,6 +29,7 @@ pub struct Client {
     model: String,
     max_tokens: usize,
     key: Option<ApiKey>,
+    timeout: Duration,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +71,6 @@ impl Client {
             missing("answer-model", "no model is named", "name one that the endpoint has: --answer-model NAME")
         })?;
         let http = http::client()
-            .timeout(settings.timeout)
             // Passages and key are sent to the configured endpoint or nowhere.
             .redirect(redirect::Policy::none())
             .build();
@@ -78,7 +79,7 @@ impl Client {
             problem: format!("cannot create the client: {}", http::reason(error)),
             help: "check the system's certificates".to_owned(),
         })?;
-        Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key })
+        Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key, timeout: settings.timeout })
     }
 
     /// Sends messages and reads the answer.
@@ -90,7 +91,13 @@ impl Client {
             "max_tokens": self.max_tokens,
             "stream": false,
         });
-        let request = self.http.post(self.url()).header("content-type", "application/json").body(body.to_string());
+        // The timeout of a client limits each read; that of a request, all of it.
+        let request = self
+            .http
+            .post(self.url())
+            .timeout(self.timeout)
+            .header("content-type", "application/json")
+            .body(body.to_string());
         let request = match &self.key {
             Some(key) => request.bearer_auth(key.text()),
             None => request,

@@ -1,6 +1,7 @@
 //! `chunkmill demo`: a first try of the program, without a corpus of your own.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +9,7 @@ use anyhow::Context;
 
 use super::print;
 use crate::error::{Error, exit};
+use crate::storage::safely;
 
 /// A small corpus with labelled questions, built into the program: paths and bytes.
 const LARDER: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/larder.rs"));
@@ -29,7 +31,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         let path = labels.join(name);
         let parent = path.parent().unwrap_or(&labels);
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        fs::write(&path, bytes).map_err(Error::io("write", &path))?;
+        let written = safely::create(&path).and_then(|mut file| file.write_all(bytes));
+        written.map_err(Error::io("write", &path))?;
     }
     let corpus = labels.join("corpus");
     let [corpus, dataset, labels, folder] = [&corpus, &dataset, &labels, &args.folder].map(|path| text(path));

@@ -1,9 +1,9 @@
 //! `chunkmill filter`: documents in a table on standard input, chunks in a table on standard output.
 
+use std::fmt::Display;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
@@ -16,7 +16,7 @@ use super::{output, use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
-use crate::error::{Error, exit};
+use crate::error::{Error, caught, exit};
 use crate::index::{Recipe, TableFilter};
 use crate::value::count;
 
@@ -82,14 +82,18 @@ fn stream(
     vectors: EmbeddingType,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let input = StreamReader::try_new(BufReader::new(io::stdin().lock()), None);
-    let input = input.map_err(|error| no_table(&format!("is not an Arrow IPC stream: {error}")))?;
+    let input = caught(|| StreamReader::try_new(BufReader::new(io::stdin().lock()), None).map_err(|e| e.to_string()));
+    let input = input.flatten();
+    let mut input = input.map_err(|problem| no_table(&format!("is not an Arrow IPC stream: {problem}")))?;
     let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
     let mut output =
         StreamWriter::try_new(BufWriter::new(output::binary()?), &filter.schema()).map_err(cannot_write)?;
     let mut errors = 0;
-    for batch in input {
-        let batch = batch.context("cannot read the table on standard input: it is damaged or truncated")?;
+    let damaged = |problem: &dyn Display| {
+        anyhow::anyhow!("cannot read the table on standard input: it is damaged or truncated: {problem}")
+    };
+    while let Some(batch) = caught(|| input.next()).map_err(|problem| damaged(&problem))? {
+        let batch = batch.map_err(|error| damaged(&error))?;
         errors += filter.chunk(&batch, stop, |rows| output.write(rows).map_err(cannot_write))?;
         // The sender may wait for these rows before it sends more.
         output.get_mut().flush().map_err(|error| cannot_write(error.into()))?;

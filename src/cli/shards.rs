@@ -108,6 +108,13 @@ pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
     let Ready { job, embedder, stop } = Ready::new(roots, config, false)?;
     let shards = args.shards.map_or(1, NonZeroUsize::get);
     let plan = index::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
+    let to_make = plan.parts.iter().filter(|part| part.shard.is_some()).count();
+    if shards > to_make.max(1) {
+        let (shards, files) = (count(shards, "shard"), count(to_make, "file"));
+        tracing::warn!(
+            "{files} to build in each table for {shards}: the others have nothing to do; raise --files or lower --shards"
+        );
+    }
     if args.json || args.shards.is_some() {
         tracing::info!("{}", describe(&plan));
         print_json_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?;

@@ -317,6 +317,10 @@ impl<'a> Batcher<'a> {
                 counts[place] += range.len();
             }
         }
+        // A static model may know no word of a document.
+        for vector in vectors.iter_mut().filter(|vector| vector.is_none()) {
+            *vector = Some(finite(embedder.finish(vec![0.0; width]))?);
+        }
         for (vector, &count) in vectors.iter_mut().flatten().zip(&counts).filter(|(_, count)| **count > 0) {
             #[expect(clippy::cast_precision_loss, reason = "a chunk has far fewer than 2^24 tokens")]
             let count = count as f32;

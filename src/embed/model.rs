@@ -9,7 +9,7 @@ use super::folder::{Folder, MODEL2VEC};
 use super::head::Head;
 use super::modules::Module;
 use super::tokenizer::{ModelTokenizer, Rules};
-use super::{Dimensions, Engine, ModelInfo, Precision};
+use super::{Dimensions, Engine, MAX_DIM, ModelInfo, Precision};
 use crate::error::{Error, Result};
 use crate::value;
 
@@ -227,6 +227,10 @@ impl Settings {
     /// [`Error::Model`] if the modules do not fit; [`Error::Setting`] if the wanted dimensions are not available.
     pub(super) fn fit(&mut self, folder: &Folder, hidden: usize, wanted: Option<Dimensions>) -> Result<usize> {
         let all = self.head.dim(hidden).map_err(|problem| folder.error(problem, "pull the model again"))?;
+        if all == 0 || all > MAX_DIM {
+            let problem = format!("its vectors would have {}", value::count(all, "dimension"));
+            return Err(folder.error(problem, "use a model with 1 to 65,536 dimensions"));
+        }
         let Some(Dimensions { count, forced }) = wanted.filter(|wanted| wanted.count != all) else { return Ok(all) };
         let refused = |problem, help: &str| {
             Err(Error::Setting { origin: "dimensions".to_owned(), problem, help: help.to_owned() })

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
 use tokenizers::{PostProcessor, Tokenizer};
 
-use super::words::{Words, encode};
-use super::{Encoded, Role, Token, failed};
-use crate::error::Result;
+use super::words::{Words, encode, tokenized};
+use super::{Encoded, Role, Token, failed, growth};
+use crate::error::{Result, caught};
 use crate::tokens::{Breaks, Ends, TokenCounter};
 use crate::value::count;
 
@@ -66,11 +66,18 @@ impl ModelTokenizer {
     /// Parses `tokenizer.json`, or returns what is wrong with it.
     pub(super) fn new(json: &[u8], rules: Rules) -> Result<Self, String> {
         let damaged = |problem: &dyn std::fmt::Display| format!("tokenizer.json: {problem}");
-        let mut tokenizer = Tokenizer::from_bytes(json).map_err(|e| damaged(&e))?;
+        growth::check(json).map_err(|problem| damaged(&problem))?;
+        let parsed = caught(|| Tokenizer::from_bytes(json)).map_err(|panic| damaged(&panic))?;
+        let mut tokenizer = parsed.map_err(|e| damaged(&e))?;
         // Published files may truncate and pad to lengths of their own; only the model's limit applies.
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(|e| damaged(&e))?;
-        let frame = if rules.special { frame(&tokenizer).map_err(|e| damaged(&e))? } else { Default::default() };
+        let frame = if rules.special {
+            let found = caught(|| frame(&tokenizer)).map_err(|panic| damaged(&panic))?;
+            found.map_err(|e| damaged(&e))?
+        } else {
+            Default::default()
+        };
         let added: usize = frame.iter().map(Vec::len).sum();
         if rules.max_tokens <= added {
             let (limit, added) = (count(rules.max_tokens, "token"), count(added, "special token"));
@@ -126,8 +133,7 @@ impl ModelTokenizer {
         for line in text.split_inclusive('\n') {
             // A lower-cased line of a different length would shift the offsets after it.
             let lower = self.rules.lower_case.then(|| line.to_lowercase()).filter(|lower| lower.len() == line.len());
-            let encoding = self.tokenizer.encode(lower.as_deref().unwrap_or(line), false);
-            let encoding = encoding.map_err(|error| failed("tokenizing")(&error))?;
+            let encoding = tokenized(|| self.tokenizer.encode(lower.as_deref().unwrap_or(line), false))?;
             let places = encoding.get_ids().iter().zip(encoding.get_offsets());
             let known = places.filter(|&(&id, _)| Some(id) != self.unknown);
             tokens.extend(known.map(|(&id, &(start, end))| Token::new(id, at + start..at + end)));
@@ -153,8 +159,8 @@ impl ModelTokenizer {
     /// types 0 and 1, in this order.
     pub(super) fn pair(&self, first: &str, second: &str) -> Result<Pair> {
         let problem = failed("tokenizing");
-        let encode = |text: &str| self.tokenizer.encode_fast(text, false).map_err(|error| problem(&error));
-        let added = self.tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(true));
+        let encode = |text: &str| tokenized(|| self.tokenizer.encode_fast(text, false));
+        let added = tokenized(|| Ok(self.tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(true))))?;
         let room = TruncationParams {
             max_length: self.rules.max_tokens.saturating_sub(added),
             strategy: TruncationStrategy::LongestFirst,
@@ -162,7 +168,7 @@ impl ModelTokenizer {
         };
         let (first, second) =
             truncate_encodings(encode(first)?, Some(encode(second)?), &room).map_err(|error| problem(&error))?;
-        let whole = self.tokenizer.post_process(first, second, true).map_err(|error| problem(&error))?;
+        let whole = tokenized(|| self.tokenizer.post_process(first, second, true))?;
         let kinds = whole.get_type_ids();
         let second = kinds.partition_point(|&kind| kind == 0);
         if kinds[second..].iter().any(|&kind| kind != 1) {
@@ -215,7 +221,7 @@ impl TokenCounter for ModelTokenizer {
 
     fn ends(&self, text: &str) -> Result<Ends> {
         // Ignores the case rule: lower-casing may change the length of a text.
-        let encoding = self.tokenizer.encode(text, false).map_err(|error| failed("tokenizing")(&error))?;
+        let encoding = tokenized(|| self.tokenizer.encode(text, false))?;
         let mut end = 0;
         let ends = encoding.get_offsets().iter().map(|&(_, to)| {
             end = end.max(u32::try_from(to).unwrap_or(u32::MAX));

@@ -14,7 +14,7 @@ use tokenizers::{EncodeInput, NormalizerWrapper, PreTokenizerWrapper, Tokenizer}
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::failed;
-use crate::error::Result;
+use crate::error::{Result, caught};
 
 /// Maximum length in bytes of a remembered word.
 const LONGEST: usize = 23;
@@ -155,8 +155,17 @@ impl Words {
 /// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
 pub(super) fn encode(tokenizer: &Tokenizer, text: &str) -> Result<Vec<u32>> {
     let input: EncodeInput<'_> = text.into();
-    let encoding = tokenizer.encode_fast(input, false).map_err(|error| failed("tokenizing")(&error))?;
+    let encoding = tokenized(|| tokenizer.encode_fast(input, false))?;
     Ok(encoding.get_ids().to_vec())
+}
+
+/// Runs the tokenizer, which comes with the model: whatever it stumbles over is an error.
+///
+/// # Errors
+/// [`Error::Embed`](crate::error::Error::Embed) if the tokenizer fails.
+pub(super) fn tokenized<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T> {
+    let problem = failed("tokenizing");
+    caught(work).map_err(|panic| problem(&panic))?.map_err(|error| problem(&error))
 }
 
 /// Returns whether normalising a text is the same as normalising its words and keeping the white space between them.

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
@@ -17,7 +17,8 @@ use reqwest::redirect::{Attempt, Policy};
 use serde::Deserialize;
 
 use super::{
-    Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unwritable, variable,
+    Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
+    unwritable, variable,
 };
 use crate::http;
 
@@ -27,6 +28,38 @@ const FIRST_PAUSE: Duration = Duration::from_millis(300);
 
 /// How long the hub may stay silent.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// Number of bytes that must arrive in [`SILENCE`].
+const LEAST: u64 = 30_000;
+
+/// Largest number of bytes of a list of files: a million long names.
+const MOST_LISTED: u64 = 64 << 20;
+
+/// Whether a download makes progress. A hub that sends a byte now and then would keep us waiting for days.
+#[derive(Debug)]
+pub struct Pace {
+    since: Instant,
+    bytes: u64,
+}
+
+impl Pace {
+    /// Starts to watch.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
+        Self { since: now, bytes: 0 }
+    }
+
+    /// Returns whether enough has arrived, now that these bytes have.
+    pub fn allows(&mut self, bytes: usize, now: Instant) -> bool {
+        self.bytes += bytes as u64;
+        if now.duration_since(self.since) < SILENCE {
+            return true;
+        }
+        let enough = self.bytes >= LEAST;
+        *self = Self::new(now);
+        enough
+    }
+}
 
 const UNREACHED: &str = "check the id and the network, set HF_ENDPOINT, or name a local folder";
 
@@ -74,8 +107,17 @@ impl Repository {
             if response.status() == StatusCode::NOT_FOUND {
                 return Err(Problem::new(format!("the hub has no {}", self.named()), UNREACHED).into());
             }
-            let text = answered(response)?.text().map_err(unreached)?;
-            let info: Info = serde_json::from_str(&text).map_err(|error| {
+            let mut text = Vec::new();
+            let mut response = answered(response)?;
+            arrive("the list of files", &mut response, |bytes| {
+                text.extend_from_slice(bytes);
+                if text.len() as u64 <= MOST_LISTED {
+                    return Ok(());
+                }
+                let problem = format!("the hub's list of files is over {MOST_LISTED} bytes");
+                Err(Problem::new(problem, "check that HF_ENDPOINT is a hub").into())
+            })?;
+            let info: Info = serde_json::from_slice(&text).map_err(|error| {
                 Problem::new(format!("cannot parse the hub's answer: {error}"), "check that HF_ENDPOINT is a hub")
             })?;
             let Info { sha, siblings } = info;
@@ -112,7 +154,7 @@ impl Repository {
         let snapshot = self.commit_folder(commit);
         let blobs = snapshot.ancestors().nth(2).unwrap_or(&snapshot).join("blobs");
         let blob = blobs.join(etag);
-        if !blob.exists() {
+        if !is_kept(&blob, etag)? {
             if response.status().is_redirection() {
                 let to = header(&response, "location").ok_or_else(|| missing("location"))?;
                 // This is another host, which must not get the token.
@@ -209,6 +251,43 @@ fn answered(response: Response) -> Result<Response, Failure> {
     Err(Failure { problem: Problem::new(format!("the hub answered {status}"), help), passes })
 }
 
+/// Returns whether the cache has the content with this hash. Another revision of the repository may have brought it;
+/// if it has been damaged since, it is downloaded again.
+fn is_kept(blob: &Path, announced: &str) -> Result<bool, Failure> {
+    if !blob.exists() {
+        return Ok(false);
+    }
+    let found = hash_of(blob, announced).map_err(|error| unreadable(blob, &error))?;
+    let damaged = found.is_some_and(|found| found != announced);
+    if damaged {
+        tracing::warn!("{} is damaged; it is downloaded again", blob.display());
+    }
+    Ok(!damaged)
+}
+
+/// Passes the body of a response on, piece by piece, as long as it arrives at a reasonable pace.
+fn arrive(
+    name: &str,
+    response: &mut Response,
+    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let ended = |problem: String| Failure { problem: Problem::new(problem, UNREACHED), passes: true };
+    let mut buffer = vec![0; 1 << 20];
+    let mut pace = Pace::new(Instant::now());
+    loop {
+        let read = response.read(&mut buffer);
+        let count = read.map_err(|error| ended(format!("the download of {name} ended early: {error}")))?;
+        if count == 0 {
+            return Ok(());
+        }
+        take(&buffer[..count])?;
+        if !pace.allows(count, Instant::now()) {
+            let seconds = SILENCE.as_secs();
+            return Err(ended(format!("the download of {name} brought less than {LEAST} bytes in {seconds} seconds")));
+        }
+    }
+}
+
 /// Writes the body of a response into the cache, if it matches the announced hash.
 fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> Result<(), Failure> {
     let cannot_write = |error: io::Error| Failure::from(unwritable(blob, &error));
@@ -218,20 +297,13 @@ fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> 
     // git's hash starts with the length.
     let bytes = response.content_length().or((announced.len() == 64).then_some(0));
     let mut hasher = bytes.and_then(|bytes| Announced::new(announced, bytes));
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let count = response.read(&mut buffer).map_err(|error| {
-            let problem = format!("the download of {name} ended early: {error}");
-            Failure { problem: Problem::new(problem, UNREACHED), passes: true }
-        })?;
-        if count == 0 {
-            break;
-        }
-        staged.write_all(&buffer[..count]).map_err(cannot_write)?;
+    arrive(name, &mut response, |bytes| {
+        staged.write_all(bytes).map_err(cannot_write)?;
         if let Some(hasher) = &mut hasher {
-            hasher.update(&buffer[..count]);
+            hasher.update(bytes);
         }
-    }
+        Ok(())
+    })?;
     let found = match hasher {
         Some(hasher) => Some(hasher.finish()),
         None => hash_of(staged.path(), announced).map_err(cannot_write)?,

@@ -302,7 +302,7 @@ impl Builder<'_> {
                     },
                 };
                 block.vectors.extend_from_slice(vector);
-                row.set_model_tokens(n_tokens, embedded.max_tokens);
+                row.set_embedding(vector, n_tokens, embedded.max_tokens);
             }
             if self.job.deny_truncation {
                 deny_truncated(&block.chunks, self.embedder.info().max_tokens)?;

@@ -283,7 +283,9 @@ fn contents(dataset: &Dataset) -> Result<HashMap<String, String>> {
 fn share_out(parts: &mut [PlannedPart], shards: usize) {
     let mut open: Vec<&mut PlannedPart> = parts.iter_mut().filter(|part| part.shard.is_some()).collect();
     open.sort_by_key(|part| std::cmp::Reverse(part.bytes));
-    let mut loads: BTreeSet<(u64, usize)> = (1..=shards.max(1)).map(|shard| (0, shard)).collect();
+    // Further shards would get nothing.
+    let shards = shards.min(open.len()).max(1);
+    let mut loads: BTreeSet<(u64, usize)> = (1..=shards).map(|shard| (0, shard)).collect();
     for part in open {
         if let Some((load, shard)) = loads.pop_first() {
             part.shard = Some(shard);

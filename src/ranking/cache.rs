@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use tantivy::directory::{Directory, RamDirectory};
 
-use crate::storage::{FileSystem, Storage};
+use crate::storage::{FileSystem, Storage, safely};
 
 /// Start of a file, before the hash of the rest.
 const MAGIC: &[u8] = b"chunkmill keywords\n";
@@ -63,7 +63,7 @@ fn path(folder: &Path, key: &str) -> PathBuf {
 
 /// Reads the entry of a key, if it exists and is intact.
 pub(super) fn read(folder: &Path, key: &str) -> Option<Entry> {
-    let bytes = fs::read(path(folder, key)).ok()?;
+    let bytes = safely::read(&path(folder, key)).ok()?;
     let (hash, mut rest) = bytes.strip_prefix(MAGIC)?.split_at_checked(HASH)?;
     if blake3::hash(rest).as_bytes() != hash {
         return None;
@@ -96,7 +96,8 @@ fn try_write(folder: &Path, to: &Path, entry: &Entry) -> io::Result<()> {
             }
         }
     }
-    FileSystem.create_dir_all(folder)?;
+    // The words of an index are those of the documents.
+    safely::create_private_dir(folder)?;
     let mut unfinished = to.as_os_str().to_owned();
     unfinished.push(format!(".{}-{:?}{UNFINISHED}", std::process::id(), std::thread::current().id()));
     let unfinished = PathBuf::from(unfinished);

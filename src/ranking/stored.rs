@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
+use crate::embed::is_zero;
+
 /// The form in which a store keeps vectors: `f32`, `int8` or `binary`, each optionally with `@N` for only the
 /// first N dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -108,7 +110,8 @@ impl StoredAs {
             StoredValue::Binary => {
                 #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
                 let size = 1.0 / (kept as f32).sqrt();
-                values.par_chunks_mut(dim).for_each(|vector| {
+                // A vector of zeros says nothing, and its signs would say something.
+                values.par_chunks_mut(dim).filter(|vector| !is_zero(vector)).for_each(|vector| {
                     for value in &mut vector[..kept] {
                         *value = if *value > 0.0 { size } else { -size };
                     }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::rows::{Rows, damaged};
 use super::stored::StoredAs;
 use super::top::{Scored, Top};
-use crate::embed::Representation;
+use crate::embed::{Representation, is_zero};
 use crate::error::{Error, Result};
 use crate::store::{Dataset, FileEntry, Table, vectors};
 use crate::value::count;
@@ -50,6 +50,8 @@ impl Vectors {
     pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs) -> Result<Self> {
         let [of] = dataset.manifest().representations();
         let dim = of.dim;
+        // The number comes from the manifest; before so much memory is taken for it, the files confirm it.
+        confirm(dataset, &of)?;
         let mut values = vec![0.0; rows.len() * dim];
         let mut rest = values.as_mut_slice();
         let mut parts = Vec::new();
@@ -76,7 +78,8 @@ impl Vectors {
         mask: Option<&[bool]>,
     ) -> Result<Vec<Vec<Scored>>> {
         queries.iter().try_for_each(|query| self.check(query))?;
-        let none = || queries.iter().map(|_| Top::new(k)).collect::<Vec<_>>();
+        // Nothing is near a vector of zeros.
+        let none = || queries.iter().map(|query| Top::new(if is_zero(query) { 0 } else { k })).collect::<Vec<_>>();
         let best = self
             .values
             .par_chunks(self.dim.max(1) * BLOCK)
@@ -86,7 +89,7 @@ impl Vectors {
                 let mut best = none();
                 for (query, best) in queries.iter().zip(&mut best) {
                     for (row, vector) in (first..).zip(block.chunks_exact(self.dim)) {
-                        if mask.is_some_and(|mask| !mask[row]) {
+                        if self.says_nothing(row) || mask.is_some_and(|mask| !mask[row]) {
                             continue;
                         }
                         let score = f64::from(dot(vector, query));
@@ -105,13 +108,17 @@ impl Vectors {
     }
 
     /// Computes the dot product with every row. Each row is blended with `weight` times the rows before and after
-    /// it, and keeps its length.
+    /// it, and keeps its length. The score of a vector of zeros is NaN: unknown.
     ///
     /// # Errors
     /// [`Error::Setting`] if the dimension of the query differs.
     pub(super) fn scores(&self, query: &[f32], weight: f32) -> Result<Vec<f32>> {
         self.check(query)?;
-        let mut scores = vec![0.0; self.values.len() / self.dim.max(1)];
+        let mut scores = vec![0.0; self.around.len()];
+        if is_zero(query) {
+            scores.fill(f32::NAN);
+            return Ok(scores);
+        }
         scores.par_chunks_mut(BLOCK).zip(self.values.par_chunks(self.dim.max(1) * BLOCK)).for_each(
             |(scores, block)| {
                 scores
@@ -123,6 +130,7 @@ impl Vectors {
         if weight > 0.0 {
             self.blend(&mut scores, weight);
         }
+        (0..scores.len()).filter(|&row| self.says_nothing(row)).for_each(|row| scores[row] = f32::NAN);
         Ok(scores)
     }
 
@@ -139,6 +147,11 @@ impl Vectors {
             scores[row] = if length > 0.0 { sum * (here.own / length).sqrt() } else { score };
             (before, before_score) = if here.joined { (here, score) } else { (Around::default(), 0.0) };
         }
+    }
+
+    /// Returns whether the vector of a row is all zeros: its text has no word that the model knows.
+    fn says_nothing(&self, row: usize) -> bool {
+        self.around[row].own == 0.0
     }
 
     fn check(&self, query: &[f32]) -> Result<()> {
@@ -163,6 +176,20 @@ impl Around {
         let of_same = |other: usize| other < rows.len() && rows.of(other).doc == rows.of(row).doc;
         let with = |other: usize| if of_same(other) { dot(vector(row), vector(other)) } else { 0.0 };
         Self { own: with(row), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
+    }
+}
+
+/// Fails if the first vectors of the dataset do not have the length that the manifest says.
+fn confirm(dataset: &Dataset, of: &Representation) -> Result<()> {
+    let Some(file) = dataset.files(Table::Chunks).find(|file| file.rows > 0) else { return Ok(()) };
+    let Some(batch) = dataset.read(file, &[of.column], None)?.next().transpose()? else { return Ok(()) };
+    match vectors(batch.column(0), of.dim) {
+        Some(_) => Ok(()),
+        None => Err(damaged(
+            dataset,
+            file,
+            &format!("its vectors do not have the {} of the manifest", count(of.dim, "dimension")),
+        )),
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Output, Storage};
+use super::{Entry, Output, Storage, safely};
 
 /// The file system itself.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,7 +12,7 @@ pub struct FileSystem;
 
 impl Storage for FileSystem {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(File::create(path)?))
+        Ok(Box::new(safely::create(path)?))
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {

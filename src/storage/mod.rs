@@ -9,6 +9,7 @@
 //! | `location` | What does a path or a URL name? |
 //! | `file_system` | How does a file system do it? |
 //! | `input` | How is a file read that is not on this machine? |
+//! | `safely` | How is a file opened if somebody else may have taken its name? |
 //! | `objects` | How does an object store do it? Only with the feature `object-store` |
 
 mod file_system;
@@ -17,6 +18,9 @@ mod input;
 mod location;
 #[cfg(feature = "object-store")]
 mod objects;
+// Hidden: the harness opens its files with it.
+#[doc(hidden)]
+pub mod safely;
 
 use std::fmt::Debug;
 use std::io::{self, Write};
@@ -38,7 +42,7 @@ pub use objects::ObjectStorage;
 /// By default, operations that only read use the file system.
 #[doc(hidden)]
 pub trait Storage: Debug + Send + Sync {
-    /// Creates a file, or empties an existing one.
+    /// Creates a file, or empties an existing one. A symbolic link is not followed.
     ///
     /// # Errors
     /// The system's.
@@ -135,7 +139,7 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// The system's.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        safely::read(path)
     }
 
     /// Reads several files and returns their contents in the same order, concurrently where each read has latency.
@@ -148,7 +152,7 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// The system's.
     fn open(&self, path: &Path) -> io::Result<Input> {
-        Input::file(std::fs::File::open(path)?)
+        Input::file(safely::open(path)?)
     }
 }
 

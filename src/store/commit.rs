@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
-use super::workspace::{Present, Receipt, Workspace, is_data_file, receipts};
+use super::workspace::{Present, Receipt, Workspace, check_folder, is_data_file, make_folder, receipts};
 use super::{Manifest, card};
 use crate::error::{Error, Result};
 use crate::storage::{Entry, Location, Storage, Version};
@@ -67,6 +67,7 @@ impl Staging {
         let lock = Lock::take(root)?;
         let version = root.version(manifest::FILE)?;
         let workspace = Workspace::new(root.clone(), STAGING);
+        check_folder(root, workspace.folder())?;
         let (finished, adopted, present) = (BTreeMap::new(), Vec::new(), Present::default());
         let root = root.clone();
         let mut staging = Self { root, version, workspace, finished, adopted, present, _lock: lock };
@@ -231,7 +232,7 @@ impl Staging {
         manifest.texts = Texts { card: hash(&card), quarantine: hash(&list) };
         let manifest_json = manifest.to_json();
         let pending = pending_folder(&self.root, manifest_json.as_bytes());
-        self.storage().create_dir_all(&pending).map_err(Error::io("create", &pending))?;
+        make_folder(&self.root, &pending)?;
         for (name, text) in [(QUARANTINE, &list), (CARD, &card)] {
             let path = pending.join(name);
             self.storage().rename(&self.workspace.write(text)?, &path).map_err(Error::io("rename to", path))?;
@@ -431,7 +432,9 @@ fn plans(root: &Location) -> Result<Vec<PathBuf>> {
 
 /// Returns the folders of the attempts at a plan's shards, sorted by name.
 fn attempts(root: &Location, plan: &str) -> Result<Vec<PathBuf>> {
-    folders(root, &root.join(format!("{SHARDS}{plan}")))
+    let folder = root.join(format!("{SHARDS}{plan}"));
+    check_folder(root, &folder)?;
+    folders(root, &folder)
 }
 
 /// Returns the folders in a folder, sorted by name.

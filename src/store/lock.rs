@@ -6,14 +6,17 @@
 //! run began.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::{Error, Result};
-use crate::storage::Location;
+use crate::storage::{Location, safely};
 
 const FILE: &str = ".lock";
+
+/// Number of bytes that are read of the holder's description.
+const MOST_BYTES: u64 = 1000;
 
 /// The right to write to a dataset, until this value is dropped.
 #[derive(Debug)]
@@ -34,12 +37,13 @@ impl Lock {
         }
         let path = root.join(FILE);
         loop {
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(Error::io("create", &path))?;
+            let mut file = safely::open_to_lock(&path).map_err(Error::io("create", &path))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let holder = fs::read_to_string(&path).unwrap_or_default().trim().to_owned();
+                    let mut holder = String::new();
+                    let _ = (&mut file).take(MOST_BYTES).read_to_string(&mut holder);
+                    let holder = holder.trim().to_owned();
                     let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
                     return Err(Error::Locked { path: root.path().to_owned(), holder });
                 }
@@ -67,7 +71,8 @@ impl Lock {
 
     /// Returns whether the lock of a folder is held.
     pub(super) fn is_held(folder: &Path) -> bool {
-        File::open(folder.join(FILE)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        let file = safely::open(&folder.join(FILE));
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Returns whether a file of this name is the lock, not part of the dataset.
@@ -87,7 +92,7 @@ impl Drop for Lock {
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
-    file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(|(a, b)| same(a, b))
+    file.metadata().ok().zip(fs::symlink_metadata(path).ok()).is_some_and(|(a, b)| same(a, b))
 }
 
 /// Outside Unix an open file cannot be removed.

@@ -20,7 +20,7 @@ use super::rows::EdgeRow;
 use super::schema::FloatEncoding;
 use crate::chunk::{Settings, Spec};
 use crate::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
-use crate::embed::{EmbeddingType, Engine, ModelInfo, Precision, QueryModel, Representation};
+use crate::embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation};
 use crate::error::{Error, Result};
 use crate::hub::plain;
 use crate::storage::Location;
@@ -32,6 +32,9 @@ pub const FORMAT_VERSION: u32 = 4;
 
 /// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;
+
+/// Largest number of anything in a dataset. Sums up to it do not overflow.
+const MOST: u64 = 1 << 52;
 
 /// The first version whose manifest ends in its checksum.
 const FIRST_WITH_CHECKSUM: u32 = 4;
@@ -234,6 +237,28 @@ impl Counts {
         self.truncated += part.truncated;
     }
 
+    /// Returns every number.
+    fn all(&self) -> [u64; 16] {
+        let Self { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *self;
+        let Self { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = *self;
+        [
+            [discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated],
+            [
+                edges,
+                unresolved_edges,
+                link.edges,
+                link.unresolved,
+                wikilink.edges,
+                wikilink.unresolved,
+                image.edges,
+                image.unresolved,
+            ],
+        ]
+        .as_flattened()
+        .try_into()
+        .unwrap_or_default()
+    }
+
     /// Adds rows of `chunks`.
     pub(super) fn add_chunks(&mut self, rows: &RecordBatch) {
         let truncated = rows.column_by_name("truncated").and_then(|column| column.as_boolean_opt());
@@ -347,11 +372,27 @@ impl Manifest {
                 count(files, "file")
             )));
         }
+        if let Some(problem) = manifest.implausible() {
+            return Err(damaged(&problem));
+        }
         if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
             let problem = format!("names `{}`, which is not inside the dataset", file.path);
             return Err(wrong(problem, "do not use this dataset"));
         }
         Ok(manifest)
+    }
+
+    /// Returns what no dataset can have, if there is any: a number that we would trust when we add or make room.
+    fn implausible(&self) -> Option<String> {
+        let Self { model, counts, parts, files, .. } = self;
+        if model.dim == 0 || model.dim > MAX_DIM {
+            return Some(format!("it records vectors of {}", count(model.dim, "dimension")));
+        }
+        let sum = |get: fn(&FileEntry) -> u64| files.iter().map(get).fold(0, u64::saturating_add);
+        let sums = [sum(|file| file.rows), sum(|file| file.bytes)];
+        let counts = parts.iter().map(|part| &part.counts).chain([counts]).flat_map(Counts::all);
+        let most = sums.into_iter().chain(counts).max()?;
+        (most > MOST).then(|| format!("it counts up to {most}, which no dataset reaches"))
     }
 
     /// Returns whether there is a `manifest.json`.

@@ -218,7 +218,7 @@ pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
         _ => return None,
     };
     let values = cast(&values, &DataType::Float32).ok()?;
-    (values.len() == column.len() * dim).then_some(values)
+    (column.len().checked_mul(dim) == Some(values.len())).then_some(values)
 }
 
 impl Length for Input {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
+use crate::embed::{ZERO_VECTOR, is_zero};
 
 /// A row of `chunks` without its vector. The fields are in the order of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -163,10 +164,14 @@ impl From<&Quarantined> for QuarantineRow {
 }
 
 impl ChunkRow {
-    /// Records how many tokens a model counted in the text, and whether that is over the `max_tokens` it reads.
-    pub fn set_model_tokens(&mut self, n_tokens: i64, max_tokens: usize) {
+    /// Records what a model made of the text: how many tokens it counted, whether that is over the `max_tokens` it
+    /// reads, and whether the vector says nothing.
+    pub fn set_embedding(&mut self, vector: &[f32], n_tokens: i64, max_tokens: usize) {
         self.n_model_tokens = Some(n_tokens);
         self.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
+        if is_zero(vector) {
+            self.flags.push(ZERO_VECTOR);
+        }
     }
 
     /// Creates the row of a chunk that was cut with `spec` and that no model has read yet. `shared` is the row of

@@ -246,7 +246,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "n_model_tokens") => "the model's tokens, including special ones, before truncation",
         (Table::Chunks, "truncated") => "whether the text was truncated to what the model reads",
         (Table::Chunks, "flags") => {
-            "oversized_… for a block over the maximum, or part of a list item that is; names of risks in the text"
+            "oversized_… for a block over the maximum, or part of a list item that is; zero_vector if the model knows no word of it; names of risks in the text"
         }
         (Table::Chunks, "links") => {
             "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"

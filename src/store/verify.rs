@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use arrow::array::AsArray;
 use rayon::prelude::*;
 
+use super::manifest::SpecRecord;
 use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
+use crate::chunk::Spec;
 use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
 use crate::error::{Error, Result};
 use crate::storage::Location;
@@ -69,6 +71,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
     let mut findings = Findings::new(root);
     let Texts { card, quarantine } = &manifest.texts;
     let pending = commit::pending(root).ok().flatten();
+    settings(manifest, &mut findings);
     let place = (root, pending.as_deref());
     files::text(place, commit::CARD, card, Check::Card, &mut findings);
     if let Some(list) = files::text(place, commit::QUARANTINE, quarantine, Check::Quarantine, &mut findings) {
@@ -110,6 +113,19 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
         found: findings.counts,
         notes: notes.kept,
     })
+}
+
+/// Checks that the settings in the manifest are those of its fingerprint: a run compares only the fingerprint.
+fn settings(manifest: &Manifest, findings: &mut Findings) {
+    let record = &manifest.spec;
+    let problem = match Spec::resolve(&record.settings) {
+        Ok(spec) if SpecRecord::from(&spec) == *record => return,
+        Ok(spec) => {
+            format!("spec: the settings have the fingerprint {}, not {}", spec.fingerprint(), record.fingerprint)
+        }
+        Err(error) => format!("spec: the settings cannot be used: {error}"),
+    };
+    findings.add(Check::Manifest, super::manifest::FILE, problem);
 }
 
 /// Returns all documents of a corpus by id, whatever settings chose them. Indexed documents are looked up here,

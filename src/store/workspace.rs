@@ -19,7 +19,7 @@ use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
 use crate::error::{Error, Result};
 use crate::hub::plain;
-use crate::storage::{Location, Output, Storage};
+use crate::storage::{Location, Output, Storage, safely};
 
 /// Numbers for unfinished files: no two files of this process share a name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -76,7 +76,7 @@ impl Workspace {
     /// Creates the folders for finished files.
     pub(super) fn make_folders(&self) -> Result<()> {
         for folder in self.folders() {
-            self.storage().create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+            make_folder(&self.root, &folder)?;
         }
         Ok(())
     }
@@ -142,6 +142,28 @@ impl Workspace {
         let receipt = self.receipt(index);
         self.storage().rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
     }
+}
+
+/// Creates a folder of our own in a dataset. A symbolic link in its place is refused: whatever is written through it
+/// would be outside of the dataset.
+///
+/// # Errors
+/// [`Error::Io`]
+pub(super) fn make_folder(root: &Location, folder: &Path) -> Result<()> {
+    check_folder(root, folder)?;
+    root.storage().create_dir_all(folder).map_err(Error::io("create", folder))
+}
+
+/// Fails if a folder of our own, or one above it in the dataset, is a symbolic link.
+///
+/// # Errors
+/// [`Error::Io`]
+pub(super) fn check_folder(root: &Location, folder: &Path) -> Result<()> {
+    if root.is_in_object_store() {
+        return Ok(());
+    }
+    let inside = folder.ancestors().take_while(|above| *above != root.path() && above.starts_with(root.path()));
+    inside.into_iter().try_for_each(|folder| safely::no_link(folder).map_err(Error::io("use", folder)))
 }
 
 /// Data files that were found, with their sizes.

@@ -16,7 +16,7 @@ const KEPT: u64 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// The manifest names everything it should, once.
+    /// The manifest names everything it should, once, and does not contradict itself.
     Manifest,
     /// Each file has the bytes recorded in the manifest.
     File,
@@ -36,7 +36,7 @@ pub enum Check {
     Range,
     /// Hashes match the text.
     Content,
-    /// Vectors are finite and of length 1.
+    /// Vectors are finite and of length 1, or zero where flagged.
     Vector,
     /// Edges lead from and to existing chunks and documents.
     Edge,

@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, DEFAULT_COLLECTION, Source};
+use crate::embed::ZERO_VECTOR;
 use crate::value::count;
 
 /// Names a row for people, counting from 1.
@@ -383,7 +384,7 @@ impl Chunks<'_> {
         }
     }
 
-    /// Checks that vectors are finite and, if the model says so, of length 1.
+    /// Checks that vectors are finite and, if the model says so, of length 1 or, where flagged, all zeros.
     fn vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
         let ([of], normalized) = (self.place.manifest.representations(), self.place.manifest.model.normalize);
         let (dim, tolerance) = (of.dim, of.stored.tolerance());
@@ -397,11 +398,21 @@ impl Chunks<'_> {
             return Some(());
         };
         let values: &PrimitiveArray<Float32Type> = values.as_primitive_opt()?;
+        let flags = batch.column_by_name("flags")?.as_list_opt::<i32>()?;
         for (row, vector) in values.values().chunks_exact(dim.max(1)).enumerate() {
             let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             let name = || at(first + row, "chunk", ids.value(row));
+            let flagged = flags.value(row).as_string_opt::<i32>()?.iter().any(|flag| flag == Some(ZERO_VECTOR));
             if !square.is_finite() {
                 self.wrong(Check::Vector, &name(), "its vector contains a value that is not a finite number");
+            } else if flagged {
+                if square > 0.0 {
+                    self.wrong(
+                        Check::Vector,
+                        &name(),
+                        &format!("it has the flag {ZERO_VECTOR}, but its vector is not zero"),
+                    );
+                }
             } else if normalized && (square.sqrt() - 1.0).abs() > tolerance {
                 self.wrong(Check::Vector, &name(), &format!("its vector has length {:.5}, not 1", square.sqrt()));
             }
