@@ -150,6 +150,7 @@ fn job(c: &mut Criterion) {
         batch_tokens: Some(2048),
         deny_truncation: false,
         fresh: true,
+        allow_shrink: true,
         cache: None,
     };
     let mut group = c.benchmark_group("job");

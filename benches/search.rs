@@ -131,6 +131,7 @@ fn index(folder: &Path) -> Dataset {
         batch_tokens: None,
         deny_truncation: false,
         fresh: true,
+        allow_shrink: true,
         cache: None,
     };
     let out = folder.join("out");

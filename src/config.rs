@@ -30,7 +30,7 @@ use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query,
 use crate::settings::DefaultValue::{Is, Unsaid, Words};
 use crate::settings::{Setting, Table, settings};
 use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
-use crate::value::{Globs, count, nearest, one_of, value};
+use crate::value::{Globs, count, did_you_mean, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -106,9 +106,10 @@ impl From<Options> for File {
 settings! {
     /// The `[corpus]` table.
     pub struct CorpusOptions in "corpus" under "Corpus" {
-        /// Index only files that match one of these globs.
+        /// Index the files that match one of these globs, instead of Markdown and text. Globs are read as in `.gitignore`:
+        /// `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder.
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
-        /// Skip files that match one of these globs.
+        /// Skip the files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Unsaid, Documents;
         /// Whether to index hidden files and folders, which are documents like any other. Folders of version control
         /// systems, like `.git`, are always skipped.
@@ -333,6 +334,8 @@ pub struct Config {
     pub spec: Spec,
     /// Names of chunk settings that were set but have no effect.
     pub unused: Vec<&'static str>,
+    /// Remarks on sizes that were not set and differ from the preset's, because another one was set.
+    pub adjusted: Vec<String>,
     /// The model, if one was named.
     pub model: Option<ModelRef>,
     /// A different model for queries, if one was named.
@@ -579,6 +582,7 @@ impl Options {
                 memory: self.run.memory,
             },
             unused: spec.unused(&self.chunking),
+            adjusted: adjusted(&spec, &self.chunking),
             spec,
             model: model(self.embedding.model, "model")?,
             query_model: model(self.embedding.query_model, "query-model")?,
@@ -611,6 +615,28 @@ impl Options {
             threads: self.run.threads.map(NonZeroUsize::get),
         })
     }
+}
+
+/// Returns remarks on the sizes that were not set and differ from what they would be without the sizes that were.
+fn adjusted(spec: &Spec, written: &Settings) -> Vec<String> {
+    let Settings { min, target, max, overlap, .. } = *written;
+    let without = Settings { min: None, target: None, max: None, overlap: None, ..written.clone() };
+    let Ok(preset) = Spec::resolve(&without) else { return Vec::new() };
+    let sizes = |spec: &Spec| [spec.min(), spec.target(), spec.max(), spec.overlap()];
+    let names = ["min", "target", "max", "overlap"];
+    let set = [min, target, max, overlap];
+    let because = |at: usize| {
+        let why = names.iter().zip(set).enumerate().filter(|(other, (_, set))| *other != at && set.is_some());
+        why.map(|(_, (name, set))| format!("`{name}` is {}", set.unwrap_or_default())).collect::<Vec<_>>().join(" and ")
+    };
+    let differs = |at: &usize| set[*at].is_none() && sizes(spec)[*at] != sizes(&preset)[*at];
+    // A target that is the maximum is not a size of its own.
+    let own = |at: &usize| names[*at] != "target" || sizes(spec)[1] != sizes(spec)[2];
+    let remark = |at: usize| {
+        let (name, now, before) = (names[at], sizes(spec)[at], sizes(&preset)[at]);
+        format!("`{name}` is {now} instead of {before}, because {}", because(at))
+    };
+    (0..names.len()).filter(differs).filter(own).map(remark).collect()
 }
 
 impl Config {
@@ -725,6 +751,7 @@ impl Config {
             batch_tokens: self.batch_tokens,
             deny_truncation: self.deny_truncation,
             fresh,
+            allow_shrink: false,
         }
     }
 }
@@ -785,6 +812,48 @@ impl SearchOptions {
             },
         }
     }
+}
+
+/// Variables with our prefix that are not settings, without the prefix: for the programs, and for the scripts and tests
+/// of the repository.
+const OTHER_VARIABLES: [&str; 15] = [
+    "ANSWER_API_KEY",
+    "COMMIT",
+    "CONFIG",
+    "CRASH",
+    "OUT",
+    "PLAN",
+    "PROGRESS",
+    "PROGRESS_INTERVAL",
+    "REQUIRE_ALL",
+    "RUN",
+    "SCREENSHOTS",
+    "SHARDS",
+    "TEST_ALONE",
+    "TINY",
+    "WRITE_REFERENCE",
+];
+
+/// Returns a remark on each environment variable that is named like a setting but is none, with the name that was
+/// most likely meant.
+#[doc(hidden)] // The harness reports them too.
+#[must_use]
+pub fn unknown_variables() -> Vec<String> {
+    let known = settings().into_iter().map(|(_, setting)| setting.variable());
+    let known: Vec<String> = known.chain(OTHER_VARIABLES.map(|name| format!("CHUNKMILL_{name}"))).collect();
+    let mut unknown: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("CHUNKMILL_") && !known.contains(name))
+        .collect();
+    unknown.sort();
+    let remark = |name: String| {
+        let own = |name: &'_ str| name.trim_start_matches("CHUNKMILL_").to_owned();
+        let names: Vec<String> = known.iter().map(|name| own(name)).collect();
+        let meant = nearest(&own(&name), names.iter().map(String::as_str)).map(|name| format!("CHUNKMILL_{name}"));
+        let meant = did_you_mean(meant);
+        format!("the environment variable {name} is no setting and is ignored{meant}")
+    };
+    unknown.into_iter().map(remark).collect()
 }
 
 /// Reads the variable `CHUNKMILL_<name>`; an empty variable counts as unset.

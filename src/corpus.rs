@@ -8,6 +8,7 @@
 
 mod special;
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::fs;
@@ -16,7 +17,6 @@ use std::str::FromStr;
 use std::sync::{Arc, mpsc};
 use std::time::UNIX_EPOCH;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -33,7 +33,7 @@ pub const DEFAULT_COLLECTION: &str = "default";
 pub const EXTERNAL: &str = "external";
 
 /// Default globs of the files that are documents.
-pub const DEFAULT_INCLUDE: [&str; 6] = ["**/*.md", "**/*.markdown", "**/*.mdx", "**/*.mkd", "**/*.txt", "**/*.text"];
+pub const DEFAULT_INCLUDE: [&str; 6] = ["*.md", "*.markdown", "*.mdx", "*.mkd", "*.txt", "*.text"];
 
 /// Names of the files that contain a folder's ignore rules.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
@@ -102,15 +102,19 @@ impl fmt::Display for Root {
 /// Rules that decide which files below a root are documents.
 #[derive(Debug, Clone)]
 pub struct Filter {
-    include: GlobSet,
-    exclude: GlobSet,
+    include: Gitignore,
+    exclude: Gitignore,
+    /// The globs that were named, each alone.
+    named: Vec<(String, Gitignore)>,
     hidden: bool,
     max_bytes: u64,
 }
 
 impl Filter {
-    /// Creates a filter. Globs are matched against the path below the root, with `/` between its parts; `*` does
-    /// not cross a `/`, `**` does. An empty `include` means [`DEFAULT_INCLUDE`].
+    /// Creates a filter. Globs are read as in a `.gitignore` file in the root: without a `/` before its end, a glob
+    /// matches in every folder; with a `/` at its end, it matches folders; what matches a folder matches everything in
+    /// it; `*` does not cross a `/`, `**` does; the last glob that matches decides, and `!` turns one around. Case does
+    /// not matter. An empty `include` means [`DEFAULT_INCLUDE`].
     ///
     /// # Errors
     /// [`Error::Setting`] for a glob that cannot be parsed or a limit over [`MAX_BYTES`].
@@ -122,28 +126,63 @@ impl Filter {
                 help: format!("use at most {MAX_BYTES}"),
             });
         }
-        let default: Vec<String> = DEFAULT_INCLUDE.iter().map(|&glob| glob.to_owned()).collect();
+        let alone = |glob: &String| Ok((glob.clone(), globs("include", std::slice::from_ref(glob))?));
+        let named = include.iter().map(alone).collect::<Result<_>>()?;
+        let default = DEFAULT_INCLUDE.map(str::to_owned);
         let include = if include.is_empty() { &default } else { include };
-        Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)?, hidden, max_bytes })
-    }
-
-    fn takes(&self, path: &str) -> bool {
-        self.include.is_match(path) && !self.exclude.is_match(path)
+        Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)?, named, hidden, max_bytes })
     }
 }
 
-fn globs(setting: &str, patterns: &[String]) -> Result<GlobSet> {
+/// Returns whether globs match a file, or a folder above it.
+fn matches(globs: &Gitignore, path: &str) -> bool {
+    globs.matched_path_or_any_parents(path, false).is_ignore()
+}
+
+/// A filter, and which of its globs have not matched a file yet.
+struct Selection<'f> {
+    filter: &'f Filter,
+    unmatched: RefCell<Vec<&'f (String, Gitignore)>>,
+}
+
+impl<'f> Selection<'f> {
+    fn new(filter: &'f Filter) -> Self {
+        // A glob with `!` takes nothing, and says nothing about what exists.
+        let unmatched = filter.named.iter().filter(|(glob, _)| !glob.starts_with('!')).collect();
+        Self { filter, unmatched: RefCell::new(unmatched) }
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        self.unmatched.borrow_mut().retain(|(_, glob)| !matches(glob, path));
+        matches(&self.filter.include, path) && !matches(&self.filter.exclude, path)
+    }
+
+    /// Names the globs that matched nothing, if there are any: "no file matches `*.html`".
+    fn remark(self) -> Option<String> {
+        let globs: Vec<String> = self.unmatched.into_inner().iter().map(|(glob, _)| format!("`{glob}`")).collect();
+        (!globs.is_empty()).then(|| format!("no file matches {}", globs.join(" or ")))
+    }
+}
+
+fn globs(setting: &str, patterns: &[String]) -> Result<Gitignore> {
     let invalid = |pattern: &str, problem: &dyn fmt::Display| Error::Setting {
         origin: setting.to_owned(),
         problem: format!("`{pattern}` is not a glob: {problem}"),
-        help: "globs look like `**/*.md`, `guide/**` or `{a,b}/*.txt`".to_owned(),
+        help: "globs look like `*.md`, `guide/**/*.md` or `{a,b}/*.txt`".to_owned(),
     };
-    let mut set = GlobSetBuilder::new();
+    let problem = |error: &ignore::Error| match error {
+        ignore::Error::Glob { err, .. } => err.clone(),
+        other => other.to_string(),
+    };
+    let mut set = GitignoreBuilder::new("");
     for pattern in patterns {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(true).build();
-        set.add(glob.map_err(|e| invalid(pattern, e.kind()))?);
+        let line = pattern.strip_prefix("./").map_or_else(|| pattern.clone(), |path| format!("/{path}"));
+        // It is not a line of a file, which may be a comment.
+        let line = if line.starts_with('#') { format!("\\{line}") } else { line };
+        let added = set.case_insensitive(true).and_then(|set| set.add_line(None, &line));
+        added.map_err(|error| invalid(pattern, &problem(&error)))?;
     }
-    set.build().map_err(|e| invalid(&patterns.join(" "), e.kind()))
+    set.build().map_err(|error| invalid(&patterns.join(" "), &problem(&error)))
 }
 
 /// A document that was found but not read yet. All sources of a corpus are in memory at once, so they share what
@@ -231,13 +270,9 @@ pub struct Discovery {
 /// [`Error::Corpus`] if a root does not exist, is neither a file nor a folder, or is in `except`; if an ignore
 /// file is not a regular file; if two documents would have the same id; or if there is no document at all.
 pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<Discovery> {
-    // One local folder has one canonical path, however it is written.
-    let canonical = |location: &Location| {
-        let path = location.path();
-        if location.is_in_object_store() { Ok(path.to_owned()) } else { path.canonicalize() }
-    };
     let except: Vec<PathBuf> = except.iter().filter_map(|location| canonical(location).ok()).collect();
     let mut found = Discovery::default();
+    let selection = Selection::new(filter);
     for root in roots {
         let path = root.location.path();
         let wrong =
@@ -248,7 +283,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         };
         let canonical = canonical(&root.location).map_err(absent)?;
         if except.contains(&canonical) {
-            return Err(wrong("is both corpus and output".to_owned(), "write the dataset to another folder"));
+            return Err(is_output(root));
         }
         let place = Place::new(root, &canonical);
         let entry = root.location.storage().find(&canonical).map_err(absent)?;
@@ -259,16 +294,26 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         match entry.filter(|entry| !entry.is_folder) {
             // A file that the user names is a document, whatever its name.
             Some(file) => found.add(&place, &file, path.file_name().unwrap_or(canonical.as_os_str()).to_str(), filter),
-            None if !is_here => list(&place, filter, &except, &mut found).map_err(absent)?,
-            None => walk(&place, filter, &except, &mut found)?,
+            None if !is_here => list(&place, &selection, &except, &mut found).map_err(absent)?,
+            None => walk(&place, &selection, &except, &mut found)?,
         }
     }
+    let remark = selection.remark();
     if found.sources.is_empty() && found.quarantined.is_empty() {
+        let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
+        let read = if filter.named.is_empty() {
+            "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (PDF, HTML and Office files must be converted first)"
+        } else {
+            "globs are read as in .gitignore: `*.py` matches in every folder, `/*.py` only at the top"
+        };
         return Err(Error::Corpus {
             path: roots.first().map(|root| root.location.path().to_owned()).unwrap_or_default(),
-            problem: "no document was found".to_owned(),
-            help: "the default is markdown and text; --include adds others, ignore files may hide some (PDF, HTML and Office files must be converted first)".to_owned(),
+            problem: format!("no document was found{remark}"),
+            help: format!("{read}; ignore files may hide some"),
         });
+    }
+    if let Some(remark) = remark {
+        tracing::warn!("{remark} (--include)");
     }
     found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
@@ -280,6 +325,30 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         });
     }
     Ok(found)
+}
+
+/// Checks that no root is the folder to write to.
+///
+/// # Errors
+/// [`Error::Corpus`] that names the root.
+pub(crate) fn check_apart(roots: &[Root], out: &Location) -> Result<()> {
+    let out = canonical(out).ok();
+    let same = roots.iter().find(|root| out.is_some() && canonical(&root.location).ok() == out);
+    same.map_or(Ok(()), |root| Err(is_output(root)))
+}
+
+/// One local folder has one canonical path, however it is written.
+fn canonical(location: &Location) -> std::io::Result<PathBuf> {
+    let path = location.path();
+    if location.is_in_object_store() { Ok(path.to_owned()) } else { path.canonicalize() }
+}
+
+fn is_output(root: &Root) -> Error {
+    Error::Corpus {
+        path: root.location.path().to_owned(),
+        problem: "is both corpus and output".to_owned(),
+        help: "write the dataset to another folder: -o OUT".to_owned(),
+    }
 }
 
 /// A root, with the values that its documents share.
@@ -300,8 +369,8 @@ impl<'r> Place<'r> {
 ///
 /// # Errors
 /// [`Error::Corpus`] if an ignore file is not a regular file: what it was meant to hide must not be indexed.
-fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
-    let (root, canonical) = (place.root, place.canonical.path());
+fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
+    let (root, canonical, filter) = (place.root, place.canonical.path(), selection.filter);
     let skip: Vec<PathBuf> = except.to_vec();
     let refused = |(path, reason): (PathBuf, Skip)| Error::Corpus {
         path,
@@ -341,7 +410,7 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
         let name = slashed(relative);
         let Some(kind) = entry.file_type() else { continue };
         let shown = || name.clone().unwrap_or_else(|| relative.to_string_lossy().into_owned());
-        let takes = || name.as_deref().is_none_or(|name| filter.takes(name));
+        let takes = || name.as_deref().is_none_or(|name| selection.takes(name));
         if kind.is_symlink() {
             let target = path.canonicalize().ok();
             let inside = target.as_ref().is_some_and(|target| target.starts_with(canonical));
@@ -377,8 +446,13 @@ fn walk(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
 }
 
 /// Finds the documents below a root in an object store, by the same rules as [`walk`]; there are no links.
-fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Discovery) -> std::io::Result<()> {
-    let (root, storage) = (place.canonical.path(), place.canonical.storage());
+fn list(
+    place: &Place<'_>,
+    selection: &Selection<'_>,
+    except: &[PathBuf],
+    found: &mut Discovery,
+) -> std::io::Result<()> {
+    let (root, storage, filter) = (place.canonical.path(), place.canonical.storage(), selection.filter);
     let entries = storage.files_below(root)?;
     let is_rule = |entry: &&Entry| RULES.contains(&&*entry.name());
     let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
@@ -390,7 +464,7 @@ fn list(place: &Place<'_>, filter: &Filter, except: &[PathBuf], found: &mut Disc
         let Some(name) = entry.path.strip_prefix(root).ok().and_then(slashed) else { continue };
         let passed_over = name.rsplit_once('/').is_some_and(|(above, _)| above.split('/').any(is_of_version_control))
             || except.iter().any(|folder| entry.path.starts_with(folder));
-        if !passed_over && filter.takes(&name) && !ignored.ignores(&entry.path) {
+        if !passed_over && selection.takes(&name) && !ignored.ignores(&entry.path) {
             found.add(place, entry, Some(&name), filter);
         }
     }

@@ -23,6 +23,7 @@
 mod build;
 mod edges;
 mod inputs;
+mod leaving;
 mod lifecycle;
 mod memory;
 mod ordered;
@@ -40,7 +41,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Pooling, Spec};
-use crate::corpus::{Content, Fetched, Filter, Quarantined, Root, Source};
+use crate::corpus::{self, Content, Fetched, Filter, Quarantined, Root, Source};
 use crate::document::{Admission, Costly, Document};
 use crate::embed::{Cache, Embedder, Passage, Reading};
 use crate::error::{Error, Result, Skip};
@@ -54,6 +55,7 @@ use reuse::Earlier;
 
 pub(crate) use ordered::{Results, in_order};
 
+pub use leaving::Leaving;
 pub use lifecycle::{Changed, delete, promote};
 #[doc(hidden)] // The harness measures it.
 pub use memory::peak_memory;
@@ -82,6 +84,8 @@ pub struct Job {
     pub cache: Option<Arc<Cache>>,
     /// Whether to ignore the existing dataset. The cache is used anyway.
     pub fresh: bool,
+    /// Whether more than half of the documents of the existing dataset may be deleted, because they are not in the corpus.
+    pub allow_shrink: bool,
 }
 
 /// A progress event of a running job.
@@ -134,6 +138,8 @@ pub struct Report {
     pub manifest: Manifest,
     /// All documents that are not indexed.
     pub quarantined: Vec<QuarantineRow>,
+    /// Documents of the previous snapshot that are not in the corpus any more.
+    pub deleted: Leaving,
     /// Number of chunks in reused parts, or with vectors from the previous snapshot.
     pub chunks_kept: u64,
     /// Number of distinct texts that were embedded.
@@ -150,10 +156,10 @@ pub struct Report {
 
 impl Report {
     /// Creates the report of a commit of parts that other processes built.
-    fn of_commit(manifest: Manifest, quarantined: Vec<QuarantineRow>, elapsed: Duration) -> Self {
+    fn of_commit(manifest: Manifest, quarantined: Vec<QuarantineRow>, deleted: Leaving, elapsed: Duration) -> Self {
         let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
         let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
-        Self { manifest, quarantined, chunks_kept, texts_embedded, texts_cached, tokens_read, elapsed, stages }
+        Self { manifest, quarantined, deleted, chunks_kept, texts_embedded, texts_cached, tokens_read, elapsed, stages }
     }
 }
 
@@ -343,10 +349,13 @@ pub fn run(
     let started = Instant::now();
     job.spec.encoding().load();
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
+    // Before the folder is opened as a dataset, which a folder of documents is not.
+    corpus::check_apart(&job.roots, out)?;
     let mut staging = Staging::open(out)?;
     // A fresh run repairs a damaged dataset.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
     let mut parts = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
+    let deleted = Leaving::find(job, out, earlier.as_ref(), &parts)?;
     watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
@@ -397,6 +406,7 @@ pub fn run(
     Ok(Report {
         manifest,
         quarantined,
+        deleted,
         chunks_kept: chunks_kept + built.chunks_kept,
         texts_embedded: built.texts_embedded,
         texts_cached: built.texts_cached,

@@ -120,10 +120,10 @@ impl Setting {
         schema
     }
 
-    /// Returns whether the flag needs no value: it is a switch that is not on by default.
+    /// Returns whether it is a switch: the flag alone means true.
     #[must_use]
     pub fn is_switch(&self) -> bool {
-        self.form == Form::Switch && self.default != DefaultValue::Is("true")
+        self.form == Form::Switch
     }
 }
 

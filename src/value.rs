@@ -181,13 +181,35 @@ pub fn did_you_mean(meant: Option<impl Display>) -> String {
 /// letters, at most one per three letters of what was written. A name that starts with what was written counts as
 /// one letter off. The first one wins a tie.
 pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_by(written, names, |name| name)
+}
+
+/// Returns the path that the user most likely meant: the nearest one, or the one that ends most nearly in what was
+/// written. `ends` separate the parts of a path.
+#[must_use]
+pub(crate) fn nearest_path<'n>(written: &str, paths: &[&'n str], ends: &[char]) -> Option<&'n str> {
+    let parts = written.split(ends).count();
+    let end = |path: &'n str| {
+        let cut = path.rmatch_indices(ends).nth(parts - 1);
+        cut.map_or(path, |(at, separator)| path[at + separator.len()..].trim_start())
+    };
+    let all = || paths.iter().copied();
+    nearest(written, all()).or_else(|| nearest_by(written, all(), end))
+}
+
+fn nearest_by<'n>(
+    written: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    part: impl Fn(&'n str) -> &'n str,
+) -> Option<&'n str> {
     let written = written.to_lowercase();
     let most = (written.chars().count() / 3).max(1);
     let distance = |name: &str| {
-        let is_start = written.len() > 1 && name.starts_with(&written);
-        if is_start { 1 } else { strsim::osa_distance(&written, name) }
+        let name = name.to_lowercase();
+        let is_start = written.len() > 1 && name.starts_with(&written) && name != written;
+        if is_start { 1 } else { strsim::osa_distance(&written, &name) }
     };
-    let near = names.into_iter().map(|name| (distance(name), name)).filter(|(distance, _)| *distance <= most);
+    let near = names.into_iter().map(|name| (distance(part(name)), name)).filter(|(distance, _)| *distance <= most);
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 

@@ -77,6 +77,7 @@ pub fn job(roots: &[&Path]) -> Job {
         deny_truncation: false,
         cache: None,
         fresh: false,
+        allow_shrink: true,
     }
 }
 

@@ -91,6 +91,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         batch_tokens: None,
         deny_truncation: false,
         fresh: false,
+        allow_shrink: true,
         cache: None,
     };
     let out = home.join("out");

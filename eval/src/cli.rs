@@ -14,7 +14,8 @@ mod synth;
 mod table;
 mod verify;
 
-use chunkmill::cli::{CompletionArgs, ManArgs, completions, finish, man, parse};
+use chunkmill::cli::{CompletionArgs, ManArgs, completions, finish, man, parse, tell};
+use chunkmill::config::unknown_variables;
 use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
@@ -74,6 +75,10 @@ enum Command {
 #[must_use]
 pub fn main() -> u8 {
     let Cli { command, .. } = parse();
+    // A process of a sweep would repeat them.
+    if !matches!(command, Command::Work) {
+        unknown_variables().iter().for_each(|remark| tell(format_args!("warning: {remark}\n")));
+    }
     let result = match command {
         Command::Import(format) => import::run(&format),
         Command::Recommend(args) => recommend::run(args),

@@ -9,7 +9,7 @@ use chunkmill::corpus::Root;
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{self, Embedder, Reranker};
 use chunkmill::error::Error;
-use chunkmill::search::{self, Filter, Query};
+use chunkmill::search::{self, Filter, PathPattern, Query};
 use chunkmill::storage::Location;
 use chunkmill::store::{self, Verification, verify};
 use pyo3::prelude::*;
@@ -137,8 +137,11 @@ impl Searcher {
         let pool = pool(config.threads)?;
         let answered = py.detach(|| {
             let [collections, promotion_levels, paths, headings, tags] = place;
-            let paths = paths.iter().map(|path| path.parse()).collect::<Result<_, Error>>()?;
+            let paths = paths.into_iter().map(PathPattern::from).collect();
             let filter = Filter { collections, promotion_levels, paths, headings, tags };
+            for remark in self.opened.unmet(&filter)? {
+                tracing::warn!("{remark}");
+            }
             pool.install(|| {
                 let embed = || embed::query(self.embedder(&config)?.as_ref(), &question);
                 let vector = config.mode.needs_vector().then(embed).transpose()?;

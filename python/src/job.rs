@@ -3,7 +3,7 @@
 use chunkmill::cli::Summary;
 use chunkmill::corpus::Root;
 use chunkmill::error::Error;
-use chunkmill::index::Tally;
+use chunkmill::index::{Job, Tally};
 use chunkmill::storage::Location;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,12 +16,13 @@ use crate::work::{interruptibly, pool, threads_of_process};
 /// several times a second and once at the end, with the progress of the job as JSON and the share of it that is
 /// done.
 #[pyfunction]
-#[pyo3(signature = (paths, out, fresh, progress, **settings))]
+#[pyo3(signature = (paths, out, fresh, allow_shrink, progress, **settings))]
 pub(crate) fn index(
     py: Python<'_>,
     paths: Vec<String>,
     out: &str,
     fresh: bool,
+    allow_shrink: bool,
     progress: Option<Bound<'_, PyAny>>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
@@ -41,7 +42,7 @@ pub(crate) fn index(
         py,
         |stop| {
             let embedder = config.embedder()?;
-            let job = config.job(roots, fresh);
+            let job = Job { allow_shrink, ..config.job(roots, fresh) };
             pool.install(|| chunkmill::index::run(&job, &out, embedder.as_ref(), stop, &|event| tally.on(event)))
         },
         tell,

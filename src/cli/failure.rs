@@ -1,5 +1,6 @@
 //! Usage errors, failures and exit codes. Shared by both programs.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
@@ -17,10 +18,11 @@ use crate::value::nearest;
 /// Parses the command line. Exits the process after printing help, the version or a usage error.
 #[must_use]
 pub fn parse<P: Parser>() -> P {
-    P::try_parse().unwrap_or_else(|error| {
+    let given = joined(&P::command(), std::env::args_os());
+    P::try_parse_from(&given).unwrap_or_else(|error| {
         // clap repeats arguments in its coloured messages, so it gets arguments with control characters escaped.
         let arguments: Vec<OsString> =
-            std::env::args_os().map(|argument| visible(&argument.to_string_lossy()).into_owned().into()).collect();
+            given.iter().map(|argument| visible(&argument.to_string_lossy()).into_owned().into()).collect();
         if error.kind() == ErrorKind::DisplayVersion && asks_for_details(P::command(), &arguments) {
             let text = P::command().render_version();
             let printed = print(format_args!("{}{}", text.trim_end(), version::details()));
@@ -33,6 +35,36 @@ pub fn parse<P: Parser>() -> P {
         suggest(&mut error, P::command(), &arguments);
         error.exit()
     })
+}
+
+/// Joins a switch with a `true` or `false` after it: `--cut-oversized false` becomes `--cut-oversized=false`. Any other
+/// word after a switch is not its value, but a path or a question.
+fn joined(command: &clap::Command, arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    fn switches(command: &clap::Command, found: &mut BTreeSet<String>) {
+        let is_switch =
+            |arg: &&Arg| arg.is_require_equals_set() && arg.get_num_args().is_some_and(|n| n.min_values() == 0);
+        found.extend(
+            command.get_arguments().filter(is_switch).filter_map(Arg::get_long).map(|flag| format!("--{flag}")),
+        );
+        command.get_subcommands().for_each(|command| switches(command, found));
+    }
+    let mut flags = BTreeSet::new();
+    switches(command, &mut flags);
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut is_over = false;
+    for argument in arguments {
+        is_over |= argument == "--";
+        match (joined.last_mut(), argument.to_str()) {
+            (Some(flag), Some("true" | "false"))
+                if !is_over && flag.to_str().is_some_and(|flag| flags.contains(flag)) =>
+            {
+                flag.push("=");
+                flag.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
 }
 
 /// Whether a command line with `--version` also has `--verbose`. clap stops at its own version flag, so the line is

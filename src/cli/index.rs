@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// Rebuild the whole dataset (cached vectors are still used)
     #[arg(long, help_heading = "Running")]
     fresh: bool,
+    /// Delete the documents that the corpus no longer has, even if they are more than half of the dataset
+    #[arg(long, help_heading = "Running")]
+    allow_shrink: bool,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Running")]
     json: bool,
@@ -31,7 +34,8 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let (roots, out) = (args.job.corpus.roots()?, args.job.out.clone());
     let config = args.job.options()?.resolve()?;
     warn_of_settings(&config);
-    let Ready { job, embedder, stop } = Ready::new(roots, config, args.fresh)?;
+    let Ready { mut job, embedder, stop } = Ready::new(roots, config, args.fresh)?;
+    job.allow_shrink = args.allow_shrink;
     let progress = args.progress.start(quiet)?;
     let result = index::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();

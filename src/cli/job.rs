@@ -127,6 +127,8 @@ pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
 pub struct Summary<'a> {
     #[serde(flatten)]
     counts: Counts,
+    deleted: u64,
+    deleted_first: &'a [String],
     chunks_kept: u64,
     texts_embedded: usize,
     texts_cached: usize,
@@ -146,6 +148,8 @@ impl<'a> From<&'a Report> for Summary<'a> {
         let [preparing, embedding, writing] = report.stages.map(|stage| stage.as_secs_f64());
         Self {
             counts: report.manifest.counts,
+            deleted: report.deleted.count,
+            deleted_first: &report.deleted.first,
             chunks_kept: report.chunks_kept,
             texts_embedded: report.texts_embedded,
             texts_cached: report.texts_cached,
@@ -186,6 +190,10 @@ fn describe(report: &Report, out: &str) -> String {
         format!("  chunked    {}{}", report.manifest.spec.text, chosen(&report.manifest)),
         format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
     ];
+    if report.deleted.count > 0 {
+        let deleted = count(report.deleted.count, "document");
+        lines.push(format!("  deleted    {deleted} that the corpus no longer has: {}", report.deleted));
+    }
     if report.chunks_kept > 0 {
         lines.push(format!(
             "  kept       {} from the previous run, vectors included",

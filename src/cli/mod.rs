@@ -34,7 +34,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::config::Config;
+use crate::config::{Config, unknown_variables};
 
 // The evaluation harness and the Python module use the same arguments and messages.
 pub use completions::{CompletionArgs, completions};
@@ -120,6 +120,9 @@ pub fn main() -> u8 {
         (false, 1) => LevelFilter::INFO,
         (false, _) => LevelFilter::DEBUG,
     });
+    for remark in unknown_variables() {
+        tracing::warn!("{remark}");
+    }
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Index(args) => index::run(args, cli.quiet),
@@ -156,6 +159,9 @@ pub fn warn_of_settings(config: &Config) {
     let spec = &config.spec;
     for name in &config.unused {
         tracing::warn!("`{name}` has no effect with strategy `{}`", spec.strategy());
+    }
+    for remark in &config.adjusted {
+        tracing::warn!("{remark}");
     }
     if spec.is_tiny() {
         let (max, unit) = (spec.max(), spec.unit());

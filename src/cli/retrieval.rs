@@ -112,20 +112,19 @@ struct FilterArgs {
     promotion_level: Vec<String>,
     /// Only this document, this folder, or paths that match this glob; repeat to allow several
     #[arg(long, value_name = "PATH|GLOB")]
-    path: Vec<String>,
+    path: Vec<PathPattern>,
     /// Only below this heading path, such as `Guide > Install`; repeat to allow several
     #[arg(long, value_name = "HEADINGS")]
     heading: Vec<String>,
-    /// Only documents with this tag; repeat to require all of them
+    /// Only documents with this tag, in any case, or one nested below it; repeat to require all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 }
 
 impl FilterArgs {
-    fn filter(self) -> crate::error::Result<Filter> {
+    fn filter(self) -> Filter {
         let Self { collection, promotion_level, path, heading, tag } = self;
-        let paths: Vec<PathPattern> = path.iter().map(|path| path.parse()).collect::<Result<_, _>>()?;
-        Ok(Filter { collections: collection, promotion_levels: promotion_level, paths, headings: heading, tags: tag })
+        Filter { collections: collection, promotion_levels: promotion_level, paths: path, headings: heading, tags: tag }
     }
 }
 
@@ -159,10 +158,13 @@ impl RetrievalArgs {
             ..Options::default()
         })?;
         use_threads(config.threads)?;
-        let filter = self.filter.filter()?;
+        let filter = self.filter.filter();
         let embed = || embed::query(config.embedder_of(dataset.manifest(), named)?.as_ref(), &self.query);
         let vector = config.mode.needs_vector().then(embed).transpose()?;
         let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
+        for remark in searcher.unmet(&filter)? {
+            tracing::warn!("{remark}");
+        }
         let reranker = config.reranker()?;
         let query = Query {
             vector: vector.as_deref(),

@@ -22,6 +22,9 @@ pub(super) struct PlanArgs {
     /// Print a plan with N shards, as JSON
     #[arg(long, value_name = "N", help_heading = "Running", value_parser = NonZeroUsize::read)]
     shards: Option<NonZeroUsize>,
+    /// Plan to delete the documents that the corpus no longer has, even if they are more than half of the dataset
+    #[arg(long, help_heading = "Running")]
+    allow_shrink: bool,
     /// Print the plan as JSON
     #[arg(long, help_heading = "Running")]
     json: bool,
@@ -105,7 +108,8 @@ pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
     let options = args.job.options()?;
     let config = options.clone().resolve()?;
     warn_of_settings(&config);
-    let Ready { job, embedder, stop } = Ready::new(roots, config, false)?;
+    let Ready { mut job, embedder, stop } = Ready::new(roots, config, false)?;
+    job.allow_shrink = args.allow_shrink;
     let shards = args.shards.map_or(1, NonZeroUsize::get);
     let plan = index::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
     let to_make = plan.parts.iter().filter(|part| part.shard.is_some()).count();
@@ -135,6 +139,9 @@ fn describe(plan: &Plan) -> String {
         documents.unchanged,
         documents.deleted
     )];
+    if documents.deleted > 0 {
+        lines.push(format!("  delete     {}", plan.deleted()));
+    }
     if documents.passed_over > 0 {
         let passed_over = count(documents.passed_over, "document");
         lines.push(format!("  quarantine {passed_over}, known from discovery alone"));

@@ -20,7 +20,7 @@ use crate::storage::Location;
 use crate::store::{
     Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
-use crate::value::count;
+use crate::value::{count, did_you_mean, nearest, nearest_path};
 
 /// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -51,7 +51,7 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
     match change.find(|id, _| id == doc_id)?.get(doc_id).map(String::as_str) {
         Some(EXTERNAL) => {
             let problem = format!("{doc_id} is in the collection `{EXTERNAL}`, which has no promotion levels");
-            return Err(refused("DOC", problem, "its documents are read-only"));
+            return Err(change.refused(problem, "its documents are read-only"));
         }
         Some(_) => {}
         None => return Err(change.no_document(doc_id)?),
@@ -93,12 +93,10 @@ pub fn delete(out: &Location, documents: &[String], collections: &[String], stop
         return Err(change.no_document(id)?);
     }
     if let Some(name) = collections.iter().find(|name| !found.values().any(|collection| collection == *name)) {
-        let problem = format!("the dataset has no document in a collection `{name}`");
-        return Err(refused(
-            "--collection",
-            problem,
-            "`chunkmill stats` and the column `collection` list the collections",
-        ));
+        let all: BTreeSet<String> = change.find(|_, _| true)?.into_values().collect();
+        let meant = did_you_mean(nearest(name, all.iter().map(String::as_str)));
+        let problem = format!("the dataset has no document in a collection `{name}`{meant}");
+        return Err(change.refused(problem, "`chunkmill stats` and the column `collection` list the collections"));
     }
     let ids: BTreeSet<String> = found.into_keys().collect();
     let files = change.dataset.manifest().output.files;
@@ -141,6 +139,10 @@ impl Change {
         Ok(Self { staging, dataset })
     }
 
+    fn refused(&self, problem: String, help: &str) -> Error {
+        refused(&self.dataset.root().to_string(), problem, help)
+    }
+
     /// Finds documents, including quarantined ones. Returns their collections by id.
     fn find(&self, is_asked: impl Fn(&str, &str) -> bool) -> Result<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
@@ -179,13 +181,16 @@ impl Change {
                 let [chunks, documents] = batch?;
                 if let Some(row) = chunks.iter().position(|chunk| chunk == Some(id)) {
                     let problem = format!("{id} is a single chunk, not a document");
-                    return Ok(refused("DOC", problem, &format!("name the document: {}", documents.value(row))));
+                    return Ok(self.refused(problem, &format!("name the document: {}", documents.value(row))));
                 }
             }
         }
+        let all = self.find(|_, _| true)?;
+        let all: Vec<&str> = all.keys().map(String::as_str).collect();
+        let meant = did_you_mean(nearest_path(id, &all, &['/', ':']));
         let help =
             "ids are in the column `doc_id` of data/documents: the path, or COLLECTION:PATH in a named collection";
-        Ok(refused("DOC", format!("the dataset has no document {id}"), help))
+        Ok(self.refused(format!("the dataset has no document {id}{meant}"), help))
     }
 
     /// Rewrites these parts and commits them. Each batch of rows passes through `map`; the outline of a document

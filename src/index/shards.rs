@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::build::Builder;
 use super::parts::{self, PartWork};
 use super::reuse::Earlier;
-use super::{Event, Job, Recipe, Report, Watcher, inputs, publish};
+use super::{Event, Job, Leaving, Recipe, Report, Watcher, inputs, publish};
 use crate::corpus::Source;
 use crate::embed::{Batcher, Embedder, Role};
 use crate::error::{Error, Result};
@@ -50,6 +50,9 @@ pub struct Plan {
     pub base: Option<String>,
     /// Whether a shard fails if the model would truncate a chunk.
     pub deny_truncation: bool,
+    /// Ids of the first documents that are in the dataset only.
+    #[serde(default)]
+    pub deleted_first: Vec<String>,
 }
 
 /// A part of a plan.
@@ -143,6 +146,12 @@ impl Plan {
         self.parts.iter().enumerate().filter(move |(_, part)| part.shard == Some(shard))
     }
 
+    /// Returns the documents that are in the dataset only.
+    #[must_use]
+    pub fn deleted(&self) -> Leaving {
+        Leaving { count: self.documents.deleted, first: self.deleted_first.clone() }
+    }
+
     fn promotions(&self) -> BTreeMap<String, String> {
         self.parts.iter().flat_map(|part| part.inputs.promotions.clone()).collect()
     }
@@ -222,8 +231,9 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
     let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
+    let deleted = Leaving::find(job, out, dataset.as_ref(), &parts)?;
     let recipe = inputs::Recipe::new(job, embedder.info());
-    let mut known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
+    let known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
     let mut documents = Changes::default();
     let mut to_embed: Vec<Source> = Vec::new();
@@ -236,11 +246,10 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
         let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
-        part.passed_over.iter().for_each(|row| drop(known.remove(&row.doc_id)));
         for (source, content) in part.sources.iter().zip(contents) {
-            let before = known.remove(&*source.doc_id);
+            let before = known.get(&*source.doc_id);
             // A part that exists already has no changed documents, not even among those that cannot be read.
-            let same = is_there || (before.is_some() && before == content);
+            let same = is_there || (before.is_some() && before == content.as_ref());
             let count = if same {
                 &mut documents.unchanged
             } else if before.is_some() {
@@ -258,12 +267,13 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         planned.push(PlannedPart { inputs, documents, bytes, shard: if is_there { None } else { Some(0) } });
     }
     documents.discovered = planned.iter().map(|part| part.documents).sum();
-    documents.deleted = known.len() as u64;
+    documents.deleted = deleted.count;
     share_out(&mut planned, shards);
     let estimate = estimate(job, embedder, &to_embed, stop)?;
     let base = dataset.as_ref().map(Dataset::id);
     let deny_truncation = job.deny_truncation;
-    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation })
+    let deleted_first = deleted.first;
+    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, deleted_first })
 }
 
 /// Returns the content hash of each document in a dataset.
@@ -526,7 +536,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         let quarantined = store::quarantined(out, &manifest)?;
         staging.discard()?;
         store::forget_attempts(out, &id);
-        return Ok(Report::of_commit(manifest, quarantined, started.elapsed()));
+        return Ok(Report::of_commit(manifest, quarantined, plan.deleted(), started.elapsed()));
     }
     let dataset = Dataset::find(out)?;
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
@@ -560,5 +570,5 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
     let parts = parts.into_iter().flatten().collect();
     let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
     store::forget_attempts(out, &id);
-    Ok(Report::of_commit(manifest, quarantined, started.elapsed()))
+    Ok(Report::of_commit(manifest, quarantined, plan.deleted(), started.elapsed()))
 }

@@ -16,7 +16,7 @@ use arrow::array::{ArrayRef, AsArray};
 use serde_json::Value as Json;
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::directory::RamDirectory;
-use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::store::Compressor;
 use tantivy::{
@@ -28,7 +28,7 @@ use super::cache::{self, Entry};
 use super::language::{LEAST, Language, LanguageSetting, SAMPLE, Spoken};
 use super::rows::{Columns, DocumentInfo, Rows, texts_of};
 use super::settings::FieldWeights;
-use super::words::{Analyser, of_path};
+use super::words::{Analyser, Forms, of_path};
 use crate::error::{Error, Result};
 use crate::store::{Dataset, Table};
 
@@ -37,7 +37,7 @@ const FIELDS: [&str; 6] = ["content", "headings", "tags", "aliases", "title", "p
 
 /// Version of the indexes. Increase this when the same dataset would produce a different index, for example after
 /// a change of fields or tokenization.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Name of the tantivy tokenizer that leaves words as they are.
 const WORDS: &str = "whitespace";
@@ -144,15 +144,20 @@ impl Open {
         Ok(Self { searcher, fields: fields.map_err(|_| "the index has other fields".to_owned())? })
     }
 
-    /// Returns the entries that contain any of the words, with their scores.
-    fn scores(&self, words: &BTreeSet<String>, weights: &[f32]) -> tantivy::Result<Vec<(DocId, Score)>> {
+    /// Returns the entries that contain any of the words, with their scores. Of the forms of a word, the one with the
+    /// highest score counts.
+    fn scores(&self, words: &BTreeSet<Forms>, weights: &[f32]) -> tantivy::Result<Vec<(DocId, Score)>> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-        for word in words {
-            for (&field, &weight) in self.fields.iter().zip(weights) {
-                if weight > 0.0 {
-                    let term = TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs);
-                    clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(term), weight))));
-                }
+        for forms in words {
+            for (&field, &weight) in self.fields.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
+                let term = |form: &String| -> Box<dyn Query> {
+                    let term = TermQuery::new(Term::from_field_text(field, form), IndexRecordOption::WithFreqs);
+                    Box::new(BoostQuery::new(Box::new(term), weight))
+                };
+                let mut terms: Vec<Box<dyn Query>> = forms.iter().map(term).collect();
+                let any =
+                    if terms.len() > 1 { Some(Box::new(DisjunctionMaxQuery::new(terms)) as _) } else { terms.pop() };
+                clauses.extend(any.map(|query| (Occur::Should, query)));
             }
         }
         self.searcher.search(&BooleanQuery::new(clauses), &All)

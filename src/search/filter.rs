@@ -3,12 +3,15 @@
 //! A filter is applied before the best chunks are chosen: a search for `k` hits returns `k` hits that pass it, and
 //! the rank of a hit is its rank among those. The weight of a keyword is still computed over the whole dataset.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::error::{Error, Result};
-use crate::ranking::{DocumentInfo, Headings, Rows};
+use crate::ranking::{DocumentInfo, Headings, Row, Rows};
+use crate::value::{did_you_mean, nearest_path};
 
 /// The conditions on a hit, which must meet all of them. An empty list sets no condition.
 #[derive(Debug, Clone, Default)]
@@ -22,37 +25,53 @@ pub struct Filter {
     /// Headings to search under: the beginning of a chunk's heading path, as the dataset writes it (`header_path`)
     /// or with headings joined by ` > `.
     pub headings: Vec<String>,
-    /// Tags that a document must have, all of them.
+    /// Tags that a document must have, all of them, in any case. `fruit` is also the tag `Fruit/Pear`.
     pub tags: Vec<String>,
 }
 
-/// A path below a root: a document, a folder with everything below it, or a glob over whole paths.
-#[derive(Debug, Clone)]
-pub enum PathPattern {
-    /// A document or folder.
-    Below(String),
-    /// A glob. `*` does not match across folders, `**` does.
-    Glob(GlobMatcher),
-}
+/// A path below a root: the document or folder of that name if there is one, otherwise a glob over whole paths. `*`
+/// does not match across folders, `**` does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathPattern(String);
 
-impl FromStr for PathPattern {
-    type Err = Error;
-
-    fn from_str(s: &str) -> Result<Self> {
-        let s = s.strip_prefix("./").unwrap_or(s);
-        if !s.contains(['*', '?', '[', '{']) {
-            return Ok(Self::Below(s.trim_end_matches('/').to_owned()));
-        }
-        let glob = GlobBuilder::new(s).literal_separator(true).build().map_err(|error| Error::Setting {
-            origin: "path".to_owned(),
-            problem: error.to_string(),
-            help: "write a folder (guide), a document (guide/start.md) or a glob (guide/**/*.md)".to_owned(),
-        })?;
-        Ok(Self::Glob(glob.compile_matcher()))
+impl From<String> for PathPattern {
+    fn from(path: String) -> Self {
+        Self(path.strip_prefix("./").map(str::to_owned).unwrap_or(path))
     }
 }
 
+impl FromStr for PathPattern {
+    type Err = std::convert::Infallible;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Ok(s.to_owned().into())
+    }
+}
+
+/// What a [`PathPattern`] matches in one dataset.
+enum PathMatcher<'p> {
+    /// A document, or a folder with everything below it.
+    Below(&'p str),
+    Glob(GlobMatcher),
+}
+
 impl PathPattern {
+    fn matcher(&self, documents: &[Arc<DocumentInfo>]) -> Result<PathMatcher<'_>> {
+        let path = self.0.trim_end_matches('/');
+        let is_glob = path.contains(['*', '?', '[', '{']);
+        if !is_glob || documents.iter().any(|document| is_at_or_below(&document.path, path, "/")) {
+            return Ok(PathMatcher::Below(path));
+        }
+        let glob = GlobBuilder::new(&self.0).literal_separator(true).build().map_err(|error| Error::Setting {
+            origin: "path".to_owned(),
+            problem: format!("no document or folder has this name, and {error}"),
+            help: "write a folder (guide), a document (guide/start.md) or a glob (guide/**/*.md)".to_owned(),
+        })?;
+        Ok(PathMatcher::Glob(glob.compile_matcher()))
+    }
+}
+
+impl PathMatcher<'_> {
     fn matches(&self, path: &str) -> bool {
         match self {
             Self::Below(folder) => is_at_or_below(path, folder, "/"),
@@ -74,23 +93,77 @@ impl Filter {
     }
 
     /// Returns which rows pass the filter, or `None` if all do.
-    pub(super) fn mask(&self, rows: &Rows) -> Option<Vec<bool>> {
+    pub(super) fn mask(&self, rows: &Rows) -> Result<Option<Vec<bool>>> {
         if self.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let documents: Vec<bool> = rows.documents().iter().map(|document| self.takes(document)).collect();
+        let paths: Vec<PathMatcher<'_>> =
+            self.paths.iter().map(|path| path.matcher(rows.documents())).collect::<Result<_>>()?;
+        let documents: Vec<bool> = rows.documents().iter().map(|document| self.takes(document, &paths)).collect();
         let headings: Vec<bool> = rows.headings().iter().map(|headings| self.takes_headings(headings)).collect();
-        Some(rows.iter().map(|row| documents[row.doc as usize] && headings[row.headings as usize]).collect())
+        let takes = |row: &Row| documents[row.doc as usize] && headings[row.headings as usize];
+        Ok(Some(rows.iter().map(takes).collect()))
     }
 
-    fn takes(&self, document: &DocumentInfo) -> bool {
+    /// Returns a remark on each condition that nothing in the dataset meets, with the name that was most likely meant.
+    pub(super) fn unmet(&self, rows: &Rows) -> Result<Vec<String>> {
+        let mut unmet = Vec::new();
+        let mut look = |what: &str, written: &str, filter: Self, names: &dyn Fn() -> Vec<String>, ends: &[char]| {
+            if filter.mask(rows)?.is_none_or(|mask| mask.contains(&true)) {
+                return Ok(());
+            }
+            let names = names();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let meant = did_you_mean(nearest_path(written, &names, ends));
+            unmet.push(format!("nothing in the dataset {what} `{written}`{meant}"));
+            Ok::<(), Error>(())
+        };
+        let of = |names: fn(&DocumentInfo) -> Vec<&str>| {
+            let names = rows.documents().iter().flat_map(|document| names(document));
+            names.map(str::to_owned).collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>()
+        };
+        for name in &self.collections {
+            let filter = Self { collections: vec![name.clone()], ..Self::default() };
+            look("is in the collection", name, filter, &|| of(|document| vec![&document.collection]), &[])?;
+        }
+        for level in &self.promotion_levels {
+            let filter = Self { promotion_levels: vec![level.clone()], ..Self::default() };
+            let levels = || of(|document| document.promotion_level.iter().map(String::as_str).collect());
+            look("has the promotion level", level, filter, &levels, &[])?;
+        }
+        for path in &self.paths {
+            let filter = Self { paths: vec![path.clone()], ..Self::default() };
+            let paths = || of(|document| above(&document.path, "/").collect());
+            look("has the path", &path.0, filter, &paths, &['/'])?;
+        }
+        for heading in &self.headings {
+            let filter = Self { headings: vec![heading.clone()], ..Self::default() };
+            let paths = || {
+                let paths: BTreeSet<String> = rows
+                    .headings()
+                    .iter()
+                    .flat_map(|headings| (1..=headings.path.len()).map(|end| headings.path[..end].join(SEPARATOR)))
+                    .collect();
+                paths.into_iter().collect()
+            };
+            look("is below the heading", heading, filter, &paths, &['>'])?;
+        }
+        for tag in &self.tags {
+            let filter = Self { tags: vec![tag.clone()], ..Self::default() };
+            let tags = || of(|document| document.tags.iter().flat_map(|tag| above(tag, "/")).collect());
+            look("has the tag", tag, filter, &tags, &['/'])?;
+        }
+        Ok(unmet)
+    }
+
+    fn takes(&self, document: &DocumentInfo, paths: &[PathMatcher<'_>]) -> bool {
         let one_of = |wanted: &[String], value: Option<&String>| {
             wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
         };
         one_of(&self.collections, Some(&document.collection))
             && one_of(&self.promotion_levels, document.promotion_level.as_ref())
-            && (self.paths.is_empty() || self.paths.iter().any(|path| path.matches(&document.path)))
-            && self.tags.iter().all(|tag| document.tags.contains(tag))
+            && (paths.is_empty() || paths.iter().any(|path| path.matches(&document.path)))
+            && self.tags.iter().all(|wanted| document.tags.iter().any(|tag| is_tag(tag, wanted)))
     }
 
     fn takes_headings(&self, headings: &Headings) -> bool {
@@ -104,6 +177,16 @@ impl Filter {
 
 /// Separator between headings.
 const SEPARATOR: &str = " > ";
+
+/// Returns whether a tag is the wanted one, or nested below it.
+fn is_tag(tag: &str, wanted: &str) -> bool {
+    is_at_or_below(&tag.to_lowercase(), &wanted.trim_start_matches('#').to_lowercase(), "/")
+}
+
+/// Returns a path and the folders above it, outermost first.
+fn above<'p>(path: &'p str, separator: &'p str) -> impl Iterator<Item = &'p str> {
+    path.match_indices(separator).map(|(at, _)| &path[..at]).chain([path])
+}
 
 fn is_at_or_below(path: &str, above: &str, separator: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(separator))

@@ -141,6 +141,15 @@ impl Searcher {
         self.ranker.prepare(mode, ranking)
     }
 
+    /// Returns a remark on each condition of a filter that nothing in the dataset meets, such as a path that does not
+    /// exist, with the name that was most likely meant.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::error::Error::Setting) for a path that is neither a name nor a glob.
+    pub fn unmet(&self, filter: &Filter) -> Result<Vec<String>> {
+        filter.unmet(self.rows())
+    }
+
     /// Returns the best `k` chunks, best first. Ties are broken by document and position.
     ///
     /// # Errors
@@ -148,7 +157,7 @@ impl Searcher {
     /// [`Error::Setting`](crate::error::Error::Setting) if the vector of the query is missing or its dimension
     /// differs from that of the dataset, [`Error::Embed`](crate::error::Error::Embed) from a reranker.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<Found>> {
-        let mask = query.filter.mask(self.rows());
+        let mask = query.filter.mask(self.rows())?;
         let &Query { mode, text, vector, ref ranking, .. } = query;
         let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
         let mut found = match query.rerank {
@@ -183,6 +192,6 @@ impl Searcher {
     /// # Errors
     /// Those of [`Searcher::search`].
     pub fn nearest(&self, queries: &[&[f32]], k: usize, filter: &Filter) -> Result<Vec<Vec<Found>>> {
-        self.ranker.nearest(queries, k, filter.mask(self.rows()).as_deref())
+        self.ranker.nearest(queries, k, filter.mask(self.rows())?.as_deref())
     }
 }

@@ -120,6 +120,13 @@ impl FromStr for Location {
     type Err = Error;
 
     fn from_str(s: &str) -> Result<Self> {
+        if s.is_empty() {
+            return Err(Error::Setting {
+                origin: "path".to_owned(),
+                problem: "is empty".to_owned(),
+                help: "name a file or folder; `.` is this one".to_owned(),
+            });
+        }
         let Some((scheme, rest)) = s.split_once("://") else { return Ok(Path::new(s).into()) };
         if scheme == "file" {
             let path = url::Url::parse(s).ok().and_then(|url| url.to_file_path().ok());

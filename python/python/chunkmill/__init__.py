@@ -248,6 +248,7 @@ def index(
     out: Path,
     *,
     fresh: bool = False,
+    allow_shrink: bool = False,
     progress: Callable[[Progress], object] | None = None,
     **settings: Unpack[CuttingSettings],
 ) -> Report:
@@ -259,6 +260,9 @@ def index(
 
     Ctrl-C ends the job at the next document or batch and raises `KeyboardInterrupt`. The dataset stays as it was,
     and the next run resumes. With ``fresh=True``, the existing dataset is ignored.
+
+    Documents that the corpus no longer has are deleted. If they are more than half of the dataset, this raises
+    `SettingError` unless ``allow_shrink=True``.
     """
     roots = [os.fspath(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
     tell = None
@@ -270,7 +274,7 @@ def index(
             call(Progress(**json.loads(now), done=done))
 
     return Report._of(  # pyright: ignore[reportPrivateUsage]
-        _chunkmill.index(roots, os.fspath(out), fresh, tell, **settings)
+        _chunkmill.index(roots, os.fspath(out), fresh, allow_shrink, tell, **settings)
     )
 
 

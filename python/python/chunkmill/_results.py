@@ -64,6 +64,10 @@ class Report:
     """Number of links inside the corpus, including those to missing targets."""
     unresolved_edges: int
     edges_by_kind: dict[str, dict[str, int]]
+    deleted: int
+    """Number of documents of the previous snapshot that the corpus no longer has."""
+    deleted_first: list[str]
+    """Ids of the first of them."""
     chunks_kept: int
     """Number of chunks in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
