@@ -101,7 +101,7 @@ impl Outcome {
     pub fn verdict(&self) -> String {
         let (failed, unsure) = (self.by_state(State::Failed).count(), self.by_state(State::Unsure).count());
         let checks = count(self.checks.len(), "check");
-        let lost = format!("{} lost evidence", self.evidence.share());
+        let lost = self.evidence.loss().unwrap_or_default();
         if !self.passed {
             let is = if failed == 1 { "is" } else { "are" };
             let worse = format!("{failed} of {checks} {is} worse than allowed");

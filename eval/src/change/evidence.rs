@@ -122,6 +122,9 @@ impl LostQuestion {
                 places.push(place);
             }
         }
+        if self.kept > 0.0 {
+            places.push("the rest of its evidence is there".to_owned());
+        }
         places.join("; ")
     }
 
@@ -188,41 +191,35 @@ impl Evidence {
         Ok(found)
     }
 
-    /// Says in a sentence how many questions lost evidence, and how; `None` if none did.
+    /// Says how many questions lost evidence, as in `3 of 203 questions lost their evidence`; `None` if none did.
     #[must_use]
-    pub fn sentence(&self) -> Option<String> {
-        if self.lost.is_empty() {
-            return None;
+    pub fn loss(&self) -> Option<String> {
+        let part = self.lost.iter().filter(|lost| lost.kept > 0.0).count();
+        let all = self.lost.len() - part;
+        let of = count(self.questions, "question");
+        match (all, part) {
+            (0, 0) => None,
+            (0, part) => Some(format!("{part} of {of} lost a part of {} evidence", its(part))),
+            (all, 0) => Some(format!("{all} of {of} lost {} evidence", its(all))),
+            (all, part) => Some(format!("{all} of {of} lost all {} evidence, {part} a part of it", its(all))),
         }
-        let by_loss = [
+    }
+
+    /// Says how the evidence was lost, with numbers of questions: `30 gone from the documents, 3 reworded`.
+    #[must_use]
+    pub fn kinds(&self) -> String {
+        let kinds = [
             (&[Loss::NoDocument, Loss::Gone][..], "gone from the documents"),
             (&[Loss::Reworded], "reworded"),
             (&[Loss::Ambiguous], "now in several places"),
         ];
-        let mut kinds: Vec<String> = Vec::new();
-        for (losses, words) in by_loss {
-            let number = self.lost.iter().filter(|lost| lost.loss().is_some_and(|loss| losses.contains(&loss))).count();
-            if number > 0 {
-                kinds.push(format!("{number} {words}"));
-            }
-        }
-        let part = match self.lost.iter().filter(|lost| lost.kept > 0.0).count() {
-            0 => String::new(),
-            part => format!("; {part} lost only a part"),
+        let number = |losses: &[Loss]| {
+            self.lost.iter().filter(|lost| lost.loss().is_some_and(|loss| losses.contains(&loss))).count()
         };
-        let lost = self.lost.len();
-        Some(format!(
-            "{} lost {} evidence: {}{part}",
-            self.share(),
-            if lost == 1 { "its" } else { "their" },
-            kinds.join(", ")
-        ))
-    }
-
-    /// Says how many questions lost evidence: `3 of 203 questions`.
-    #[must_use]
-    pub fn share(&self) -> String {
-        format!("{} of {}", self.lost.len(), count(self.questions, "question"))
+        let kinds = kinds.map(|(losses, words)| (number(losses), words));
+        let said: Vec<String> =
+            kinds.iter().filter(|(number, _)| *number > 0).map(|(number, words)| format!("{number} {words}")).collect();
+        said.join(", ")
     }
 
     /// Says what else became of the evidence, one sentence each. None of it is a loss.
@@ -265,6 +262,10 @@ impl Evidence {
         }
         notes
     }
+}
+
+fn its(number: usize) -> &'static str {
+    if number == 1 { "its" } else { "their" }
 }
 
 /// Number of ids in a note.

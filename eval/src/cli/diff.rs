@@ -40,7 +40,8 @@ pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), E
 }
 
 fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> String {
-    let mut lines = lost(&found.evidence, false);
+    let mut lines: Vec<String> = found.evidence.loss().into_iter().collect();
+    lines.extend(lost(&found.evidence, false));
     lines.extend([("A", a), ("B", b)].map(|(name, report)| best(name, report)));
     lines.extend(found.notes.iter().map(|note| format!("note: {note}")));
     for metric in metrics {

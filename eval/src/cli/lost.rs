@@ -13,11 +13,16 @@ const LISTED: usize = 50;
 /// Number of broken questions that are shown, unless all are wanted.
 const BROKEN: usize = 20;
 
-/// Names the questions that lost evidence: a line for each, with the lost texts if everything is wanted. Even in a long
-/// list each question is named.
+/// Number of places that are named for a broken question.
+const PLACES: usize = 5;
+
+/// Says how evidence was lost and names the questions: a line for each, with the lost texts if everything is wanted. Even
+/// in a long list each question is named.
 pub(super) fn lost(evidence: &Evidence, verbose: bool) -> Vec<String> {
-    let Some(sentence) = evidence.sentence() else { return Vec::new() };
-    let mut lines = vec![sentence];
+    if evidence.lost.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("lost evidence: {}", evidence.kinds())];
     let listed = if verbose { evidence.lost.len() } else { LISTED };
     for question in evidence.lost.iter().take(listed) {
         lines.push(format!("  {}  {}  {}", question.query, question.places(), beginning(&question.text, QUESTION)));
@@ -43,7 +48,9 @@ pub(super) fn broken(broken: &[Broken], verbose: bool) -> Vec<String> {
         let (before, after, text) = (figure(*before), figure(*after), beginning(text, QUESTION));
         lines.push(format!("  {before} → {after} in {cells} of {of} settings  {query}: {text}"));
         if !handed_over.is_empty() {
-            lines.push(format!("    now handed over: {}", handed_over.join(", ")));
+            let shown: Vec<&str> = handed_over.iter().take(PLACES).map(String::as_str).collect();
+            let more = if handed_over.len() > PLACES { ", …" } else { "" };
+            lines.push(format!("    now handed over: {}{more}", shown.join(", ")));
         }
     }
     if listed < broken.len() {

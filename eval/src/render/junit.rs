@@ -138,7 +138,7 @@ fn fall(broken: &Broken) -> String {
 }
 
 fn gate(outcome: &Outcome) -> Vec<Case> {
-    let evidence = match outcome.evidence.sentence() {
+    let evidence = match outcome.evidence.loss() {
         None => Result::Passed,
         Some(says) if outcome.lost_too_much() => Result::Failed(says),
         Some(says) => Result::Says(says),

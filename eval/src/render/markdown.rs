@@ -149,8 +149,10 @@ fn change(view: &View, baseline: &Baseline, text: &mut String) {
 }
 
 fn lost(evidence: &Evidence, text: &mut String) {
-    let Some(sentence) = evidence.sentence() else { return };
-    let _ = writeln!(text, "{}.\n\n| | question | lost |\n| --- | --- | --- |", escape(&sentence));
+    if evidence.lost.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "Lost evidence: {}.\n\n| | question | lost |\n| --- | --- | --- |", evidence.kinds());
     for lost in evidence.lost.iter().take(NAMED) {
         let (id, question, places) = (escape(&lost.query), escape(&lost.text), escape(&lost.places()));
         let _ = writeln!(text, "| {id} | {question} | {places} |");

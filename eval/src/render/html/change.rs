@@ -18,7 +18,7 @@ pub(super) fn banner(baseline: &Baseline) -> String {
     let outcome = &baseline.outcome;
     let evidence = &outcome.evidence;
     let class = if outcome.passed { "good" } else { "worse" };
-    let mut body = each(evidence.sentence(), |sentence| format!("<p>{}.</p>", Text(&sentence)));
+    let mut body = each(evidence.loss(), |_| format!("<p>Lost evidence: {}.</p>", Text(&evidence.kinds())));
     let lost = evidence.lost.iter().map(|lost| {
         format!("<li><b>{}</b> {} <small>{}</small></li>", Text(&lost.query), Text(&lost.text), Text(&lost.places()))
     });
@@ -117,13 +117,14 @@ fn change_row(view: &View, cell: &Cell, change: &Change) -> String {
 }
 
 fn lost(evidence: &Evidence) -> String {
-    let Some(sentence) = evidence.sentence() else { return String::new() };
+    let Some(loss) = evidence.loss() else { return String::new() };
     let rows: Vec<String> = evidence.lost.iter().map(lost_row).collect();
     let head = ["Question", "lost"];
     format!(
-        "<h3>Lost evidence</h3><p class=\"plain\">{}. These questions are not in the figures, or only with what is left of \
+        "<h3>Lost evidence</h3><p class=\"plain\">{}: {}. These questions are not in the figures, or only with what is left of \
          their evidence.</p>{}",
-        Text(&sentence),
+        Text(&loss),
+        Text(&evidence.kinds()),
         table("Lost evidence", &head, &rows)
     )
 }
