@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Indexes documents, measures the settings of a sweep with labels, and compares the results with a baseline.
 #
-#   CORPUS=… LABELS=… SWEEP=… [BASELINE=…] OUT=… evaluate.sh
+#   CORPUS=… LABELS=… SWEEP=… [BASELINE=…] [ALLOW_LOST=…] OUT=… evaluate.sh
 #
-# Writes OUT/dataset, OUT/run and OUT/comment.md, and the result to OUT/passed: true, or false if the gate failed.
+# The gate fails if answers that the baseline had are gone from the documents, for more than ALLOW_LOST questions, or if
+# the settings find less. Writes OUT/dataset, OUT/run and OUT/comment.md, the verdict in a line to OUT/title, and the
+# result to OUT/passed: true, or false if the gate failed.
 # Without a baseline there is no gate. The exit code is 0 either way, to allow the comment to be posted first.
 set -euo pipefail
 : "${CORPUS:?}" "${LABELS:?}" "${SWEEP:?}" "${OUT:?}"
@@ -21,20 +23,27 @@ compare=()
 if [[ -n ${BASELINE:-} ]]; then
   compare=(--baseline "$BASELINE")
 fi
-chunkmill-eval sweep --labels "$LABELS" --sweep "$SWEEP" -o "$OUT/run" ${compare[@]+"${compare[@]}"}
+code=0
+chunkmill-eval sweep --labels "$LABELS" --sweep "$SWEEP" -o "$OUT/run" ${compare[@]+"${compare[@]}"} || code=$?
+# 1: all evidence was lost. The gate says so too.
+(( code <= 1 )) || exit "$code"
 
 passed=true
 title=measured
 verdict="There is no baseline to compare with."
 if [[ -n ${BASELINE:-} ]]; then
   code=0
-  verdict=$(chunkmill-eval gate "$OUT/run" --baseline "$BASELINE" --junit "$OUT/run/junit.xml") || code=$?
+  verdict=$(chunkmill-eval gate "$OUT/run" --baseline "$BASELINE" --allow-lost "${ALLOW_LOST:-0}" --junit "$OUT/run/junit.xml") ||
+    code=$?
   case $code in
-    0) title="not worse than the baseline" ;;
-    1) title="worse than the baseline" passed=false ;;
+    0) ;;
+    1) passed=false ;;
     *) exit "$code" ;;
   esac
+  # The first line is the verdict.
+  title=${verdict%%$'\n'*}
 fi
+echo "$title" > "$OUT/title"
 echo "$passed" > "$OUT/passed"
 
 # A comment can have at most 65,536 characters.

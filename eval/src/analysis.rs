@@ -29,6 +29,7 @@ use crate::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, deviation, 
 
 pub use clusters::Clusters;
 pub use figures::figure;
+pub(crate) use figures::signed;
 pub(crate) use front::quality_beside;
 pub(crate) use verdict::{HOPELESS, SURE, percent};
 

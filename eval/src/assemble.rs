@@ -1,6 +1,7 @@
 //! Turns a run's records into its report: scores, costs, the texts of the questions that went worst, and files for
 //! programs that score runs themselves.
 
+mod evidence;
 mod trec;
 
 use std::collections::BTreeMap;
@@ -73,6 +74,18 @@ impl Measured {
         Ok(Self { run, labelled, judge, records, chunks })
     }
 
+    /// Returns the report of a run that measured nothing, because all evidence was lost. It says what was lost.
+    ///
+    /// # Errors
+    /// Those of the tokenizer.
+    pub fn nothing(run: Run, labelled: Labelled) -> Result<Report> {
+        let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, run.scoring.duplicates)?;
+        let scoring = scoring(&run.scoring, &run, &judge);
+        let run = Run { builds: Vec::new(), cells: Vec::new(), ..run };
+        let measured = Self { run, labelled, judge, records: Vec::new(), chunks: Vec::new() };
+        Ok(Report { scoring, ..measured.report() })
+    }
+
     /// Scores the run.
     #[must_use]
     pub fn report(&self) -> Report {
@@ -114,6 +127,7 @@ impl Measured {
             scoring: scoring(&run.scoring, run, judge),
             metrics: run.scoring.metrics(),
             queries: judge.queries().zip(judge.clusters()).map(query).collect(),
+            labelled: evidence::labelled(labelled),
             cells,
             left_out,
             verdict: None,
@@ -123,7 +137,7 @@ impl Measured {
         analyse(&mut report);
         let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
         if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
-            report.worst = self.found(best, &report.scoring).worst(&report, best);
+            report.worst = self.found(best, &report.scoring.primary).worst(&report, best);
         }
         report
     }
@@ -135,10 +149,19 @@ impl Measured {
         self.records.iter().map(lacking).max().unwrap_or_default()
     }
 
+    /// Names what a cell hands over for a question, as `path:line-line`. Returns nothing if the run does not have both.
+    #[must_use]
+    pub fn handed_over(&self, cell: &str, query: &str) -> Vec<String> {
+        let cell = self.run.cells.iter().find(|known| known.id == cell);
+        let query = self.labelled.labels.queries.iter().position(|known| known.id == query);
+        let (Some(cell), Some(query)) = (cell, query) else { return Vec::new() };
+        let found = self.found(cell, &self.run.scoring.primary_for(&self.judge));
+        found.answers.get(query).map_or_else(Vec::new, |answer| found.citations(answer))
+    }
+
     /// Returns the answers of a cell with everything needed to show them.
-    fn found(&self, cell: &RunCell, scoring: &Scoring) -> Found<'_> {
-        let decides =
-            |&&budget: &&usize| scoring.primary == in_context(budget) || scoring.primary == all_in_context(budget);
+    fn found(&self, cell: &RunCell, primary: &str) -> Found<'_> {
+        let decides = |&&budget: &&usize| primary == in_context(budget) || primary == all_in_context(budget);
         let context = self.run.scoring.budgets.iter().position(|budget| decides(&budget));
         Found {
             context,
@@ -355,6 +378,23 @@ impl Found<'_> {
         WorstQuery { query, value, evidence, retrieved }
     }
 
+    /// Names the passages of the context that decides, or the best hits.
+    fn citations(&self, answer: &Answer) -> Vec<String> {
+        let Some(context) = self.context.and_then(|at| answer.contexts.get(at)) else {
+            let places = answer.rows.iter().take(self.k.min(SHOWN)).map(|&row| self.record.chunks[row]);
+            return places.map(|place| self.cited(place.doc, &(place.start..place.end))).collect();
+        };
+        let passages = context.passages.iter();
+        passages.filter_map(|(doc, ranges)| Some(self.cited(*doc, &(ranges.first()?[0]..ranges.last()?[1])))).collect()
+    }
+
+    /// Returns how a stretch of one of the record's documents is cited.
+    fn cited(&self, doc: usize, range: &Range<usize>) -> String {
+        let doc_id = &self.record.documents[doc];
+        let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
+        format!("{doc_id}:{}-{}", line(text, range.start), line(text, range.end.saturating_sub(1)))
+    }
+
     /// Returns the best hits.
     fn hits(&self, question: &Question, answer: &Answer) -> Vec<RetrievedText> {
         let hits = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
@@ -386,8 +426,7 @@ impl Found<'_> {
             (of_this && start < end).then_some(start..end)
         };
         let evidence = question.places.iter().flatten().flat_map(|any| &any.bytes).filter_map(own).collect();
-        let citation = format!("{doc_id}:{}-{}", line(text, range.start), line(text, range.end.saturating_sub(1)));
-        (citation, pieces(text, range, evidence))
+        (self.cited(doc, &range), pieces(text, range, evidence))
     }
 
     fn document(&self, doc: usize) -> (&str, &str) {

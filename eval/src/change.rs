@@ -2,17 +2,27 @@
 //!
 //! The gate, the comparison of two runs, and a report with a baseline all use this module, so they cannot disagree.
 //! Cells are matched by id, questions by id and text. Cells and questions that only one run has are reported, not
-//! compared.
+//! compared. Questions that lost evidence are reported first of all, and a second pair of means counts them as misses:
+//! without them, deleting the hardest answers would raise a figure.
 
+mod broken;
+mod evidence;
 mod questions;
 
+use std::collections::HashSet;
+
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use serde::Serialize;
 
 use crate::analysis::{Clusters, compare, direction};
 use crate::report::{Cell, Comparison, Report};
 use crate::stats::{Clustered, mean};
-use questions::Questions;
+use questions::{Questions, Value};
+
+pub use broken::Broken;
+pub(crate) use broken::merged;
+pub use evidence::{Evidence, Loss, LostQuestion, LostReference, MovedText, Named};
 
 /// Number of questions that moved most to list in each direction.
 const NAMED: usize = 5;
@@ -22,7 +32,9 @@ const NAMED: usize = 5;
 pub struct Changes {
     /// Differences between the runs other than the settings, one sentence each.
     pub notes: Vec<String>,
-    /// Number of questions that both runs scored.
+    /// What became of the evidence of the earlier run.
+    pub evidence: Evidence,
+    /// Number of questions that both runs scored by the same evidence. Only they are compared.
     pub questions: usize,
     /// Ids of the cells that only the earlier run has.
     pub missing: Vec<String>,
@@ -32,6 +44,8 @@ pub struct Changes {
     pub changes: Vec<Change>,
     /// The questions that moved most by the first metric, averaged over the cells: the fallen ones first.
     pub moved: Vec<Moved>,
+    /// The questions that broke by the first metric, each once.
+    pub broken: Vec<Broken>,
 }
 
 /// A cell by one metric, before and after.
@@ -51,11 +65,26 @@ pub struct Change {
     pub better: usize,
     /// Number of questions that are worse.
     pub worse: usize,
+    /// Its means over all questions of the earlier run that are still asked, lost evidence counted as misses; `None` if
+    /// nothing is lost.
+    pub all: Option<Means>,
     /// The questions that moved most, worst first.
     pub moved: Vec<Moved>,
+    /// The questions that broke: now they have at most half of what they had.
+    #[serde(skip)]
+    pub fallen: Vec<Moved>,
     /// After minus before for the questions with both values, by cluster; empty if there are none.
     #[serde(skip)]
     pub differences: Clustered,
+}
+
+/// The means of a metric in both runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Means {
+    /// Mean before.
+    pub before: f64,
+    /// Mean after.
+    pub after: f64,
 }
 
 /// A question whose value changed.
@@ -74,15 +103,20 @@ pub struct Moved {
 /// Compares two runs by these metrics. Intervals and tests use the scoring settings of the earlier run.
 ///
 /// # Errors
-/// [`Error::Setting`] if answers were scored by different rules, or the runs have no question in common.
+/// [`Error::Setting`] if answers were scored by different rules, if the runs have no question in common and none lost
+/// its evidence, or if the later run does not say which evidence it could score.
 pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Changes> {
     same_scoring(before, after)?;
-    let questions = Questions::of(before, after)?;
+    let evidence = Evidence::of(before, after)?;
+    let questions = Questions::of(before, after, &evidence)?;
     let pairs: Vec<(&Cell, &Cell)> =
         before.cells.iter().filter_map(|cell| Some((cell, after.cell(&cell.id)?))).collect();
     let mut values = Vec::new();
+    let mut all = Vec::new();
     for metric in metrics {
         values.extend(pairs.iter().map(|(one, other)| (one, metric, questions.values(one, other, metric))));
+        let is_share = direction(before, metric) > 0.0 && !evidence.lost.is_empty();
+        all.extend(pairs.iter().map(|(one, other)| is_share.then(|| questions.all(one, other, metric)).flatten()));
     }
     let clusters = Clusters::of_questions(questions.records());
     let cluster = |value: &Value| (clusters.number(value.question), value.rise());
@@ -93,48 +127,39 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
         let of_metric = values.iter().filter(|(_, name, _)| *name == metric).map(|(.., values)| values.as_slice());
         moved = most(&questions.averaged(of_metric), direction(before, metric), &questions);
     }
-    let changes =
-        values.iter().zip(differences).zip(comparisons).map(|(((cell, metric, values), differences), comparison)| {
+    let found = values.iter().zip(all).zip(differences.into_iter().zip(comparisons));
+    let changes: Vec<Change> = found
+        .map(|(((cell, metric, values), all), (differences, comparison))| {
             let direction = direction(before, metric);
-            let count = |sign: f64| values.iter().filter(|value| value.rise() * direction * sign > 0.0).count();
+            let number = |sign: f64| values.iter().filter(|value| value.rise() * direction * sign > 0.0).count();
             Change {
                 cell: cell.id.clone(),
                 metric: (*metric).clone(),
                 before: mean(&values.iter().map(|value| value.before).collect::<Vec<_>>()),
                 after: mean(&values.iter().map(|value| value.after).collect::<Vec<_>>()),
                 comparison,
-                better: count(1.0),
-                worse: count(-1.0),
+                better: number(1.0),
+                worse: number(-1.0),
+                all,
                 moved: most(values, direction, &questions),
+                fallen: if direction > 0.0 { broken::fallen(values, &questions) } else { Vec::new() },
                 differences,
             }
-        });
+        })
+        .collect();
     let only = |one: &Report, other: &Report| {
         one.cells.iter().filter(|cell| other.cell(&cell.id).is_none()).map(|cell| cell.id.clone()).collect()
     };
     Ok(Changes {
-        changes: changes.collect(),
-        notes: notes(before, after, &pairs, &questions),
+        broken: broken::merged(changes.iter().filter(|change| Some(&change.metric) == metrics.first())),
+        changes,
+        notes: notes(before, after, &pairs, &evidence),
         questions: questions.both(),
+        evidence,
         missing: only(before, after),
         added: only(after, before),
         moved,
     })
-}
-
-/// One question's value in both runs.
-#[derive(Debug, Clone, Copy)]
-struct Value {
-    /// Position among the questions of both runs.
-    question: usize,
-    before: f64,
-    after: f64,
-}
-
-impl Value {
-    fn rise(&self) -> f64 {
-        self.after - self.before
-    }
 }
 
 /// Returns the questions that moved most: those that got worse, worst first, then those that got better, least
@@ -166,18 +191,20 @@ fn same_scoring(before: &Report, after: &Report) -> Result<()> {
     Ok(())
 }
 
-fn notes(before: &Report, after: &Report, pairs: &[(&Cell, &Cell)], questions: &Questions) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(before: &Report, after: &Report, pairs: &[(&Cell, &Cell)], evidence: &Evidence) -> Vec<String> {
+    let mut notes = evidence.notes();
     let (one, other) = (&before.labels, &after.labels);
-    let (gone, new) = (before.queries.len() - questions.both(), after.queries.len() - questions.both());
-    if gone + new > 0 || one.queries_hash != other.queries_hash {
+    let known: HashSet<(&str, &str)> = before.queries.iter().map(|query| (&*query.id, &*query.text)).collect();
+    let new = after.queries.iter().filter(|query| !known.contains(&(&*query.id, &*query.text))).count();
+    if new > 0 {
         notes.push(format!(
-            "the questions are not the same: only those in both runs are compared; {} in both, {gone} only in the earlier one, {new} only in the later one",
-            questions.both()
+            "{} of this run could not be compared: the earlier one did not score them",
+            count(new, "question")
         ));
     }
     if one.corpus_hash != other.corpus_hash {
-        notes.push(format!("the documents are not the same: {} before, {} after", one.documents, other.documents));
+        let (then, now) = (one.documents, other.documents);
+        notes.push(format!("the documents have changed since the earlier run ({then} then, {now} now)"));
     }
     for (what, of) in [("model", (|cell| &cell.model) as fn(&Cell) -> &String), ("engine", |cell| &cell.engine)] {
         if let Some((a, b)) = pairs.iter().find(|(a, b)| of(a) != of(b)) {

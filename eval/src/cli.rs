@@ -6,6 +6,7 @@ mod diff;
 mod gate;
 mod import;
 mod label;
+mod lost;
 mod pair;
 mod recommend;
 mod report;
@@ -55,7 +56,7 @@ enum Command {
     Synth(synth::Args),
     /// Check that every label still matches its document; exit code 1 if one has drifted
     Verify(verify::Args),
-    /// Compare a run with a baseline; exit code 1 if it is significantly worse
+    /// Compare a run with a baseline; exit code 1 if evidence was lost, or if it is significantly worse
     Gate(gate::Args),
     /// Compare two runs
     Diff(pair::PairArgs),

@@ -1,5 +1,9 @@
 //! Is a run worse than a baseline by more than is allowed, and by more than chance explains?
 //!
+//! Lost evidence comes first: a question that the baseline could score, and whose answer was deleted or reworded since,
+//! fails the gate whatever the figures say. They leave this question out, and may even rise. A text that is only
+//! elsewhere now is not lost, and neither is a question that was taken out of the labels.
+//!
 //! A cell fails by a metric only if both conditions are met:
 //!
 //! 1. The whole paired bootstrap interval of its change, over the questions that both runs have, is beyond the
@@ -17,10 +21,12 @@ mod costs;
 mod thresholds;
 
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use serde::Serialize;
 
 use crate::analysis::{direction, figure};
-use crate::change::{Change, Moved, changes};
+use crate::assemble::Measured;
+use crate::change::{Broken, Change, Evidence, Moved, changes, merged};
 use crate::report::Report;
 use crate::stats::{Clustered, holm, normal_cdf};
 
@@ -29,18 +35,26 @@ pub use thresholds::Thresholds;
 /// The result of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Whether no check failed.
+    /// Whether no check failed, and no more questions than allowed lost evidence.
     pub passed: bool,
+    /// What became of the evidence of the baseline.
+    pub evidence: Evidence,
+    /// Number of questions that may lose evidence.
+    pub allow_lost: usize,
     /// Differences between the runs other than the settings, one sentence each.
     pub notes: Vec<String>,
-    /// Number of questions that both runs scored.
+    /// Number of questions that both runs scored by the same evidence.
     pub questions: usize,
     /// Number of comparisons that Holm's correction accounts for.
     pub comparisons: usize,
+    /// Confidence level of the intervals.
+    pub confidence: f64,
     /// All checks.
     pub checks: Vec<Check>,
     /// The questions that moved most, averaged over the cells: the fallen ones first.
     pub moved: Vec<Moved>,
+    /// The questions that broke by the first metric, or by a metric and in a cell that failed, each once.
+    pub broken: Vec<Broken>,
 }
 
 /// The result of a check.
@@ -76,6 +90,42 @@ impl Outcome {
         self.checks.iter().filter(move |check| check.state == state)
     }
 
+    /// Returns whether more questions lost evidence than is allowed.
+    #[must_use]
+    pub fn lost_too_much(&self) -> bool {
+        self.evidence.lost.len() > self.allow_lost
+    }
+
+    /// Says in a line whether the gate was passed, and why not.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let (failed, unsure) = (self.by_state(State::Failed).count(), self.by_state(State::Unsure).count());
+        let checks = count(self.checks.len(), "check");
+        let lost = self.evidence.loss().unwrap_or_default();
+        if !self.passed {
+            let is = if failed == 1 { "is" } else { "are" };
+            let worse = format!("{failed} of {checks} {is} worse than allowed");
+            return match (self.lost_too_much(), failed) {
+                (true, 0) => format!("FAILED: {lost} ({} allowed)", self.allow_lost),
+                (true, _) => format!("FAILED: {lost} ({} allowed), and {worse}", self.allow_lost),
+                (false, _) => format!("FAILED: {worse}"),
+            };
+        }
+        let questions = count(self.questions, "question");
+        let lost = if self.evidence.lost.is_empty() { String::new() } else { format!("; {lost}, which is allowed") };
+        match unsure {
+            0 => format!("passed: nothing got worse than allowed ({checks}, {questions}){lost}"),
+            _ => format!("passed: {unsure} of {checks} got worse, but that could be chance ({questions}){lost}"),
+        }
+    }
+
+    /// Adds what is handed over now for each broken question.
+    pub fn hand_over(&mut self, run: &Measured) {
+        for broken in &mut self.broken {
+            broken.handed_over = run.handed_over(&broken.cell, &broken.query);
+        }
+    }
+
     /// Returns the name of each check, with the failure if it failed, as test reports need it.
     #[must_use]
     pub fn named(&self) -> Vec<(String, Option<String>)> {
@@ -91,8 +141,8 @@ impl Outcome {
 /// ignored. Intervals use the baseline's confidence, number of samples and seed.
 ///
 /// # Errors
-/// [`Error::Setting`] if a threshold is out of range or for a metric that the baseline does not have, if the runs
-/// have no question in common or were scored by different rules, or if the baseline has nothing to compare.
+/// [`Error::Setting`] if a threshold is out of range or for a metric that the baseline does not have, if the baseline
+/// has nothing to compare, or if the two cannot be compared; see [`changes`].
 pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<Outcome> {
     thresholds.check("thresholds")?;
     let drops = thresholds.drops(baseline)?;
@@ -105,19 +155,44 @@ pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<
     }
     let metrics: Vec<String> = drops.iter().map(|(name, _)| name.clone()).collect();
     let found = changes(baseline, run, &metrics)?;
-    let mut checks: Vec<Check> = found.missing.iter().map(|cell| missing(cell)).collect();
-    let falls: Vec<Fall> = found.changes.into_iter().map(|change| Fall::of(change, &drops, baseline)).collect();
-    let counted: Vec<f64> = falls.iter().filter_map(|fall| fall.p).collect();
-    let comparisons = counted.len();
-    let mut adjusted = holm(&counted).into_iter();
-    for fall in falls {
-        let p = fall.p.and_then(|_| adjusted.next());
-        checks.extend(fall.check(p, baseline));
+    let mut checks: Vec<Check> = Vec::new();
+    let mut comparisons = 0;
+    let mut worse: Vec<Change> = Vec::new();
+    if found.questions == 0 || run.cells.is_empty() {
+        checks.push(nothing_left());
+    } else {
+        checks.extend(found.missing.iter().map(|cell| missing(cell)));
+        let falls: Vec<Fall> = found.changes.into_iter().map(|change| Fall::of(change, &drops, baseline)).collect();
+        let counted: Vec<f64> = falls.iter().filter_map(|fall| fall.p).collect();
+        comparisons = counted.len();
+        let mut adjusted = holm(&counted).into_iter();
+        for fall in falls {
+            let p = fall.p.and_then(|_| adjusted.next());
+            checks.extend(fall.check(p, baseline));
+        }
+        checks.extend(costs::checks(run, baseline, thresholds));
+        let counts = |check: &&Check| check.state == State::Failed || metrics.first() == Some(&check.what);
+        worse = checks.iter().filter(counts).filter_map(|check| check.change.clone()).collect();
     }
-    checks.extend(costs::checks(run, baseline, thresholds));
-    let passed = checks.iter().all(|check| check.state != State::Failed);
-    let (notes, questions, moved) = (found.notes, found.questions, found.moved);
-    Ok(Outcome { passed, notes, questions, comparisons, checks, moved })
+    let mut outcome = Outcome {
+        passed: checks.iter().all(|check| check.state != State::Failed),
+        evidence: found.evidence,
+        allow_lost: thresholds.allow_lost,
+        notes: found.notes,
+        questions: found.questions,
+        comparisons,
+        confidence: baseline.scoring.confidence,
+        checks,
+        moved: found.moved,
+        broken: merged(worse.iter()),
+    };
+    outcome.passed &= !outcome.lost_too_much();
+    Ok(outcome)
+}
+
+fn nothing_left() -> Check {
+    let text = "no question of the baseline can be scored by the same evidence".to_owned();
+    Check { cell: "all settings".to_owned(), what: "questions".to_owned(), state: State::Failed, text, change: None }
 }
 
 fn missing(cell: &str) -> Check {
@@ -165,12 +240,15 @@ impl Fall {
         };
         let (before, after) = (figure(change.before), figure(change.after));
         let word = if gain < 0.0 { "worse" } else { "better" };
+        // The ends of the interval in the direction of the word, as in "worse by 0.076 (0.044 to 0.115)".
+        let sign = if gain < 0.0 { -1.0 } else { 1.0 };
+        let (lo, hi) = (ends.0 * sign, ends.1 * sign);
         let text = format!(
-            "{before} before, {after} now: {word} by {} ({} % interval of the gain {} to {}; a drop of {} is allowed)",
+            "{before} before, {after} now: {word} by {} ({} to {} with {} % confidence); allowed: {}",
             figure(gain.abs()),
+            figure(lo.min(hi)),
+            figure(lo.max(hi)),
             baseline.scoring.confidence * 100.0,
-            figure(ends.0),
-            figure(ends.1),
             figure(allowed),
         );
         Some(Check { cell, what, state, text, change: Some(change) })

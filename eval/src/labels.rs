@@ -8,7 +8,7 @@
 //!
 //! A question names its evidence as byte ranges with the text that was there when it was labelled, or as whole
 //! documents. The text shows whether a range still means the same. If not, the text is searched for in the current
-//! document ([`State`]). Evidence that has only moved is scored at its new place. Evidence that has drifted is
+//! document, and then in the others ([`State`]). Evidence that has only moved is scored at its new place. Evidence that has drifted is
 //! reported and not scored: it is not a miss. A text without a range, as people write it, is accepted if it is in
 //! its document once.
 //!
@@ -16,6 +16,7 @@
 //! when one of them is.
 
 mod drift;
+mod elsewhere;
 mod find;
 
 use std::collections::{BTreeMap, HashSet};
@@ -29,6 +30,7 @@ use chunkmill::value::{count, did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
 pub use drift::State;
+pub(crate) use elsewhere::DUPLICATE;
 pub(crate) use find::{Finder, beginning, words};
 
 /// The documents, in a set's folder.
@@ -276,7 +278,8 @@ impl LabelSet {
         Ok(Corpus { documents, texts })
     }
 
-    /// Compares every place of every reference with the corpus, in the order of the set.
+    /// Compares every place of every reference with the corpus, in the order of the set. A text that is not in its
+    /// document any more is followed into the others.
     #[must_use]
     pub fn check(&self, corpus: &Corpus) -> Vec<Checked> {
         let mut checked = Vec::new();
@@ -294,18 +297,19 @@ impl LabelSet {
                 }
             }
         }
+        elsewhere::follow(self, corpus, &mut checked);
         checked
     }
 
     /// Returns the scorable references of each question, with their scorable alternatives. A question whose
     /// evidence has all drifted has none, and must be left out of means.
     #[must_use]
-    pub fn scored(&self, checked: &[Checked]) -> Vec<Vec<Scored<'_>>> {
-        let mut scored: Vec<Vec<Scored<'_>>> = vec![Vec::new(); self.queries.len()];
+    pub fn scored<'a>(&'a self, checked: &'a [Checked]) -> Vec<Vec<Scored<'a>>> {
+        let mut scored: Vec<Vec<Scored<'a>>> = vec![Vec::new(); self.queries.len()];
         for same in checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)) {
             let alternatives = same.chunk_by(|a, b| a.alternative == b.alternative);
             let fit = alternatives.filter(|places| !places.iter().any(|place| place.state.has_drifted()));
-            let any: Vec<Vec<ScoredPlace<'_>>> =
+            let any: Vec<Vec<ScoredPlace<'a>>> =
                 fit.map(|places| places.iter().map(|place| self.now(place)).collect()).collect();
             if let (Some(first), false) = (same.first(), any.is_empty()) {
                 let query = &self.queries[first.query];
@@ -317,13 +321,13 @@ impl LabelSet {
     }
 
     /// Returns the current place of a place that has not drifted.
-    fn now(&self, checked: &Checked) -> ScoredPlace<'_> {
+    fn now<'a>(&'a self, checked: &'a Checked) -> ScoredPlace<'a> {
         let (_, Place { doc_id, quote }) = checked.of(self);
-        let range = match (&checked.state, quote) {
-            (State::Moved(to), _) => Some(to.clone()),
-            (_, quote) => quote.as_ref().map(|quote| quote.range.clone()),
-        };
-        ScoredPlace { doc_id, range }
+        match &checked.state {
+            State::Elsewhere(doc_id, to) => ScoredPlace { doc_id, range: Some(to.clone()) },
+            State::Moved(to) => ScoredPlace { doc_id, range: Some(to.clone()) },
+            _ => ScoredPlace { doc_id, range: quote.as_ref().map(|quote| quote.range.clone()) },
+        }
     }
 }
 

@@ -28,13 +28,12 @@ use view::View;
 
 /// Writes `report.html`, `report.json`, `report.md`, `report.csv` and `junit.xml` into a folder, which is created if
 /// necessary, and returns the paths in that order. Each file is written under another name first, so a reader sees
-/// either the old file or the new one. With a baseline, the page and the Markdown also show the changes since then.
+/// either the old file or the new one. With a baseline, the page and the Markdown begin with the
+/// changes since then.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder or a file cannot be written, [`Error::Setting`] if the baseline cannot be compared.
-pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Result<Vec<PathBuf>> {
-    let baseline = baseline.map(|baseline| Baseline::new(baseline, report)).transpose()?;
-    let baseline = baseline.as_ref();
+/// [`Error::Io`] if the folder or a file cannot be written.
+pub fn write(report: &Report, baseline: Option<&Baseline>, folder: &Path) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let path = |name: &str| folder.join(name);
     let json = json::json(report).map_err(Error::io("write", path(FILE)))?;
@@ -44,7 +43,7 @@ pub fn write(report: &Report, baseline: Option<&Report>, folder: &Path) -> Resul
         (FILE, json),
         ("report.md", markdown::markdown(report, baseline)),
         ("report.csv", csv),
-        ("junit.xml", junit::junit(report, &[])),
+        ("junit.xml", junit::junit(report, None)),
     ];
     let place = |(name, text): (&str, String)| replace(&path(name), text.as_bytes()).map(|()| path(name));
     files.into_iter().map(place).collect()

@@ -43,6 +43,10 @@ pub struct Report {
     pub metrics: Vec<Metric>,
     /// The scored questions, in the order of [`Cell::values`].
     pub queries: Vec<QueryRecord>,
+    /// All questions with the state of their evidence, also those that could not be scored. Empty in a report of an
+    /// earlier version.
+    #[serde(default)]
+    pub labelled: Vec<LabelledQuestion>,
     /// The settings that were tried, in the order of the sweep file.
     pub cells: Vec<Cell>,
     /// The settings that were not tried, with reasons.
@@ -161,6 +165,62 @@ pub struct QueryRecord {
     /// own.
     #[serde(default)]
     pub cluster: Option<usize>,
+}
+
+/// A question of the labels with the state of its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LabelledQuestion {
+    /// Its id.
+    pub id: String,
+    /// The question.
+    pub text: String,
+    /// Its references.
+    pub references: Vec<LabelledReference>,
+}
+
+/// A reference with its state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LabelledReference {
+    /// Hash of the labelled texts, or of the documents' ids where they were judged as a whole. A label that only names
+    /// another place of the same text has the same key.
+    pub key: String,
+    /// `valid`, `moved`, `split`, `ambiguous`, `gone` or `no_document`: the state of its best alternative, which is that
+    /// of this alternative's worst place.
+    pub state: String,
+    /// Its grade.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub grade: f64,
+    /// What became of that place, unless it is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift: Option<Drift>,
+}
+
+/// What became of a labelled place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Drift {
+    /// The document that the label names.
+    pub doc_id: String,
+    /// The beginning of the labelled text; empty if the document was judged as a whole.
+    pub text: String,
+    /// The finding in words.
+    pub finding: String,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(grade: &f64) -> bool {
+    grade.to_bits() == one().to_bits()
+}
+
+impl LabelledReference {
+    /// Returns whether it can be scored: it is as it was labelled, or only somewhere else.
+    #[must_use]
+    pub fn can_be_scored(&self) -> bool {
+        matches!(self.state.as_str(), "valid" | "moved")
+    }
 }
 
 /// One setting: how documents are chunked, how they are searched, and how many chunks are taken.
@@ -526,6 +586,9 @@ impl Report {
             verdict.toml.clear();
         }
         kept.metrics.retain(|metric| metrics.contains(&metric.name));
+        for reference in kept.labelled.iter_mut().flat_map(|question| &mut question.references) {
+            reference.drift = None;
+        }
         for cell in &mut kept.cells {
             cell.toml.clear();
             cell.values.retain(|name, _| metrics.contains(name));

@@ -13,7 +13,7 @@ use chunkmill::error::{Error, Result};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use serde::{Deserialize, Serialize};
 
-use crate::labels::{self, Checked, Corpus, LabelSet};
+use crate::labels::{self, Checked, Corpus, DUPLICATE, LabelSet};
 use crate::metrics::{
     Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
     within_budget,
@@ -403,9 +403,6 @@ impl Characters {
         }
     }
 }
-
-/// A text of at least this many characters, not counting white space, does not repeat in a corpus by chance.
-const DUPLICATE: usize = 40;
 
 /// Largest number of other places of a text that count. A text that is everywhere, such as a licence, would be
 /// found by anything.

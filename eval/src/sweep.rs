@@ -128,12 +128,18 @@ impl Labelled {
         Ok(Self { labels, corpus, checked, hashes: [short(queries), short(documents.finalize())] })
     }
 
+    /// Returns whether any question can be scored.
+    #[must_use]
+    pub fn has_evidence(&self) -> bool {
+        self.labels.scored(&self.checked).iter().any(|references| !references.is_empty())
+    }
+
     /// Refuses labels of which no question can be scored, so this is noticed before hours have passed.
     ///
     /// # Errors
     /// [`Error::Setting`] that names the first reference that does not fit.
     pub fn require_evidence(&self) -> Result<()> {
-        if self.labels.scored(&self.checked).iter().any(|references| !references.is_empty()) {
+        if self.has_evidence() {
             return Ok(());
         }
         let first = self.checked.iter().find(|checked| checked.state.has_drifted()).map(|first| {
@@ -286,12 +292,7 @@ pub fn sweep(
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<usize> {
     labelled.require_evidence()?;
-    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    refuse_foreign(folder)?;
-    let _lock = lock(folder)?;
-    // A report of an earlier plan must not be taken for this one's.
-    remove_file(&folder.join(crate::report::FILE))?;
-    replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
+    let _lock = begin(run, folder)?;
     let work = folder.join(WORK);
     clear(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
@@ -384,6 +385,22 @@ fn read_once(
         watch(Event::Read(settings, tokens_read));
     }
     Ok(())
+}
+
+/// Starts a run in a folder, which is locked until the result is dropped.
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be written, [`Error::Setting`] if it contains something else, [`Error::Locked`] if
+/// another run uses it.
+pub(crate) fn begin(run: &Run, folder: &Path) -> Result<fs::File> {
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    refuse_foreign(folder)?;
+    let lock = lock(folder)?;
+    // A report of an earlier plan must not be taken for this one's.
+    remove_file(&folder.join(crate::report::FILE))?;
+    let json = serde_json::to_vec_pretty(run).map_err(|error| Error::io("write", folder.join(FILE))(error.into()))?;
+    replace(&folder.join(FILE), &json)?;
+    Ok(lock)
 }
 
 /// Refuses a folder with other contents than a run.

@@ -115,6 +115,7 @@ fn the_page_works_in_chromium() {
     let report = example::report(1, 700);
     let mut baseline = example::report(2, 700);
     baseline.cells.truncate(690);
+    let baseline = render::Baseline::new(&baseline, &report).unwrap();
     render::write(&report, Some(&baseline), folder.path()).unwrap();
     let page = shots.join("page.html");
     fs::copy(folder.path().join("report.html"), &page).unwrap();

@@ -180,6 +180,7 @@ fn frame() -> Report {
             cores: 2,
             memory_bytes: Some(25_769_803_776),
         },
+        labelled: Vec::new(),
         labels: LabelsRecord {
             not_indexed: 0,
             name: "larder".to_owned(),

@@ -1,16 +1,18 @@
 //! Every form of a report: complete, readable by other programs, and harmless whatever the documents contain.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use chunkmill_eval::gate::{Thresholds, gate};
 use chunkmill_eval::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
 use chunkmill_eval::render::{self, Baseline};
-use chunkmill_eval::report::{Report, TextPiece};
+use chunkmill_eval::report::{IndexCost, Report, Spread, TextPiece};
 use chunkmill_eval::trec;
 use tempfile::TempDir;
 
-use crate::common::{arg, eval, note};
+use crate::common::{METRIC, arg, eval, note, report_of};
 use crate::example;
 use crate::python::environment;
 
@@ -390,8 +392,10 @@ fn what_is_missing_breaks_nothing() {
         assert!(!shown.contains("NaN") && !shown.contains("inf%") && !shown.contains("inf<"), "{name}");
         assert!(render::markdown::markdown(&report, baseline.as_ref()).contains("Chunk settings for larder"), "{name}");
         assert_eq!(rows(&render::csv::csv(&report).unwrap()).len(), report.cells.len(), "{name}");
-        let cases = render::junit::junit(&report, &[]).matches("<testcase").count();
-        assert_eq!(cases, report.cells.len(), "{name}");
+        let cases = render::junit::junit(&report, None).matches("<testcase classname=\"sweep.").count();
+        let timed: BTreeSet<&str> =
+            report.cells.iter().filter(|cell| cell.cost.index.is_some()).map(|cell| cell.build.as_str()).collect();
+        assert_eq!(cases, report.cells.len() + timed.len(), "{name}");
     }
 }
 
@@ -447,25 +451,56 @@ fn no_text_in_the_csv_is_a_formula_and_every_number_is_a_number() {
     assert!(negative > 0, "differences from the best are negative, and numbers");
 }
 
+/// Two datasets of three searches each, timed, with questions whose text is hostile.
+fn timed() -> Report {
+    let cells = ["a · vector", "a · keyword", "a · hybrid", "b · vector", "b · keyword", "b · hybrid"];
+    let mut report = report_of(&cells.map(|id| (id, vec![Some(1.0); 12])));
+    for cell in &mut report.cells {
+        let seconds = if cell.build == "a" { 1.5 } else { 2.25 };
+        let seconds = Spread { median: seconds, min: seconds, max: seconds };
+        cell.cost.index = Some(IndexCost { repeats: 1, seconds, ..IndexCost::default() });
+    }
+    report.queries[7].text = HOSTILE.to_owned();
+    report
+}
+
 #[test]
-fn junit_is_xml_with_a_case_per_cell_and_a_failure_per_failed_check() {
-    let report = hostile();
-    let checks = [("span_recall".to_owned(), None), (HOSTILE.to_owned(), Some(HOSTILE.to_owned()))];
+fn junit_has_a_case_per_question_and_check_and_times_each_dataset_once() {
+    let before = timed();
+    let mut after = timed();
+    // Question 7 breaks in three settings, question 3 in one, and question 5 only gets a little worse.
+    for cell in &mut after.cells[..3] {
+        cell.values.get_mut(METRIC).unwrap()[7] = Some(0.0);
+    }
+    after.cells[4].values.get_mut(METRIC).unwrap()[3] = Some(0.5);
+    after.cells[4].values.get_mut(METRIC).unwrap()[5] = Some(0.9);
+    let outcome = gate(&after, &before, &Thresholds::default()).unwrap();
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("junit.xml");
-    fs::write(&file, render::junit::junit(&report, &checks)).unwrap();
-    let program = "import sys, xml.etree.ElementTree as tree\n\
-                   root = tree.parse(sys.argv[1]).getroot()\n\
-                   suites = [(s.get('name'), int(s.get('tests')), len(s.findall('testcase')), int(s.get('failures')), \
-                   len(s.findall('.//failure'))) for s in root]\n\
-                   print(suites, root.get('tests'), \"alert('x')\" in root[1][1].get('name'))";
-    let output = Command::new("python3").args(["-c", program]).arg(&file).output().unwrap();
+    let read = |xml: &str| {
+        fs::write(&file, xml).unwrap();
+        let program = "import sys, xml.etree.ElementTree as tree\n\
+                       root = tree.parse(sys.argv[1]).getroot()\n\
+                       for s in [root, *root]:\n\
+                       \x20   n = [len(s.findall(f'.//{t}')) for t in ('testcase', 'failure', 'skipped', 'error')]\n\
+                       \x20   assert n == [int(s.get(a)) for a in ('tests', 'failures', 'skipped', 'errors')], (s.attrib, n)\n\
+                       \x20   times = [float(c.get('time', 0)) for c in s.iter('testcase')]\n\
+                       \x20   assert '-' not in s.get('time') and abs(sum(times) - float(s.get('time'))) < 1e-9, s.attrib\n\
+                       print([(s.get('name'), s.get('time'), len(s)) for s in root])\n\
+                       print([c.get('name')[:2] for c in root.iter('testcase') if c.find('failure') is not None])\n\
+                       print(any(\"alert('x')\" in c.get('name') for c in root.iter('testcase')))";
+        let output = Command::new("python3").args(["-c", program]).arg(&file).output().unwrap();
+        assert!(output.status.success(), "{}\n{xml}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
     assert_eq!(
-        String::from_utf8_lossy(&output.stdout).trim(),
-        "[('sweep', 90, 90, 0, 0), ('gate', 2, 2, 1, 1)] 92 True",
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
+        read(&render::junit::junit(&after, Some(&outcome))),
+        "[('sweep', '3.750', 8), ('questions', '0.000', 12), ('gate', '0.000', 15)]\n['q3', 'q7']\nTrue\n"
     );
+    // Nothing was timed.
+    let mut untimed = hostile();
+    untimed.cells.iter_mut().for_each(|cell| cell.cost.index = None);
+    assert!(read(&render::junit::junit(&untimed, None)).starts_with("[('sweep', '0.000', 90)]\n[]\n"));
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod import_hub;
 mod import_sets;
 mod label;
 mod labels;
+mod lost;
 mod messages;
 mod metrics;
 #[path = "../../tests/pages.rs"]

@@ -14,7 +14,7 @@ pub fn figure(value: f64) -> String {
 }
 
 /// Formats a number like [`figure`], with its sign.
-pub(super) fn signed(value: f64) -> String {
+pub(crate) fn signed(value: f64) -> String {
     let text = figure(value);
     if text.starts_with('-') || text.chars().all(|c| matches!(c, '0' | '.')) { text } else { format!("+{text}") }
 }

@@ -6,17 +6,15 @@ use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::{choices, count};
 
+use super::lost::{QUESTION, broken, lost};
 use super::pair::PairArgs;
 use crate::analysis::figure;
-use crate::change::{Change, Changes, Moved, changes};
+use crate::change::{Change, Changes, Means, Moved, changes};
 use crate::labels::beginning;
 use crate::report::Report;
 
 /// Width of the column of setting names; a longer name shifts only its own line.
 const NAME: usize = 44;
-
-/// Maximum number of characters of a question.
-const QUESTION: usize = 80;
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
     let (a, b, metrics) = args.read()?;
@@ -42,7 +40,9 @@ pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), E
 }
 
 fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> String {
-    let mut lines: Vec<String> = [("A", a), ("B", b)].map(|(name, report)| best(name, report)).into();
+    let mut lines: Vec<String> = found.evidence.loss().into_iter().collect();
+    lines.extend(lost(&found.evidence, false));
+    lines.extend([("A", a), ("B", b)].map(|(name, report)| best(name, report)));
     lines.extend(found.notes.iter().map(|note| format!("note: {note}")));
     for metric in metrics {
         let title = a.metric(metric).map_or(metric.as_str(), |metric| metric.title.as_str());
@@ -50,9 +50,22 @@ fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> Stri
         lines.push(format!("\n{title} ({metric}) over {}:", count(found.questions, "question")));
         lines.push(format!("{:NAME$} {:>8} {:>8} {:>8}  {percent} % interval", "setting", "A", "B", "B − A"));
         lines.extend(found.changes.iter().filter(|change| change.metric == *metric).map(row));
+        let all = found.changes.iter().filter(|change| change.metric == *metric);
+        let all: Vec<(&str, Means)> = all.filter_map(|change| Some((change.cell.as_str(), change.all?))).collect();
+        if !all.is_empty() {
+            lines.push(format!("over all {}, lost evidence as misses:", count(found.evidence.questions, "question")));
+            lines.extend(all.into_iter().map(|(cell, means)| {
+                let values = [means.before, means.after, means.after - means.before].map(figure);
+                format!("{cell:NAME$} {:>8} {:>8} {:>8}", values[0], values[1], values[2])
+            }));
+        }
     }
     for (name, cells) in [("A", &found.missing), ("B", &found.added)] {
         lines.extend(cells.iter().map(|cell| format!("only in {name}: {cell}")));
+    }
+    if !found.broken.is_empty() {
+        lines.push(format!("\nquestions that broke by {}: a setting now has at most half of what it had:", metrics[0]));
+        lines.extend(broken(&found.broken, false));
     }
     if !found.moved.is_empty() {
         lines.push(format!("\nquestions that moved most by {}, on average over the settings (A → B):", metrics[0]));

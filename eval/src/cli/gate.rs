@@ -7,15 +7,25 @@ use chunkmill::error::{Error, exit};
 use chunkmill::value::{Value, count};
 
 use super::diff::moved;
+use super::lost::{broken, lost};
+use crate::analysis::{figure, signed};
+use crate::assemble::Measured;
+use crate::change::{Change, Means};
 use crate::gate::{Check, Outcome, State, Thresholds, gate};
 use crate::record::replace;
 use crate::render::junit::junit;
 use crate::report::Report;
+use crate::sweep::{Labelled, Run};
+
+/// Most rows of the table that are shown although nothing is wrong with them.
+const ROWS: usize = 36;
 
 #[derive(clap::Args)]
 #[command(override_usage = "chunkmill-eval gate [OPTIONS] --baseline <FILE> <RUN>")]
-#[command(after_help = "A metric fails only if the whole paired interval of its change is beyond the allowed drop, \
-    also after correction for the number of comparisons. Exit codes: 0 no worse, 1 worse, 2 the two cannot be compared.")]
+#[command(
+    after_help = "Evidence that the baseline could score and that is gone or reworded now fails. A metric fails only if the whole paired interval of its change is beyond the allowed drop, \
+    also after correction for the number of comparisons. Exit codes: 0 no worse, 1 worse or evidence lost, 2 the two cannot be compared."
+)]
 pub(super) struct Args {
     /// Folder of the run, or its report.json
     run: PathBuf,
@@ -25,7 +35,7 @@ pub(super) struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        help = "TOML file with max_slower, max_larger and [max_drop]; flags go before it"
+        help = "TOML file with allow_lost, max_slower, max_larger and [max_drop]; flags go before it"
     )]
     thresholds: Option<PathBuf>,
     #[arg(long, value_name = "METRIC=DROP", value_parser = drop_of, help = "By how much the mean of a metric may be \
@@ -37,9 +47,15 @@ pub(super) struct Args {
     /// Largest allowed ratio of dataset sizes [default: 1.1]
     #[arg(long, value_name = "RATIO", value_parser = f64::read)]
     max_larger: Option<f64>,
+    /// How many questions may lose evidence that was valid in the baseline [default: 0]
+    #[arg(long, value_name = "N")]
+    allow_lost: Option<usize>,
     /// Also write the result as XML for CI (`JUnit`)
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Also list the checks that passed, the lost texts, and the questions that moved most
+    #[arg(short, long)]
+    verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -55,14 +71,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     thresholds.max_drop.extend(args.max_drop.iter().cloned());
     thresholds.max_slower = args.max_slower.unwrap_or(thresholds.max_slower);
     thresholds.max_larger = args.max_larger.unwrap_or(thresholds.max_larger);
+    thresholds.allow_lost = args.allow_lost.unwrap_or(thresholds.allow_lost);
     thresholds.check("the command line")?;
     let baseline = args.baseline.as_ref().ok_or_else(|| no_baseline(&args.run))?;
     let (run, baseline) = (Report::read(&args.run)?, Report::read(baseline)?);
-    let outcome = gate(&run, &baseline, &thresholds)?;
-    if let Some(file) = &args.junit {
-        replace(file, junit(&run, &outcome.named()).as_bytes())?;
+    let mut outcome = gate(&run, &baseline, &thresholds)?;
+    // A report that was copied without its records or its labels can still be compared.
+    if !outcome.broken.is_empty()
+        && let Some(measured) = measured(&args.run)
+    {
+        outcome.hand_over(&measured);
     }
-    if args.json { print_json(&outcome) } else { print(describe(&outcome)) }?;
+    if let Some(file) = &args.junit {
+        replace(file, junit(&run, Some(&outcome)).as_bytes())?;
+    }
+    if args.json { print_json(&outcome) } else { print(describe(&outcome, args.verbose)) }?;
     Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })
 }
 
@@ -75,31 +98,116 @@ fn no_baseline(run: &Path) -> Error {
     }
 }
 
-/// Describes the failed checks first, with their questions, then the uncertain ones, and ends with a summary.
-fn describe(outcome: &Outcome) -> String {
-    let mut lines: Vec<String> = outcome.notes.iter().map(|note| format!("note: {note}")).collect();
-    let line = |word: &str, check: &Check| format!("{word} {}: {}: {}", check.cell, check.what, check.text);
-    for check in outcome.by_state(State::Failed) {
-        lines.push(line("FAILED", check));
-        let Some(change) = &check.change else { continue };
-        lines.push(format!("  questions worse: {}, better: {}; those that moved most:", change.worse, change.better));
-        lines.extend(moved(&change.moved, "    "));
+/// Reads the records of a run, if it has them and its labels are still there.
+fn measured(path: &Path) -> Option<Measured> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let run = Run::is_in(folder).then(|| Run::read(folder).ok()).flatten()?;
+    let labelled = Labelled::read(&run.labels).ok()?;
+    Measured::read(folder, run, labelled).ok()
+}
+
+/// Describes the outcome in the order of reading: the verdict, what was lost, the figures, the questions that broke.
+fn describe(outcome: &Outcome, verbose: bool) -> String {
+    let mut lines = vec![outcome.verdict()];
+    let mut part = |title: &str, body: Vec<String>| {
+        if !body.is_empty() {
+            lines.push(format!("\n{title}").trim_end().to_owned());
+            lines.extend(body);
+        }
+    };
+    let mut evidence = lost(&outcome.evidence, verbose);
+    if outcome.lost_too_much() {
+        evidence.push(format!(
+            "  Restore the texts, or label the questions again; --allow-lost {} accepts the loss.",
+            outcome.evidence.lost.len()
+        ));
     }
-    for check in outcome.by_state(State::Unsure) {
-        lines.push(line("could be chance", check));
+    part("", evidence);
+    part("", table(outcome, verbose));
+    let others = outcome.checks.iter().filter(|check| check.change.is_none());
+    let others = others.filter(|check| verbose || check.state != State::Passed);
+    part(
+        "",
+        others.map(|check| format!("{} {}: {}: {}", word(check.state), check.cell, check.what, check.text)).collect(),
+    );
+    part("questions that broke (a setting now has at most half of what it had):", broken(&outcome.broken, verbose));
+    // Many small falls can fail a check without a broken question.
+    let failed = outcome.by_state(State::Failed).any(|check| check.change.is_some());
+    if verbose || (failed && outcome.broken.is_empty()) {
+        part("questions that moved most, on average over the settings:", moved(&outcome.moved, "  "));
     }
-    if outcome.passed && !outcome.moved.is_empty() {
-        lines.push("questions that moved most, on average over the settings:".to_owned());
-        lines.extend(moved(&outcome.moved, "  "));
+    let mut notes: Vec<String> = outcome.notes.iter().map(|note| format!("note: {note}")).collect();
+    if verbose {
+        let texts = outcome.evidence.moved.iter();
+        notes.extend(texts.map(|text| format!("moved: {}: {}: {}", text.query, text.doc_id, text.finding)));
+        let comparisons = count(outcome.comparisons, "comparison");
+        notes.push(format!("note: chance was judged for {comparisons}; questions that did not change need none"));
     }
-    let failed = outcome.by_state(State::Failed).count();
-    let unsure = outcome.by_state(State::Unsure).count();
-    lines.push(format!(
-        "gate {}: {failed} of {} failed, {unsure} could be chance; {}, corrected for {}",
-        if outcome.passed { "passed" } else { "FAILED" },
-        count(outcome.checks.len(), "check"),
-        count(outcome.questions, "question"),
-        count(outcome.comparisons, "comparison"),
-    ));
+    part("", notes);
     lines.join("\n")
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Passed => "passed",
+        State::Unsure => "could be chance",
+        State::Failed => "FAILED",
+    }
+}
+
+/// Returns one table of the metrics in each setting. In a long one, only what got worse is shown, unless all is wanted.
+fn table(outcome: &Outcome, verbose: bool) -> Vec<String> {
+    let mut checks: Vec<(&Check, &Change)> =
+        outcome.checks.iter().filter_map(|check| Some((check, check.change.as_ref()?))).collect();
+    let all = checks.len();
+    if all > ROWS && !verbose {
+        checks.retain(|(check, _)| check.state != State::Passed);
+    }
+    let has_lost = checks.iter().any(|(_, change)| change.all.is_some());
+    let mut rows = vec![["metric", "setting", "before", "now", "change"].map(str::to_owned).to_vec()];
+    rows[0].push(format!("{} % interval", outcome.confidence * 100.0));
+    if has_lost {
+        rows[0].extend(["all before", "all now"].map(str::to_owned));
+    }
+    rows[0].push(String::new());
+    for (check, change) in &checks {
+        let comparison = &change.comparison;
+        let interval = format!("{} to {}", signed(comparison.lo), signed(comparison.hi));
+        let numbers = [figure(change.before), figure(change.after), signed(comparison.difference), interval];
+        let mut row = vec![check.what.clone(), check.cell.clone()];
+        row.extend(numbers);
+        if has_lost {
+            let of = |mean: fn(&Means) -> f64| change.all.as_ref().map_or_else(String::new, |all| figure(mean(all)));
+            row.extend([of(|all| all.before), of(|all| all.after)]);
+        }
+        row.push(if check.state == State::Passed { String::new() } else { word(check.state).to_owned() });
+        rows.push(row);
+    }
+    let mut lines = Vec::new();
+    if !checks.is_empty() {
+        let same = count(outcome.questions, "question");
+        let all = count(outcome.evidence.questions, "question");
+        let also = if has_lost { format!("; \"all\": all {all}, lost evidence as misses") } else { String::new() };
+        lines.push(format!("over the {same} that both runs scored by the same evidence{also}"));
+        lines.extend(aligned(&rows));
+    }
+    if checks.len() < all {
+        lines.push(format!("{} not shown: no worse than allowed (-v shows them)", count(all - checks.len(), "row")));
+    }
+    lines
+}
+
+/// Aligns columns: the first two to the left, numbers to the right.
+fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cell = |(at, text): (usize, &String)| {
+            let width = widths[at];
+            if at < 2 || at + 1 == columns { format!("{text:width$}") } else { format!("{text:>width$}") }
+        };
+        row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }

@@ -6,8 +6,9 @@ use chunkmill::cli::{print, print_json, print_json_pretty};
 use chunkmill::error::exit;
 use serde_json::json;
 
+use super::lost::lost;
 use crate::assemble::Measured;
-use crate::render;
+use crate::render::{self, Baseline};
 use crate::report::Report;
 use crate::sweep::{Labelled, Run};
 
@@ -32,7 +33,7 @@ pub(super) struct Args {
 /// Output options of a report.
 #[derive(clap::Args)]
 pub(super) struct OutputArgs {
-    /// Also show changes since this earlier run: its folder, or its report.json
+    /// Show first what was lost and what changed since this earlier run: its folder, its report.json, or a baseline
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Whether to write TREC runs and qrels, about 2 MB for each way to search each dataset [default: true for up to 64
@@ -74,15 +75,25 @@ pub(super) fn write(
     folder: &Path,
     output: &OutputArgs,
 ) -> anyhow::Result<u8> {
-    let mut written = render::write(report, baseline, folder)?;
+    let mut baseline = baseline.map(|baseline| Baseline::new(baseline, report)).transpose()?;
+    if let (Some(baseline), Some(measured)) = (&mut baseline, measured) {
+        baseline.hand_over(measured);
+    }
+    let mut written = render::write(report, baseline.as_ref(), folder)?;
     if let Some(measured) = measured {
         let wanted = output.trec.unwrap_or(measured.searches() <= TREC);
         written.extend(measured.write_trec(folder, wanted)?);
     }
     let text = report.verdict.as_ref().map_or("Nothing could be scored.", |verdict| &verdict.text);
+    let outcome = baseline.as_ref().map(Baseline::outcome);
     if output.json {
-        print_json(&json!({ "verdict": report.verdict, "cells": report.cells.len(), "files": written }))
+        let (verdict, cells) = (&report.verdict, report.cells.len());
+        print_json(&json!({ "gate": outcome, "verdict": verdict, "cells": cells, "files": written }))
     } else {
+        if let Some(outcome) = outcome {
+            let lines = [vec![format!("against the baseline: {}", outcome.verdict())], lost(&outcome.evidence, false)];
+            print(format_args!("{}\n", lines.concat().join("\n")))?;
+        }
         let paths: Vec<String> = written.iter().map(|path| format!("\n{}", path.display())).collect();
         print(format_args!("{text}\n{}", paths.concat()))
     }?;

@@ -17,7 +17,7 @@ use crate::grid::{self, Plan};
 use crate::labels::CORPUS;
 use crate::record::{ChunkPlace, Record};
 use crate::score::{Chunks, Judge};
-use crate::sweep::{Event, Labelled, Run, Settings, check_models, sweep};
+use crate::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
 use crate::worker::{Chunked, Request, delegate};
 
 /// Shown below the help.
@@ -64,14 +64,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         return print_plan(&plan, json);
     }
     let labelled = Labelled::read(&labels)?;
-    labelled.require_evidence()?;
-    let models = check_models(&plan)?;
     let baseline = output.baseline()?;
+    // All evidence of the baseline was lost: that is a result, and it is reported as one.
+    let had_evidence = !verify && baseline.as_ref().is_some_and(|baseline| !baseline.queries.is_empty());
+    if !had_evidence {
+        labelled.require_evidence()?;
+    }
+    let models = check_models(&plan)?;
     if verify {
         return print_preview(&plan, &labelled, json);
     }
     let out = out.context("the folder of the run is missing: name it with -o RUN")?;
     let run = Run::new(&plan, &labelled, &models, command(), now());
+    if !labelled.has_evidence() {
+        let _lock = begin(&run, &out)?;
+        write(&Measured::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
+        return Ok(exit::CHECK_FAILED);
+    }
     tell(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
     let settings = Settings { keep_datasets, ..Settings::default() };

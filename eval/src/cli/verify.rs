@@ -77,7 +77,7 @@ fn record(labels: &LabelSet, checked: &Checked) -> Value {
     let (query, at) = checked.of(labels);
     let range = at.quote.as_ref().map(|quote| &quote.range);
     let found = match &checked.state {
-        State::Moved(to) => vec![[to.start, to.end]],
+        State::Moved(to) | State::Elsewhere(_, to) => vec![[to.start, to.end]],
         State::Split(pieces) => pieces.iter().map(|piece| [piece.start, piece.end]).collect(),
         _ => Vec::new(),
     };
@@ -88,6 +88,7 @@ fn record(labels: &LabelSet, checked: &Checked) -> Value {
         "end": range.map(|range| range.end),
         "state": checked.state.name(),
         "found": found,
+        "found_in": if let State::Elsewhere(doc_id, _) = &checked.state { doc_id } else { &at.doc_id },
         "problem": checked.state.describe(),
     })
 }

@@ -15,12 +15,15 @@ use crate::report::Report;
 const DROP: f64 = 0.01;
 
 /// Help for errors in a thresholds file.
-const TABLE: &str = "write a TOML file with the keys max_slower, max_larger, and [max_drop] with names of metrics";
+const TABLE: &str =
+    "write a TOML file with the keys allow_lost, max_slower, max_larger, and [max_drop] with names of metrics";
 
 /// How much worse a run may be than its baseline. A thresholds file is TOML with these keys and no others.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
+    /// Number of questions that may lose evidence that the baseline could score. 0 by default.
+    pub allow_lost: usize,
     /// Allowed drop of the mean by name of the metric, in the metric's own unit: `[max_drop]`, `ndcg_at_10 = 0.02`.
     /// Metrics that are not named are not checked. If none is named, the baseline's primary metric, `ndcg_at_10` and
     /// `doc_ndcg_at_10` may drop by 0.01.
@@ -35,7 +38,7 @@ pub struct Thresholds {
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { max_drop: BTreeMap::new(), max_slower: f64::INFINITY, max_larger: 1.1 }
+        Self { allow_lost: 0, max_drop: BTreeMap::new(), max_slower: f64::INFINITY, max_larger: 1.1 }
     }
 }
 

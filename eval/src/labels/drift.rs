@@ -17,12 +17,17 @@ use super::Quote;
 ///    four times the length of the text;
 /// 5. otherwise it is [`Gone`](Self::Gone). This includes an edited text that repeats the same words more than 32
 ///    times.
+///
+/// A text that has left its document, so that rule 1, 4 or 5 applies, is then looked for in the others:
+/// [`Elsewhere`](Self::Elsewhere).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It is as it was labelled.
     Valid,
     /// Its text is now at these bytes, and nowhere else.
     Moved(Range<usize>),
+    /// Its text is now in this other document, at these bytes.
+    Elsewhere(String, Range<usize>),
     /// It was edited; most of it is at these bytes, in order.
     Split(Vec<Range<usize>>),
     /// Its text, or the rest of it, is in several places, some of which start at these bytes.
@@ -39,7 +44,7 @@ impl State {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Valid => "valid",
-            Self::Moved(_) => "moved",
+            Self::Moved(_) | Self::Elsewhere(..) => "moved",
             Self::Split(_) => "split",
             Self::Ambiguous(_) => "ambiguous",
             Self::Gone => "gone",
@@ -50,7 +55,7 @@ impl State {
     /// Returns whether it must be labelled again before it can be scored.
     #[must_use]
     pub fn has_drifted(&self) -> bool {
-        !matches!(self, Self::Valid | Self::Moved(_))
+        !matches!(self, Self::Valid | Self::Moved(_) | Self::Elsewhere(..))
     }
 
     /// Describes the state in words.
@@ -59,6 +64,7 @@ impl State {
         match self {
             Self::Valid => "as labelled".to_owned(),
             Self::Moved(to) => format!("the text is at {}..{} now", to.start, to.end),
+            Self::Elsewhere(doc_id, to) => format!("the text is in `{doc_id}` at {}..{} now", to.start, to.end),
             Self::Split(pieces) => {
                 let pieces: Vec<String> =
                     pieces.iter().map(|piece| format!("{}..{}", piece.start, piece.end)).collect();

@@ -5,13 +5,17 @@ use chunkmill::value;
 
 use super::view::View;
 use crate::analysis::direction;
+use crate::assemble::Measured;
 use crate::change::{Change, Changes, changes};
+use crate::gate::{Outcome, Thresholds, gate};
 use crate::report::{Cell, Report};
 
-/// An earlier report, and the changes since then by the current primary metric.
+/// An earlier report, what a gate with the default thresholds makes of it, and the changes since then by the current
+/// primary metric.
 #[derive(Debug)]
 pub struct Baseline<'r> {
     pub(super) report: &'r Report,
+    pub(super) outcome: Outcome,
     pub(super) changes: Changes,
 }
 
@@ -19,10 +23,22 @@ impl<'r> Baseline<'r> {
     /// Compares a report with an earlier one.
     ///
     /// # Errors
-    /// [`chunkmill::error::Error::Setting`] if the two cannot be compared; see [`changes`].
+    /// [`chunkmill::error::Error::Setting`] if the two cannot be compared; see [`gate`].
     pub fn new(baseline: &'r Report, report: &Report) -> Result<Self> {
+        let outcome = gate(report, baseline, &Thresholds::default())?;
         let changes = changes(baseline, report, std::slice::from_ref(&report.scoring.primary))?;
-        Ok(Self { report: baseline, changes })
+        Ok(Self { report: baseline, outcome, changes })
+    }
+
+    /// Adds what is handed over now for each broken question.
+    pub fn hand_over(&mut self, run: &Measured) {
+        self.outcome.hand_over(run);
+    }
+
+    /// Returns what a gate with the default thresholds says, to be shown before everything else.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
     }
 
     /// Returns the changed cells for which both runs have values: significant changes before those that could be

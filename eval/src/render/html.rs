@@ -41,11 +41,12 @@ struct Section {
     body: String,
 }
 
-/// Renders the page. With a baseline, it also shows the changes.
+/// Renders the page. With a baseline, it begins with the change.
 #[must_use]
 pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let sections: Vec<Section> = [
+        baseline.map(|baseline| change::section(&view, baseline)),
         Some(leaderboard::section(&view)),
         sizes::section(&view),
         heat::section(&view),
@@ -57,7 +58,6 @@ pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
         plot::section(&view),
         latency::section(&view),
         cost::section(&view),
-        baseline.map(|baseline| change::section(&view, baseline)),
         Some(method::section(&view)),
     ]
     .into_iter()
@@ -76,7 +76,7 @@ pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         name = Text(&report.labels.name),
         plots = svg::STYLE,
-        header = summary::header(&view),
+        header = summary::header(&view, &baseline.map(change::banner).unwrap_or_default()),
     )
 }
 

@@ -6,24 +6,29 @@ use chunkmill::cli::visible;
 use chunkmill::value;
 
 use super::baseline::{Baseline, sure};
-use super::view::{View, bytes, chance, count, difference};
+use super::view::{View, bytes, chance, count, difference, share};
+use crate::change::{Broken, Evidence};
 use crate::report::{Cell, Report};
 
 /// Largest number of cells listed.
 const TOP: usize = 10;
 
-/// Renders the verdict, the best ten settings, fused search compared with its halves, and the change against a
-/// baseline.
+/// Largest number of questions listed.
+const NAMED: usize = 50;
+
+/// Renders the change against a baseline, the verdict, the best ten settings, and fused search compared with its
+/// halves.
 #[must_use]
 pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let mut text = format!("## Chunk settings for {}\n\n", escape(&report.labels.name));
+    if let Some(baseline) = baseline {
+        change(&view, baseline, &mut text);
+        text.push_str("### Result of this run\n\n");
+    }
     verdict(&view, &mut text);
     leaders(&view, &mut text);
     hybrid(&view, &mut text);
-    if let Some(baseline) = baseline {
-        change(&view, baseline, &mut text);
-    }
     let labels = &report.labels;
     let _ = writeln!(
         text,
@@ -105,33 +110,77 @@ fn hybrid(view: &View, text: &mut String) {
 }
 
 fn change(view: &View, baseline: &Baseline, text: &mut String) {
-    let changes = &baseline.changes;
-    let _ = writeln!(text, "### Change against the baseline\n\n{}\n", escape(&baseline.sentence(view)));
-    for note in &changes.notes {
-        let _ = writeln!(text, "> {}\n", escape(note));
-    }
+    let (changes, outcome) = (&baseline.changes, &baseline.outcome);
+    let _ = writeln!(text, "### Change against the baseline\n\n**{}**\n", escape(&outcome.verdict()));
+    lost(&changes.evidence, text);
+    let _ = writeln!(text, "{}\n", escape(&baseline.sentence(view)));
     let largest = baseline.largest(view, TOP);
     if !largest.is_empty() {
-        text.push_str("| setting | before | now | change | | questions better / worse |\n");
-        text.push_str("| --- | --: | --: | --: | --- | --: |\n");
+        let all = if changes.evidence.lost.is_empty() { ["", ""] } else { [" with lost ones as misses |", " --: |"] };
+        let _ = writeln!(text, "| setting | before | now | change | | questions better / worse |{}", all[0]);
+        let _ = writeln!(text, "| --- | --: | --: | --: | --- | --: |{}", all[1]);
     }
     for (cell, change) in largest {
+        let all = change.all.map(|all| format!(" {} → {} |", view.value(all.before), view.value(all.after)));
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} / {} |",
+            "| {} | {} | {} | {} | {} | {} / {} |{}",
             escape(&cell.id),
             view.value(change.before),
             view.value(change.after),
             difference(change.comparison.difference),
             sure(change),
             change.better,
-            change.worse
+            change.worse,
+            all.unwrap_or_default()
         );
+    }
+    text.push('\n');
+    broken(&outcome.broken, text);
+    for note in &changes.notes {
+        let _ = writeln!(text, "> {}\n", escape(note));
     }
     for (what, ids) in [("Only in this run", &changes.added), ("Only in the baseline", &changes.missing)] {
         if !ids.is_empty() {
             let _ = writeln!(text, "\n{what}: {}.", value::count(ids.len(), "setting"));
         }
+    }
+    text.push('\n');
+}
+
+fn lost(evidence: &Evidence, text: &mut String) {
+    if evidence.lost.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "Lost evidence: {}.\n\n| | question | lost |\n| --- | --- | --- |", evidence.kinds());
+    for lost in evidence.lost.iter().take(NAMED) {
+        let (id, question, places) = (escape(&lost.query), escape(&lost.text), escape(&lost.places()));
+        let _ = writeln!(text, "| {id} | {question} | {places} |");
+    }
+    if let Some(rest @ [_, ..]) = evidence.lost.get(NAMED..) {
+        let ids: Vec<String> = rest.iter().map(|lost| escape(&lost.query)).collect();
+        let _ = writeln!(text, "\nAnd {} more: {}.", rest.len(), ids.join(", "));
+    }
+    text.push('\n');
+}
+
+fn broken(broken: &[Broken], text: &mut String) {
+    if broken.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "{} broke: a setting now has at most half of what it had.\n\n| | question | before | now | settings | handed over now |\n\
+         | --- | --- | --: | --: | --: | --- |",
+        value::count(broken.len(), "question")
+    );
+    for Broken { query, text: question, before, after, cells, of, handed_over, .. } in broken.iter().take(NAMED) {
+        let (id, question, now) = (escape(query), escape(question), escape(&handed_over.join(", ")));
+        let (before, after) = (share(*before), share(*after));
+        let _ = writeln!(text, "| {id} | {question} | {before} | {after} | {cells} of {of} | {now} |");
+    }
+    if broken.len() > NAMED {
+        let _ = writeln!(text, "\nAnd {} more.", broken.len() - NAMED);
     }
     text.push('\n');
 }

@@ -1,22 +1,71 @@
-//! The changes since a baseline.
+//! The changes since a baseline: what a reader must know at once, above everything else, and the details.
 
 use super::{Section, Text, capital, details, each, name, row, table};
-use crate::change::{Change, Moved};
+use crate::change::{Broken, Change, Evidence, LostQuestion, Moved};
+use crate::gate::State;
 use crate::render::baseline::{Baseline, sure};
-use crate::render::view::{View, counted, difference, whole};
+use crate::render::view::{View, counted, difference, share, whole};
 use crate::report::Cell;
 
 /// Largest number of changes listed.
 const ROWS: usize = 12;
 
+/// Number of questions that are named above everything else.
+const NAMED: usize = 6;
+
+/// Renders the change in a few lines, red or green.
+pub(super) fn banner(baseline: &Baseline) -> String {
+    let outcome = &baseline.outcome;
+    let evidence = &outcome.evidence;
+    let class = if outcome.passed { "good" } else { "worse" };
+    let mut body = each(evidence.loss(), |_| format!("<p>Lost evidence: {}.</p>", Text(&evidence.kinds())));
+    let lost = evidence.lost.iter().map(|lost| {
+        format!("<li><b>{}</b> {} <small>{}</small></li>", Text(&lost.query), Text(&lost.text), Text(&lost.places()))
+    });
+    body.push_str(&short_list(lost, evidence.lost.len()));
+    let failed = outcome.by_state(State::Failed);
+    let failed = failed.map(|check| {
+        format!("<li><b>{}</b> {} <small>{}</small></li>", Text(&check.what), Text(&check.cell), Text(&check.text))
+    });
+    body.push_str(&short_list(failed, outcome.by_state(State::Failed).count()));
+    if !outcome.broken.is_empty() {
+        let broken = counted(outcome.broken.len(), "question");
+        body.push_str(&format!(
+            "<p><a href=\"#change\">{broken} broke</a>: a setting now has at most half of what it had.</p>"
+        ));
+    }
+    format!(
+        "<div class=\"gate {class}\" role=\"status\"><p class=\"says-so\">{}</p>{body}<p><small>Compared with the baseline of {} \
+         by the default thresholds. <a href=\"#change\">All changes</a></small></p></div>",
+        Text(&capital(&outcome.verdict())),
+        Text(&baseline.report.created)
+    )
+}
+
+fn short_list(items: impl Iterator<Item = String>, count: usize) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    let more = count.saturating_sub(NAMED);
+    let more =
+        if more > 0 { format!("<li>and {more} more, <a href=\"#change\">below</a></li>") } else { String::new() };
+    format!("<ul>{}{more}</ul>", items.take(NAMED).collect::<String>())
+}
+
 pub(super) fn section(view: &View, baseline: &Baseline) -> Section {
     let changes = &baseline.changes;
-    let mut body = each(&changes.notes, |note| format!("<p class=\"note\">{}.</p>", Text(&capital(note))));
+    let mut body = lost(&changes.evidence);
+    body.push_str(&broken(&baseline.outcome.broken));
+    body.push_str(&each(&changes.notes, |note| format!("<p class=\"note\">{}.</p>", Text(&capital(note)))));
     body.push_str(&winner(view, baseline));
     let rows: Vec<String> =
         baseline.largest(view, ROWS).into_iter().map(|(cell, change)| change_row(view, cell, change)).collect();
     if !rows.is_empty() {
-        let head = ["Setting, largest change first", "before", "now", "change", "sure", "questions better", "worse"];
+        let mut head =
+            vec!["Setting, largest change first", "before", "now", "change", "sure", "questions better", "worse"];
+        if !changes.evidence.lost.is_empty() {
+            head.push("before → now with lost ones as misses");
+        }
         body.push_str(&table("Changes", &head, &rows));
     }
     body.push_str(&questions(view, &changes.moved));
@@ -55,7 +104,7 @@ fn winner(view: &View, baseline: &Baseline) -> String {
 fn change_row(view: &View, cell: &Cell, change: &Change) -> String {
     let c = change.comparison;
     let moved = format!("{} <small>{} to {}</small>", difference(c.difference), difference(c.lo), difference(c.hi));
-    let numbers = [
+    let mut numbers = vec![
         view.value(change.before),
         view.value(change.after),
         moved,
@@ -63,7 +112,53 @@ fn change_row(view: &View, cell: &Cell, change: &Change) -> String {
         whole(change.better as u64),
         whole(change.worse as u64),
     ];
+    numbers.extend(change.all.map(|all| format!("{} → {}", view.value(all.before), view.value(all.after))));
     row(&name(view, cell), &numbers)
+}
+
+fn lost(evidence: &Evidence) -> String {
+    let Some(loss) = evidence.loss() else { return String::new() };
+    let rows: Vec<String> = evidence.lost.iter().map(lost_row).collect();
+    let head = ["Question", "lost"];
+    format!(
+        "<h3>Lost evidence</h3><p class=\"plain\">{}: {}. These questions are not in the figures, or only with what is left of \
+         their evidence.</p>{}",
+        Text(&loss),
+        Text(&evidence.kinds()),
+        table("Lost evidence", &head, &rows)
+    )
+}
+
+fn lost_row(lost: &LostQuestion) -> String {
+    let texts = each(lost.references.iter().filter(|reference| !reference.text.is_empty()), |reference| {
+        format!("<small>{}</small>", Text(&reference.text))
+    });
+    let heading = format!("{} <small>{}</small>{texts}", Text(&lost.text), Text(&lost.query));
+    format!("<tr><th scope=\"row\">{heading}</th><td class=\"words\">{}", Text(&lost.places()))
+}
+
+fn broken(broken: &[Broken]) -> String {
+    if broken.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<String> = broken
+        .iter()
+        .map(|broken| {
+            let Broken { query, text, before, after, cells, of, handed_over, cell, metric } = broken;
+            let now = each(handed_over, |citation| format!("<code>{}</code><br>", Text(citation)));
+            let heading = format!("{} <small>{} · {}, {}</small>", Text(text), Text(query), Text(cell), Text(metric));
+            let (before, after) = (share(*before), share(*after));
+            format!(
+                "<tr><th scope=\"row\">{heading}</th><td>{before}<td>{after}<td>{cells} of {of}<td class=\"words\">{now}"
+            )
+        })
+        .collect();
+    let head = ["Question", "before", "now", "settings", "handed over now"];
+    format!(
+        "<h3>Questions that broke</h3><p class=\"plain\">A setting now has at most half of what it had. The figures are of the \
+         setting that fell most.</p>{}",
+        table("Questions that broke", &head, &rows)
+    )
 }
 
 fn questions(view: &View, moved: &[Moved]) -> String {

@@ -1,4 +1,4 @@
-//! The first screen: which settings to use, how good they are, how certain that is, and the most informative plot.
+//! The first screen: the change, if there is a baseline; which settings to use, how good they are, how certain that is, and the most informative plot.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use crate::analysis::Clusters;
 use crate::render::view::{View, chance, counted, percent, share, whole};
 use crate::report::{Cell, Report, Verdict};
 
-pub(super) fn header(view: &View) -> String {
+pub(super) fn header(view: &View, change: &str) -> String {
     let report = view.report;
     let labels = &report.labels;
     let day = report.created.get(..10).unwrap_or(&report.created);
     format!(
         "<header class=\"masthead\"><p class=\"brand\">chunkmill <span>evaluation</span></p><h1>Chunk settings for {}</h1>\
-         <p class=\"facts\"><span>{}</span><span>{}</span><span>{}</span><span>{}</span></p>\
+         <p class=\"facts\"><span>{}</span><span>{}</span><span>{}</span><span>{}</span></p>{change}\
          <div id=\"verdict\" class=\"verdict\" tabindex=\"-1\">{}</div></header>",
         Text(&labels.name),
         counted(report.cells.len(), "setting"),
