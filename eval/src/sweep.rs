@@ -27,10 +27,11 @@ use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::files::{contents, refuse_inside, remove, remove_file, replace};
 use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
-use crate::labels::{CORPUS, Checked, Corpus, LabelSet, Place, QUERIES, Query, SET, State};
+use crate::labels::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
 use crate::race::Race;
-use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, remove_file, replace};
+use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
@@ -40,6 +41,10 @@ const FILE: &str = "run.json";
 
 /// The folder of work in progress.
 const WORK: &str = ".chunkmill-work";
+
+/// A run with more cells, or a cell with more hits, is damaged.
+const MOST_CELLS: usize = 100_000;
+const MOST_HITS: usize = 1_000_000;
 
 /// The lock file, locked while a sweep writes.
 const LOCK: &str = ".lock";
@@ -82,6 +87,13 @@ pub struct RunBuild {
     pub variants: Vec<Way>,
 }
 
+impl RunBuild {
+    /// Returns its record, if it has been measured.
+    fn record(&self, folder: &Path, labelled: &Labelled) -> Option<Record> {
+        Record::find(folder, &self.name, &self.key, self.variants.len(), labelled.labels.queries.len())
+    }
+}
+
 /// A cell of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCell {
@@ -117,7 +129,7 @@ impl Labelled {
         let labels = LabelSet::read(path)?;
         let corpus = labels.corpus()?;
         let checked = labels.check(&corpus);
-        let file = path.join(QUERIES);
+        let file = queries_of(path);
         let queries = blake3::hash(&fs::read(&file).map_err(Error::named(&file, SET))?);
         let mut documents = blake3::Hasher::new();
         for (id, text) in &corpus.texts {
@@ -215,10 +227,18 @@ impl Run {
             problem,
             help: "name the folder that `chunkmill-eval sweep -o` wrote".to_owned(),
         };
-        let text = fs::read(&file).map_err(|error| wrong(error.to_string()))?;
+        let text = contents(&file).map_err(|error| wrong(error.to_string()))?;
         let run: Self = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if run.format_version != FORMAT_VERSION {
             return Err(wrong(format!("has format {}; this program reads {FORMAT_VERSION}", run.format_version)));
+        }
+        run.scoring.check(&file.display().to_string())?;
+        let is_cell = |cell: &RunCell| {
+            let build = run.builds.get(cell.build);
+            build.is_some_and(|build| cell.variant < build.variants.len()) && (1..=MOST_HITS).contains(&cell.k)
+        };
+        if run.cells.len() > MOST_CELLS || !run.cells.iter().all(is_cell) {
+            return Err(wrong("is damaged: a cell belongs to no dataset, or is out of range".to_owned()));
         }
         Ok(run)
     }
@@ -242,9 +262,9 @@ pub enum Event<'a> {
 pub struct Settings {
     /// Whether the datasets stay in the run's folder.
     pub keep_datasets: bool,
-    /// No dataset except the first is started if it would not finish by then, estimated from the time per dataset
-    /// so far.
-    pub deadline: Option<Instant>,
+    /// No dataset except the first is started if the sweep would then take longer than this, estimated from the time
+    /// per dataset so far. The sweep has its own clock, so what a person did before it does not count.
+    pub limit: Option<Duration>,
 }
 
 /// Loads each model once, so a wrong name is noticed before hours have passed. Returns, for each build, what
@@ -285,6 +305,7 @@ pub fn sweep(
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<usize> {
     labelled.require_evidence()?;
+    refuse_inside(folder, &corpus_of(&labelled.labels.path))?;
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     refuse_foreign(folder)?;
     let _lock = lock(folder)?;
@@ -292,7 +313,7 @@ pub fn sweep(
     remove_file(&folder.join(crate::report::FILE))?;
     replace(&folder.join(FILE), &serde_json::to_vec_pretty(run)?)?;
     let work = folder.join(WORK);
-    clear(&work)?;
+    remove(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
     let judge = || Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates);
     let judge = plan.race.then(judge).transpose()?;
@@ -302,13 +323,13 @@ pub fn sweep(
     let (started, mut made) = (Instant::now(), 0);
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         let expected = started.elapsed() / made.max(1);
-        if made > 0 && settings.deadline.is_some_and(|deadline| Instant::now() + expected > deadline) {
+        if made > 0 && settings.limit.is_some_and(|limit| started.elapsed() + expected > limit) {
             return Ok(at);
         }
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
         let is_kept = !settings.keep_datasets || kept.exists();
-        let record = Record::find(folder, &build.name, &run_build.key).filter(|_| is_kept);
+        let record = run_build.record(folder, labelled).filter(|_| is_kept);
         if let Some(record) = record {
             if let Some(race) = &mut race {
                 lead(race, plan, at, &record);
@@ -322,12 +343,12 @@ pub fn sweep(
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
-            clear(&kept)?;
+            remove(&kept)?;
             fs::create_dir_all(folder.join("datasets")).map_err(Error::io("create", &kept))?;
             fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
         }
         record.write(folder)?;
-        clear(&work)?;
+        remove(&work)?;
         if let Some(race) = &mut race {
             lead(race, plan, at, &record);
         }
@@ -367,7 +388,7 @@ fn read_once(
     for (build, run_build) in plan.builds.iter().zip(&run.builds) {
         let config = build.options.clone().resolve()?;
         let is_late = config.spec.pooling() == Pooling::Late && config.cache.is_some();
-        if !is_late || Record::find(folder, &build.name, &run_build.key).is_some() {
+        if !is_late || run_build.record(folder, labelled).is_some() {
             continue;
         }
         let alike = |options: &&mut Vec<Options>| options[0].embedding == build.options.embedding;
@@ -378,7 +399,7 @@ fn read_once(
     }
     for options in together.into_iter().filter(|options| options.len() > 1) {
         let settings = options.len();
-        let request = Request::Read { corpus: labelled.labels.path.join(CORPUS), options };
+        let request = Request::Read { corpus: corpus_of(&labelled.labels.path), options };
         let ReadOnce { tokens_read } = delegate(&request)?;
         watch(Event::Read(settings, tokens_read));
     }
@@ -401,19 +422,21 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a folder if it exists.
-fn clear(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder)(error)),
-        _ => Ok(()),
-    }
-}
-
 /// Locks a folder, so only one sweep writes to it at a time. The operating system releases the lock when the
 /// process ends.
 fn lock(folder: &Path) -> Result<fs::File> {
     let path = folder.join(LOCK);
-    let file = fs::File::create(&path).map_err(Error::io("create", &path))?;
+    // The name is known to others, who may have put a link there: it must not be followed, nor what it names be
+    // emptied. A pipe would never open.
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        remove_file(&path)?;
+    }
+    let mut open = fs::OpenOptions::new();
+    let opened = match open.write(true).create_new(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open.create_new(false).open(&path),
+        opened => opened,
+    };
+    let file = opened.map_err(Error::io("create", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => {
@@ -505,7 +528,7 @@ impl Step<'_> {
     }
 
     fn corpus(&self) -> PathBuf {
-        self.labelled.labels.path.join(CORPUS)
+        corpus_of(&self.labelled.labels.path)
     }
 
     fn chunk(&self) -> Request {
@@ -607,7 +630,7 @@ impl Step<'_> {
         let enough = seconds.map_or(Duration::MAX, Duration::from_secs).as_secs_f64();
         let mut runs: Vec<Indexed> = Vec::new();
         loop {
-            clear(out)?;
+            remove(out)?;
             runs.push(delegate(&self.index(options.clone(), out.to_owned()))?);
             if runs.len() >= repeats || runs.iter().map(|run| run.seconds).sum::<f64>() >= enough {
                 return Ok(runs);

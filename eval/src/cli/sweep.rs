@@ -14,7 +14,7 @@ use serde_json::json;
 use super::report::{OutputArgs, write};
 use crate::assemble::Measured;
 use crate::grid::{self, Plan};
-use crate::labels::CORPUS;
+use crate::labels::corpus_of;
 use crate::record::{ChunkPlace, Record};
 use crate::score::{Chunks, Judge};
 use crate::sweep::{Event, Labelled, Run, Settings, check_models, sweep};
@@ -125,7 +125,7 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     let nothing = String::new();
     for build in &plan.builds {
-        let corpus = labelled.labels.path.join(CORPUS);
+        let corpus = corpus_of(&labelled.labels.path);
         let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
             .with_context(|| format!("cell `{}` failed", build.name))?;
         let text = |doc: usize| labelled.corpus.texts.get(&chunked.documents[doc]).unwrap_or(&nothing);
