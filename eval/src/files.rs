@@ -13,7 +13,7 @@ use chunkmill::error::{Error, Result};
 /// A decoded text file.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
-    /// The text, without a byte order mark unless it was asked for. What is not UTF-8 is replaced.
+    /// The text, without a byte order mark unless it was asked for. Bytes that are not UTF-8 are replaced.
     pub(crate) text: String,
     /// The lines, from 1, in which something was replaced.
     pub(crate) broken: Vec<usize>,
@@ -70,7 +70,7 @@ impl Text {
 /// The byte order mark that some programs write before UTF-8.
 const MARK: char = '\u{feff}';
 
-/// What is wrong with a broken line.
+/// The problem of a broken line.
 pub(crate) const NOT_UTF8: &str = "is not UTF-8";
 
 fn not_utf8(path: &Path, line: usize, problem: &str) -> Error {
@@ -200,7 +200,7 @@ fn refused(out: &Path, problem: String) -> Error {
     Error::Setting { origin: out.display().to_string(), problem, help }
 }
 
-/// Returns a path without links, `.` and `..`. What does not exist yet is below what does.
+/// Returns a path without links, `.` and `..`. A part that does not exist yet is kept.
 fn real(path: &Path) -> PathBuf {
     let mut real = std::env::current_dir().unwrap_or_default();
     for part in path.components() {

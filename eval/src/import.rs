@@ -60,6 +60,8 @@ pub struct Imported {
     /// Number of judgements that name a missing document. They are kept, and
     /// [`LabelSet::check`](crate::labels::LabelSet::check) reports them.
     pub without_document: usize,
+    /// The ids of the questions.
+    ids: HashSet<String>,
 }
 
 impl Imported {
@@ -70,6 +72,9 @@ impl Imported {
     pub(crate) fn keep(&mut self, query: Query) -> std::result::Result<(), String> {
         if query.text.trim().is_empty() {
             return Err(format!("the text of question `{}` is empty", query.id));
+        }
+        if !self.ids.insert(query.id.clone()) {
+            return Err(format!("question `{}` was there before", query.id));
         }
         if query.references.is_empty() {
             self.without_evidence += 1;

@@ -76,7 +76,7 @@ pub struct Reference {
     pub any: Vec<Vec<Place>>,
     /// Its weight, if different from the question's.
     pub grade: Option<f64>,
-    /// Whether a person chose it from passages that search proposed. Such evidence favours what search finds.
+    /// Whether a person chose it from passages that search proposed. This favours what search finds.
     pub proposed: bool,
 }
 

@@ -102,7 +102,7 @@ fn what(report: &Report, cell: &Cell) -> String {
     )
 }
 
-/// Formats a share in per cent. What is not all is not shown as 100 %, and what is not nothing not as 0 %.
+/// Formats a share in per cent. Only all is shown as 100 %, and only nothing as 0 %.
 fn share(value: f64, round: fn(f64) -> f64) -> String {
     // A product such as 100 × 0.29 is a little less than 29.
     let percent = round((value * 1e8).round() / 1e6);

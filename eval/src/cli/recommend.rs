@@ -116,7 +116,7 @@ fn refuse_other_folders(args: &Args) -> anyhow::Result<()> {
     let own_labels = args.questions.is_none() && is_set(documents);
     refuse_inside(out, &if own_labels { corpus_of(documents) } else { documents.clone() })?;
     let is_ours = out.join(RUN).join("run.json").is_file() || corpus_of(&out.join(LABELS)).is_dir();
-    // What an earlier run wrote before it was killed.
+    // An earlier run may have been killed before it wrote more.
     let ours = |name: &str| [LABELS, RUN].contains(&name) || name.starts_with(FILE);
     let entries = match fs::read_dir(out) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

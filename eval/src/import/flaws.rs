@@ -9,7 +9,7 @@ use chunkmill::value::count;
 /// Number of flaws that are named; the rest is counted.
 const NAMED: usize = 5;
 
-/// What was wrong with a row, and where.
+/// The problem of a row, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// `file:line`, or the row.

@@ -153,8 +153,8 @@ impl Document {
         Self { text: assembly.text, paragraphs, finder }
     }
 
-    /// Returns the evidence of several people, the most frequent first. What one person marked is left out if the
-    /// document does not have all of it.
+    /// Returns the evidence of several people, the most frequent first. The passages of one person are left out if the
+    /// document does not have all of them.
     fn evidence(
         &self,
         doc_id: &str,

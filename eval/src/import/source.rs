@@ -106,12 +106,12 @@ pub(super) fn file_name(id: &str, extension: &str) -> String {
 /// A text that was looked for in a document.
 pub(super) struct Placed {
     pub(super) range: Range<usize>,
-    /// What was wrong with the given place, if it is elsewhere.
+    /// The problem of the given place, if the text is elsewhere.
     pub(super) mended: Option<String>,
 }
 
-/// Returns where a text is: in the given characters, or in the only place of the document that has it, white space
-/// aside.
+/// Returns where a text is: in the given characters, or in the only place of the document that has it.
+/// White space may differ there.
 pub(super) fn placed(document: &str, chars: &Range<usize>, text: &str) -> Result<Placed, String> {
     if let Some(range) = bytes_of(document, chars).filter(|range| !range.is_empty() && document[range.clone()] == *text)
     {

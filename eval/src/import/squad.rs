@@ -5,7 +5,7 @@
 //! CUAD has one paragraph per contract and counts every answer. COVID-QA has numbers as ids, and `document_id`
 //! instead of a title.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::Result;
@@ -75,12 +75,11 @@ const ROW: &str =
 /// Questions without an answer are left out. An answer that is not at its offset is looked for in its paragraph.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if it is not such a table;
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if it is not a table of this form;
 /// [`Error::Named`](chunkmill::error::Error::Named) if the file cannot be read.
 pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
     let files = tables(path, split)?;
     let mut set = Imported::default();
-    let mut ids = HashSet::new();
     for (origin, Article { title, paragraphs }) in read(&files, &mut set.left_out)? {
         let paragraphs: Vec<Paragraph> = usable(paragraphs, &origin, "paragraph", ARTICLES, &mut set.left_out);
         let first = || paragraphs.iter().find_map(|paragraph| paragraph.document_id.clone());
@@ -91,10 +90,6 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
             let base = document.add(&context).start;
             for question in usable(qas, &origin, "question", ARTICLES, &mut set.left_out) {
                 let origin = format!("{origin}:question {}", question.id);
-                if !ids.insert(question.id.clone()) {
-                    set.left_out.add(&origin, "the id was used before", ROW);
-                    continue;
-                }
                 let mut any: Vec<Vec<Place>> = Vec::new();
                 for Answer { text, answer_start } in usable(question.answers, &origin, "answer", ROW, &mut set.left_out)
                 {

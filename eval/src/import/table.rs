@@ -56,7 +56,7 @@ impl Row {
     }
 }
 
-/// A record inside a row, or what is wrong with it, so that one bad record does not spoil the row.
+/// A record inside a row, or what is wrong with it. One bad record does not spoil its row.
 pub(super) struct Loose<T>(pub(super) Result<T, String>);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Loose<T> {
