@@ -18,6 +18,7 @@ mod clusters;
 mod figures;
 mod front;
 mod hybrid;
+mod ties;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -25,13 +26,16 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::report::{Cell, Comparison, Correction, Report, Scoring, Summary};
-use crate::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, deviation, holm, max_t, mean, probability_best};
+use crate::stats::{
+    Bootstrap, Clustered, Found, Interval, bootstrap, constant, deviation, holm, max_t, mean, probability_best,
+};
 
 pub use clusters::Clusters;
 pub use figures::figure;
 pub(crate) use figures::signed;
 pub(crate) use front::quality_beside;
-pub(crate) use verdict::{HOPELESS, SURE, percent};
+pub(crate) use ties::{favoured, untold};
+pub(crate) use verdict::{HOPELESS, SURE, is_default, percent};
 
 /// Computes [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and [`Report::verdict`]
 /// from the values and replaces what these fields contained. The verdict is `None` if no cell has a value of the
@@ -99,8 +103,14 @@ fn summarise(report: &mut Report, clusters: &Clusters) {
         rows.par_iter().map(|(_, _, values)| clusters.gather(values.iter().copied())).collect();
     let intervals = bootstrap(&clustered.iter().collect::<Vec<_>>(), &settings(&report.scoring));
     let mut metrics = vec![BTreeMap::new(); report.cells.len()];
-    for ((at, name, values), Interval { lo, hi }) in rows.iter().zip(intervals) {
+    for (((at, name, values), row), interval) in rows.iter().zip(&clustered).zip(intervals) {
         let values: Vec<f64> = values.iter().flatten().copied().collect();
+        let is_share = direction(report, name) > 0.0 && values.iter().all(|value| (0.0..=1.0).contains(value));
+        let is_constant = values.windows(2).all(|pair| pair[0].to_bits() == pair[1].to_bits());
+        let Interval { lo, hi } = match values.first() {
+            Some(&value) if is_share && is_constant => constant(value, row.clusters(), report.scoring.confidence),
+            _ => interval,
+        };
         metrics[*at].insert((*name).clone(), Summary { mean: mean(&values), std: deviation(&values), lo, hi });
     }
     for (cell, metrics) in report.cells.iter_mut().zip(metrics) {

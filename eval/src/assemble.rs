@@ -23,7 +23,7 @@ use crate::report::{
     RetrievedText, Scoring, TextPiece, WorstQuery,
 };
 use crate::score::{Chunks, Judge, Question, Scored, ScoringOptions, all_in_context, in_context, score};
-use crate::sweep::{Labelled, Run, RunCell};
+use crate::sweep::{Labelled, Run, RunBuild, RunCell};
 use crate::worker::Way;
 
 /// Number of questions that are shown with the retrieved text.
@@ -62,8 +62,9 @@ impl Measured {
             return Err(wrong("its questions or documents have changed since the sweep"));
         }
         let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, run.scoring.duplicates)?;
-        let records: Vec<Option<Record>> =
-            run.builds.par_iter().map(|build| Record::find(folder, &build.name, &build.key)).collect();
+        let queries = labelled.labels.queries.len();
+        let read = |build: &RunBuild| Record::read(folder, &build.name, &build.key, build.variants.len(), queries);
+        let records: Vec<Option<Record>> = run.builds.par_iter().map(read).collect::<Result<_>>()?;
         let missing = records.iter().filter(|record| record.is_none()).count();
         if missing > 0 {
             let all = count(records.len(), "dataset");
@@ -135,9 +136,9 @@ impl Measured {
         };
         report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
         analyse(&mut report);
-        let best = report.verdict.as_ref().map(|verdict| verdict.best.clone());
-        if let Some(best) = best.and_then(|best| run.cells.iter().find(|cell| cell.id == best)) {
-            report.worst = self.found(best, &report.scoring.primary).worst(&report, best);
+        let advised = report.verdict.as_ref().map(|verdict| verdict.advised.clone());
+        if let Some(advised) = advised.and_then(|advised| run.cells.iter().find(|cell| cell.id == advised)) {
+            report.worst = self.found(advised, &report.scoring.primary).worst(&report, advised);
         }
         report
     }
@@ -200,6 +201,7 @@ fn labels(labelled: &Labelled, judge: &Judge, not_indexed: usize) -> LabelsRecor
         states,
         not_indexed,
         synthetic: labels.queries.iter().any(Query::is_synthetic),
+        proposed: judge.queries().filter(|&at| labels.queries[at].is_proposed()).count(),
     }
 }
 
@@ -336,8 +338,8 @@ struct Found<'a> {
 
 impl Found<'_> {
     /// Returns the questions with the lowest values, lowest first.
-    fn worst(&self, report: &Report, best: &RunCell) -> Vec<WorstQuery> {
-        let values = report.cell(&best.id).and_then(|cell| cell.values.get(&report.scoring.primary));
+    fn worst(&self, report: &Report, advised: &RunCell) -> Vec<WorstQuery> {
+        let values = report.cell(&advised.id).and_then(|cell| cell.values.get(&report.scoring.primary));
         let mut ranked: Vec<(usize, f64)> = values
             .into_iter()
             .flatten()

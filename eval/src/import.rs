@@ -9,6 +9,7 @@ mod beir;
 mod chroma;
 mod conteb;
 mod documents;
+mod flaws;
 mod hicbench;
 mod hub;
 mod legalbench_rag;
@@ -30,6 +31,7 @@ pub use beir::beir;
 pub use chroma::chroma;
 pub use conteb::conteb;
 pub use documents::{Documents, documents, write_documents};
+pub use flaws::{Flaw, Flaws};
 pub use hicbench::hicbench;
 pub use hub::fetched;
 pub use legalbench_rag::legalbench_rag;
@@ -39,7 +41,8 @@ pub use qasper::qasper;
 pub use squad::squad;
 pub use trec::trec;
 
-use crate::labels::{CORPUS, QUERIES, Query, to_jsonl};
+use crate::files::write_new;
+use crate::labels::{CORPUS, QUERIES, Query, commit, is_set, stage, to_jsonl, was_interrupted};
 
 /// Documents and questions, all in memory, and counts of what was left out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,20 +53,39 @@ pub struct Imported {
     pub queries: Vec<Query>,
     /// Number of questions without evidence: not judged, judged without success, or unanswerable.
     pub without_evidence: usize,
-    /// Number of pieces of evidence whose text is not in their document. They are left out, together with every
-    /// alternative that needs one of them.
-    pub unplaced: usize,
+    /// Rows and pieces of evidence that cannot be used. An alternative that needs one of them is left out too.
+    pub left_out: Flaws,
+    /// Rows that were mended: evidence whose text its document has once, but elsewhere; a text that is null.
+    pub mended: Flaws,
     /// Number of judgements that name a missing document. They are kept, and
     /// [`LabelSet::check`](crate::labels::LabelSet::check) reports them.
     pub without_document: usize,
+    /// The ids of the questions.
+    pub(crate) ids: HashSet<String>,
 }
 
-/// Folder in which a new set is assembled before it replaces the old one.
-const STAGING: &str = ".chunkmill-import";
-
 impl Imported {
-    /// Writes it as a set. An existing set is replaced; other files in its folder stay. An interrupted import can
-    /// be repeated.
+    /// Adds a question, unless it has no evidence.
+    ///
+    /// # Errors
+    /// A description of a question that cannot be asked.
+    pub(crate) fn keep(&mut self, query: Query) -> std::result::Result<(), String> {
+        if query.text.trim().is_empty() {
+            return Err(format!("the text of question `{}` is empty", query.id));
+        }
+        if !self.ids.insert(query.id.clone()) {
+            return Err(format!("question `{}` was there before", query.id));
+        }
+        if query.references.is_empty() {
+            self.without_evidence += 1;
+        } else {
+            self.queries.push(query);
+        }
+        Ok(())
+    }
+
+    /// Writes it as a set. An existing set is replaced at once, so a reader finds the old one or the new one whenever
+    /// this is interrupted; other files in its folder stay. An interrupted import can be repeated.
     ///
     /// # Errors
     /// [`Error::Setting`] if the folder is neither empty nor a set, if two questions have the same id, or if there
@@ -71,11 +93,11 @@ impl Imported {
     pub fn write(&self, set: &Path) -> Result<()> {
         refuse_other_folders(set)?;
         if self.queries.is_empty() {
-            return Err(Error::Setting {
+            return Err(self.left_out.error().unwrap_or_else(|| Error::Setting {
                 origin: set.display().to_string(),
                 problem: "no question has evidence, so there is nothing to write".to_owned(),
                 help: "check that questions and judgements belong together".to_owned(),
-            });
+            }));
         }
         let mut ids = HashSet::new();
         if let Some(twice) = self.queries.iter().find(|query| !ids.insert(&query.id)) {
@@ -85,31 +107,22 @@ impl Imported {
                 help: "import files that share no questions".to_owned(),
             });
         }
-        let staging = set.join(STAGING);
-        remove(&staging)?;
-        write_documents(&self.documents, &staging)?;
-        let queries = staging.join(QUERIES);
-        fs::create_dir_all(&staging).map_err(Error::io("create", &staging))?;
-        fs::write(&queries, to_jsonl(&self.queries)?).map_err(Error::io("write", &queries))?;
-        for part in [QUERIES, CORPUS] {
-            remove(&set.join(part))?;
-        }
-        for part in [CORPUS, QUERIES] {
-            fs::rename(staging.join(part), set.join(part)).map_err(Error::io("rename", staging.join(part)))?;
-        }
-        remove(&staging)
+        let queries = to_jsonl(&self.queries)?;
+        let staging = stage(set)?;
+        write_documents(&self.documents, &staging.join(CORPUS))?;
+        write_new(&staging.join(QUERIES), queries.as_bytes())?;
+        commit(set)
     }
 }
 
 /// Refuses any folder except an empty one, a set, or the remains of an interrupted import.
 fn refuse_other_folders(set: &Path) -> Result<()> {
-    let ours = set.join(STAGING).exists() || (set.join(QUERIES).is_file() && set.join(CORPUS).is_dir());
     let empty = match fs::read_dir(set) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
         Err(error) => return Err(Error::io("read", set)(error)),
     };
-    if ours || empty {
+    if was_interrupted(set) || is_set(set) || empty {
         return Ok(());
     }
     Err(Error::Setting {
@@ -117,12 +130,4 @@ fn refuse_other_folders(set: &Path) -> Result<()> {
         problem: format!("is not empty and not a set of labels ({CORPUS}/ and {QUERIES})"),
         help: "name a new folder with -o".to_owned(),
     })
-}
-
-fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
-    }
 }

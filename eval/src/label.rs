@@ -5,7 +5,8 @@
 //!
 //! Search does not propose what it does not find. To limit the bias, a proposal is one or a few sentences, never a
 //! chunk, because its borders would favour the settings that found it. The person can also enter the text of any
-//! other place, or say that the documents do not answer the question.
+//! other place, or say that the documents do not answer the question. A reference that was chosen from proposals says
+//! so ([`Reference::proposed`]), and a verdict that rests on them repeats it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -24,10 +25,11 @@ use chunkmill::store::Dataset;
 use chunkmill::value::count;
 use serde::Deserialize;
 
+use crate::files::{Text, remove_file, replace};
 use crate::labels::{
-    CORPUS, Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, beginning, to_jsonl, words,
+    Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, beginning, corpus_of, optional_id,
+    to_jsonl, words,
 };
-use crate::record::{remove_file, replace};
 use crate::synth::sentences;
 
 /// File of the questions that the documents do not answer, one per line, in a set's folder.
@@ -77,6 +79,7 @@ pub struct Questions {
 /// A question without evidence, written as a JSON object.
 #[derive(Deserialize)]
 struct Plain {
+    #[serde(default, deserialize_with = "optional_id")]
     query_id: Option<String>,
     query: String,
 }
@@ -89,11 +92,10 @@ impl Questions {
     /// [`Error::Named`] if it cannot be read, [`Error::Setting`] with the file and line for anything that is not a
     /// question.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .map_err(Error::named(path, "name a file with a question on each line, or a queries.jsonl"))?;
+        let text = Text::whole(path, "name a file with a question on each line, or a queries.jsonl")?;
         let mut questions = Self::default();
         let mut ids = HashSet::new();
-        let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+        let lines = text.lines().enumerate();
         for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let wrong = |problem: String| Error::Setting {
                 origin: format!("{}:{}", path.display(), at + 1),
@@ -160,7 +162,7 @@ impl Proposer {
         let corpus = LabelSet { path: set.to_owned(), queries: Vec::new() }.corpus()?;
         let embedder = config.embedder()?;
         let out = set.join(WORK);
-        let job = config.job(vec![Root::new(set.join(CORPUS))], false);
+        let job = config.job(vec![Root::new(corpus_of(set))], false);
         index::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
         Ok(Self { searcher: Searcher::open(Dataset::open(&out)?, None)?, embedder, corpus })
     }
@@ -466,7 +468,7 @@ fn ask(
                     _ => {
                         // A text that appears in several places may be found in any of them.
                         let any = places.into_iter().map(|place| vec![place]).collect();
-                        return Ok(Answer::Evidence(vec![Reference { any, grade: None }]));
+                        return Ok(Answer::Evidence(vec![Reference::any(any)]));
                     }
                 }
             }
@@ -503,7 +505,7 @@ fn chosen(proposer: &Proposer, proposals: &[Proposal], numbers: &str) -> Option<
     };
     let reference = |any: &str| {
         let any = any.split('/').map(place).collect::<Option<Vec<_>>>()?;
-        Some(Reference { any, grade: None })
+        Some(Reference { proposed: true, ..Reference::any(any) })
     };
     numbers.split(',').map(reference).collect()
 }

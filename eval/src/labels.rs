@@ -18,20 +18,26 @@
 mod drift;
 mod elsewhere;
 mod find;
+mod folder;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
 use chunkmill::error::{Error, Result};
 use chunkmill::value::{count, did_you_mean, nearest};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::files::Text;
 
 pub use drift::State;
 pub(crate) use elsewhere::DUPLICATE;
 pub(crate) use find::{Finder, beginning, words};
+pub(crate) use folder::{commit, settle, stage, was_interrupted};
+pub use folder::{corpus_of, is_set, queries_of};
 
 /// The documents, in a set's folder.
 pub const CORPUS: &str = "corpus";
@@ -72,6 +78,8 @@ pub struct Reference {
     pub any: Vec<Vec<Place>>,
     /// Its weight, if different from the question's.
     pub grade: Option<f64>,
+    /// Whether a person chose it from passages that search proposed. This favours what search finds.
+    pub proposed: bool,
 }
 
 /// A place where evidence is.
@@ -147,7 +155,13 @@ impl Reference {
     /// Creates a reference to one place.
     #[must_use]
     pub fn to(doc_id: String, quote: Option<Quote>) -> Self {
-        Self { any: vec![vec![Place { doc_id, quote }]], grade: None }
+        Self::any(vec![vec![Place { doc_id, quote }]])
+    }
+
+    /// Creates a reference to any one of these alternatives.
+    #[must_use]
+    pub fn any(any: Vec<Vec<Place>>) -> Self {
+        Self { any, grade: None, proposed: false }
     }
 
     /// Returns all its places, one alternative after the other.
@@ -222,6 +236,12 @@ impl Query {
         self.tags.iter().any(|tag| tag == SYNTHETIC)
     }
 
+    /// Returns whether all its evidence was chosen from passages that search proposed.
+    #[must_use]
+    pub fn is_proposed(&self) -> bool {
+        self.references.iter().all(|reference| reference.proposed)
+    }
+
     /// Returns the grade of one of its references, above 0.
     #[must_use]
     pub fn grade_of(&self, reference: &Reference) -> f64 {
@@ -236,8 +256,8 @@ impl LabelSet {
     /// [`Error::Setting`] with the file and line for anything that is not a well-formed question; [`Error::Named`]
     /// if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = path.join(QUERIES);
-        let text = fs::read_to_string(&file).map_err(Error::named(&file, SET))?;
+        let file = queries_of(path);
+        let text = Text::whole(&file, SET)?;
         let mut set = Self { path: path.to_owned(), queries: Vec::new() };
         let mut ids = HashSet::new();
         let mut corpus = None;
@@ -271,7 +291,7 @@ impl LabelSet {
     /// [`Error::Corpus`] if the set has no corpus.
     pub fn corpus(&self) -> Result<Corpus> {
         let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
-        let found = corpus::discover(&[Root::new(self.path.join(CORPUS))], &filter, &[])?;
+        let found = corpus::discover(&[Root::new(corpus_of(&self.path))], &filter, &[])?;
         let documents = found.sources.len() + found.quarantined.len();
         let read = found.sources.into_iter().filter_map(|source| corpus::read(source).ok());
         let texts = read.map(|(source, content)| ((*source.doc_id).to_owned(), content.text)).collect();
@@ -350,10 +370,26 @@ pub fn to_jsonl(queries: &[Query]) -> Result<String> {
     Ok(text)
 }
 
+/// Parses an id, which some files write as a number.
+pub(crate) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    optional_id(from)?.ok_or_else(|| D::Error::custom("an id is missing or empty"))
+}
+
+/// Parses an id that may be null.
+pub(crate) fn optional_id<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(id) if !id.is_empty() => Ok(Some(id)),
+        Value::Number(id) => Ok(Some(id.to_string())),
+        Value::Null => Ok(None),
+        _ => Err(D::Error::custom("an id is missing or empty")),
+    }
+}
+
 /// A line of `queries.jsonl`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireQuery {
+    #[serde(deserialize_with = "id")]
     query_id: String,
     query: String,
     references: Vec<WireReference>,
@@ -367,7 +403,7 @@ struct WireQuery {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireReference {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "optional_id")]
     doc_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<usize>,
@@ -381,18 +417,20 @@ struct WireReference {
     all: Option<Vec<WireReference>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grade: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    proposed: bool,
 }
 
 impl From<&Query> for WireQuery {
     fn from(query: &Query) -> Self {
-        let references = query.references.iter().map(|Reference { any, grade }| {
+        let references = query.references.iter().map(|Reference { any, grade, proposed }| {
             let mut any: Vec<WireReference> = any.iter().map(|places| WireReference::from(places.as_slice())).collect();
             let wire = if any.len() == 1 && any[0].all.is_none() {
                 any.remove(0)
             } else {
                 WireReference { any: Some(any), ..WireReference::default() }
             };
-            WireReference { grade: *grade, ..wire }
+            WireReference { grade: *grade, proposed: *proposed, ..wire }
         });
         Self {
             query_id: query.id.clone(),
@@ -447,7 +485,7 @@ impl TryFrom<WireReference> for Reference {
     type Error = String;
 
     fn try_from(mut wire: WireReference) -> Result<Self, String> {
-        let grade = wire.grade.take();
+        let (grade, proposed) = (wire.grade.take(), std::mem::take(&mut wire.proposed));
         grade.map_or(Ok(()), checked_grade)?;
         let any = match wire.any.take() {
             Some(any) if wire.is_empty() => any.into_iter().map(WireReference::places).collect::<Result<_, _>>()?,
@@ -457,15 +495,16 @@ impl TryFrom<WireReference> for Reference {
         if any.is_empty() {
             return Err("`any` is empty".to_owned());
         }
-        Ok(Self { any, grade })
+        Ok(Self { any, grade, proposed })
     }
 }
 
 impl WireReference {
     fn is_empty(&self) -> bool {
-        let Self { doc_id, start, end, text, any, all, grade } = self;
+        let Self { doc_id, start, end, text, any, all, grade, proposed } = self;
         let numbers = [start, end].iter().any(|number| number.is_some());
-        !numbers && doc_id.is_none() && text.is_none() && any.is_none() && all.is_none() && grade.is_none()
+        let nested = any.is_some() || all.is_some() || grade.is_some() || *proposed;
+        !numbers && doc_id.is_none() && text.is_none() && !nested
     }
 
     /// Returns the places of an alternative.
@@ -479,12 +518,13 @@ impl WireReference {
     }
 
     fn place(self) -> Result<Place, String> {
-        let Self { doc_id, start, end, text, any, all, grade } = self;
+        let Self { doc_id, start, end, text, any, all, grade, proposed } = self;
         if any.is_some() || all.is_some() {
             return Err("lists may be nested only as `all` inside `any`".to_owned());
         }
-        if grade.is_some() {
-            return Err("a grade belongs to the reference, not to one of its places".to_owned());
+        if grade.is_some() || proposed {
+            let key = if proposed { "`proposed`" } else { "a grade" };
+            return Err(format!("{key} belongs to the reference, not to one of its places"));
         }
         let doc_id = doc_id.ok_or("a reference has no doc_id")?;
         let quote = match (start, end, text) {

@@ -7,6 +7,7 @@
 //!
 //! | module | question it answers |
 //! | --- | --- |
+//! | `files` | How are files read and written, and where not? |
 //! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
 //! | [`import`] | How do the labels of other projects become ours? |
 //! | [`synth`] | What could be asked of documents that have no labels? |
@@ -41,6 +42,7 @@
 //!    [`metrics::Ranking`] at the order of chunks or documents, and [`metrics::within_budget`] first cuts the
 //!    results to a budget.
 
+mod files;
 pub mod labels;
 
 pub mod import;

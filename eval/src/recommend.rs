@@ -1,12 +1,10 @@
 //! Turns documents into advice: the default settings to try, and the result in three sentences.
 
-use chunkmill::chunk::Preset;
-use chunkmill::search::Mode;
 use chunkmill::value::count;
 
-use crate::analysis::{HOPELESS, SURE, figure, percent};
+use crate::analysis::{HOPELESS, SURE, favoured, figure, is_default, percent, untold};
 use crate::grid::TIME_WAS_UP;
-use crate::report::{Cell, Report, Verdict};
+use crate::report::{Cell, Report, Summary, Verdict};
 
 /// The settings that are tried, until the time is up. Those that were best on the most sets of labels come first.
 pub const SWEEP: &str = r#"# The settings that `chunkmill-eval recommend` tries, in this order, until its time is up.
@@ -46,6 +44,11 @@ preset = ["structure"]
 max = [384]
 mode = "hybrid"
 
+# A question that every setting answers in 1000 tokens may tell them apart in 250.
+[scoring]
+budgets = [250, 500, 1000, 2000, 4000]
+primary = "evidence_in_context_1000"
+
 [timing]
 repeats = 1
 "#;
@@ -59,15 +62,7 @@ const ENOUGH: usize = 50;
 /// unless these are ruled out: the best of many settings that are alike is a matter of luck.
 #[must_use]
 pub fn advised(report: &Report) -> Option<&Cell> {
-    let verdict = report.verdict.as_ref()?;
-    let best = report.cell(&verdict.best)?;
-    let may_be_best = |cell: &&Cell| verdict.not_separable.contains(&cell.id);
-    let default = || report.cells.iter().find(|cell| is_default(cell)).filter(may_be_best);
-    Some(if verdict.p_best >= SURE { best } else { default().unwrap_or(best) })
-}
-
-fn is_default(cell: &Cell) -> bool {
-    cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
+    report.cell(&report.verdict.as_ref()?.advised)
 }
 
 /// Describes what a run means for a decision: what to use, how certain that is, and what it costs.
@@ -81,28 +76,41 @@ pub fn sentences(report: &Report) -> Option<[String; 3]> {
 }
 
 fn what(report: &Report, cell: &Cell) -> String {
-    let summary = cell.metrics.get(&report.scoring.primary).copied().unwrap_or_default();
-    let share = |value: f64| format!("{:.0} %", 100.0 * value);
+    let Summary { mean, lo, hi, .. } = cell.metrics.get(&report.scoring.primary).copied().unwrap_or_default();
     let measure = match report.scoring.primary.strip_prefix("evidence_in_context_") {
         Some(budget) => format!(
             "{} of the text that answers a question is then in the {budget} tokens that the reader receives",
-            share(summary.mean)
+            share(mean, f64::round)
         ),
         None => format!(
             "{} is then {}",
             report.metric(&report.scoring.primary).map_or("the measure", |metric| &metric.title),
-            figure(summary.mean)
+            figure(mean)
         ),
     };
+    let asked = count(report.labels.scored, "question");
+    let certainty = if mean >= 1.0 {
+        format!("in {asked} of {}; this promises at least {}", report.labels.scored, share(lo, f64::floor))
+    } else {
+        format!("between {} and {}, as far as {asked} can tell", share(lo, f64::floor), share(hi, f64::ceil))
+    };
     format!(
-        "Cut the documents by `{}`{} and search them by {}: {measure} (between {} and {}, as far as {} can tell).",
+        "Cut the documents by `{}`{} and search them by {}: {measure} ({certainty}).",
         cell.build,
         if is_default(cell) { ", the default," } else { "" },
         mode(cell),
-        share(summary.lo),
-        share(summary.hi),
-        count(report.labels.scored, "question")
     )
+}
+
+/// Formats a share in per cent. Only all is shown as 100 %, and only nothing as 0 %.
+fn share(value: f64, round: fn(f64) -> f64) -> String {
+    // A product such as 100 × 0.29 is a little less than 29.
+    let percent = round((value * 1e8).round() / 1e6);
+    match value {
+        value if value < 1.0 && percent >= 100.0 => "over 99 %".to_owned(),
+        value if value > 0.0 && percent <= 0.0 => "under 1 %".to_owned(),
+        _ => format!("{percent:.0} %"),
+    }
 }
 
 fn mode(cell: &Cell) -> &str {
@@ -116,11 +124,14 @@ fn mode(cell: &Cell) -> &str {
 
 fn how_sure(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
     let tried = report.cells.len();
+    let untold = untold(report, &verdict.tied, report.cells.iter().filter(|cell| cell.p_best.is_some()).count());
     let certainty = if tried == 1 {
         "No other setting was tried".to_owned()
     } else if verdict.p_best >= SURE {
         let p = (100.0 * verdict.p_best).min(99.0);
         format!("Of {tried} settings that were tried, it is the best with a probability of {p:.0} %")
+    } else if let Some(untold) = &untold {
+        format!("Of {tried} settings that were tried, none is shown to be better. {}", untold.trim_end_matches('.'))
     } else if verdict.best == cell.id {
         let others = verdict.not_separable.len();
         format!(
@@ -143,17 +154,22 @@ fn how_sure(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
     });
     let questions = if report.labels.synthetic {
         "; but these questions were made up from the documents, and fifty real ones would say more (`--questions FILE`)"
-    } else if report.labels.scored < ENOUGH {
-        "; fifty questions would say more"
     } else {
         ""
     };
+    let few = ENOUGH.saturating_sub(report.labels.scored);
+    let questions = if few > 0 && !report.labels.synthetic && untold.is_none() {
+        format!("; {} would say more", count(few, "more question"))
+    } else {
+        questions.to_owned()
+    };
+    let favoured = favoured(report).map(|favoured| format!(" {favoured}")).unwrap_or_default();
     let unfinished = report.left_out.iter().filter(|left| left.reason == TIME_WAS_UP).count();
     let unfinished = match unfinished {
         0 => String::new(),
         left => format!(" The time was up before {} could be tried (`--minutes`).", count(left, "more setting")),
     };
-    format!("{certainty}{more}{questions}.{unfinished}")
+    format!("{certainty}{more}{questions}.{favoured}{unfinished}")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two digits of a size are shown")]

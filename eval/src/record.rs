@@ -6,8 +6,7 @@
 //! inputs of a record; a record with another key is measured again.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
@@ -17,8 +16,19 @@ use serde_json::{Map, Value};
 
 use crate::report::IndexCost;
 
+pub use crate::files::replace;
+
 /// Version of the format of records.
 pub const FORMAT_VERSION: u32 = 2;
+
+/// Largest offset in a document, and largest number of tokens of a chunk.
+const LARGEST: usize = 1 << 31;
+
+/// Larger times, in milliseconds or seconds, were not measured.
+const MOST: f64 = 1e12;
+
+/// Larger counts were not measured.
+const MOST_BYTES: u64 = 1 << 50;
 
 /// The folder of records, in a run's folder.
 const FOLDER: &str = "records";
@@ -177,12 +187,80 @@ pub fn file_name(name: &str) -> String {
 }
 
 impl Record {
-    /// Reads the record of a build, if there is one with this key.
+    /// Reads the record of a build that was asked `queries` questions in `ways` ways to search, if there is one with
+    /// this key.
     #[must_use]
-    pub fn find(run: &Path, build: &str, key: &str) -> Option<Self> {
-        // A record that cannot be read or has another format is measured again.
-        let record: Self = serde_json::from_slice(&safely::read(&path(run, build)).ok()?).ok()?;
-        (record.format_version == FORMAT_VERSION && record.key == key).then_some(record)
+    pub fn find(run: &Path, build: &str, key: &str, ways: usize, queries: usize) -> Option<Self> {
+        // A record that is damaged or has another format is measured again.
+        Self::read(run, build, key, ways, queries).ok().flatten()
+    }
+
+    /// Reads a record like [`Record::find`]. Returns `None` if there is none with this key.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with the file if it is damaged.
+    pub fn read(run: &Path, build: &str, key: &str, ways: usize, queries: usize) -> Result<Option<Self>> {
+        let path = path(run, build);
+        let wrong = |problem: String| Error::Setting {
+            origin: path.display().to_string(),
+            problem: format!("is damaged: {problem}"),
+            help: "run the sweep again: it measures this dataset again and keeps the others".to_owned(),
+        };
+        let bytes = match safely::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(|error| wrong(error.to_string()))?,
+        };
+        let record: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if record.format_version != FORMAT_VERSION || record.key != key {
+            return Ok(None);
+        }
+        record.check(ways, queries).map_err(|problem| wrong(problem.to_owned()))?;
+        Ok(Some(record))
+    }
+
+    /// Checks that every number is in range and every position names something, because scoring relies on that.
+    fn check(&self, ways: usize, queries: usize) -> std::result::Result<(), &'static str> {
+        let is_range = |start: usize, end: usize| start <= end && end <= LARGEST;
+        let documents = |docs: &[usize]| docs.iter().all(|&doc| doc < self.documents.len());
+        let is_place = |chunk: &ChunkPlace| {
+            chunk.doc < self.documents.len() && is_range(chunk.start, chunk.end) && chunk.tokens <= LARGEST
+        };
+        if !self.chunks.iter().all(is_place) {
+            return Err("a chunk is not in any document");
+        }
+        let is_context = |context: &HandedOver| {
+            context.tokens <= LARGEST
+                && context.passages.iter().all(|(doc, ranges)| {
+                    *doc < self.documents.len() && ranges.iter().all(|&[start, end]| is_range(start, end))
+                })
+        };
+        let is_answer = |answer: &Answer| {
+            answer.rows.iter().all(|&row| row < self.chunks.len())
+                && answer.scores.len() == answer.rows.len()
+                && documents(&answer.documents)
+                && answer.contexts.iter().all(is_context)
+        };
+        let is_time = |&ms: &f64| (0.0..MOST).contains(&ms);
+        let is_way = |way: &VariantRecord| {
+            let asked = if way.dropped.is_some() { 0 } else { queries };
+            way.answers.len() == asked && way.answers.iter().all(is_answer) && way.search_ms.iter().all(is_time)
+        };
+        if self.variants.len() != ways || !self.variants.iter().all(is_way) {
+            return Err("its answers are not those to the questions of the run");
+        }
+        let index = self.index.iter().flat_map(|index| {
+            let spreads = index.stages.values().chain([&index.seconds, &index.chunking_share]);
+            spreads.flat_map(|spread| [spread.median, spread.min, spread.max])
+        });
+        if !index.chain(self.embed_ms.iter().copied()).all(|time| is_time(&time)) {
+            return Err("a time is out of range");
+        }
+        let DatasetRecord { chunks, tokens, bytes, vector_bytes, dim, .. } = &self.dataset;
+        let counts = [*chunks, *tokens, *bytes, *vector_bytes, *dim as u64];
+        if counts.iter().chain(self.peak_rss.values()).any(|&count| count > MOST_BYTES) || *dim > LARGEST {
+            return Err("a count is out of range");
+        }
+        Ok(())
     }
 
     /// Writes the record atomically.
@@ -192,35 +270,5 @@ impl Record {
     pub fn write(&self, run: &Path) -> Result<()> {
         let text = serde_json::to_vec(self).map_err(|e| Error::io("write", run)(e.into()))?;
         replace(&path(run, &self.build), &text)
-    }
-}
-
-/// Writes a file atomically: under another name first. Creates its folder if necessary.
-///
-/// # Errors
-/// [`Error::Io`] if it cannot be written.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let write = || {
-        let mut file = safely::create(&part)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&part);
-        Error::io("write", path)(error)
-    })
-}
-
-/// Removes a file if it exists.
-pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
     }
 }

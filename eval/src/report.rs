@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
+use chunkmill::storage::safely;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,6 +19,15 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// Name of the file in a run's folder.
 pub const FILE: &str = "report.json";
+
+/// Larger figures were not measured.
+const MOST: f64 = 1e12;
+
+/// Larger sizes were not measured.
+const MOST_BYTES: u64 = 1 << 50;
+
+/// Largest number of samples and permutations that a sweep file may ask for.
+const MOST_SAMPLES: usize = 1_000_000;
 
 /// Help for errors about a path that does not name a report.
 const REPORT: &str = "name the folder of a run, its report.json, or a file written by `chunkmill-eval baseline RUN -o FILE` of this version";
@@ -53,7 +63,7 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// The conclusions; `None` if nothing could be scored.
     pub verdict: Option<Verdict>,
-    /// The questions that the best cell answered worst, worst first.
+    /// The questions that the advised cell answered worst, worst first.
     pub worst: Vec<WorstQuery>,
 }
 
@@ -99,6 +109,10 @@ pub struct LabelsRecord {
     pub not_indexed: usize,
     /// Whether `synth` made questions from the corpus.
     pub synthetic: bool,
+    /// Number of scored questions whose evidence a person chose from passages that search proposed, which favours what
+    /// search finds.
+    #[serde(default)]
+    pub proposed: usize,
 }
 
 /// How answers are scored and compared.
@@ -277,7 +291,8 @@ pub struct Summary {
     pub mean: f64,
     /// Population standard deviation.
     pub std: f64,
-    /// Lower end of the bootstrap interval of the mean.
+    /// Lower end of the bootstrap interval of the mean. If all questions have the same value, the samples have it too,
+    /// and the interval is what an unseen question could change (Clopper & Pearson 1934).
     pub lo: f64,
     /// Upper end.
     pub hi: f64,
@@ -395,6 +410,13 @@ pub struct Verdict {
     pub text: String,
     /// Id of the cell with the best mean of the primary metric.
     pub best: String,
+    /// Id of the cell whose settings to use: the best one if it is probably that, else the default unless it is ruled
+    /// out, else the best one.
+    #[serde(default)]
+    pub advised: String,
+    /// Ids of the cells whose mean is as good as that of the best one, including it; empty if no other is.
+    #[serde(default)]
+    pub tied: Vec<String>,
     /// Probability that it is the best; below 0.9 it is only called ahead.
     #[serde(default)]
     pub p_best: f64,
@@ -409,7 +431,7 @@ pub struct Verdict {
     pub not_separable: Vec<String>,
     /// Of the best cell and those, the one with the smallest dataset.
     pub cheapest: String,
-    /// The settings to use, for `chunkmill.toml`.
+    /// The settings of the advised cell, for `chunkmill.toml`.
     pub toml: String,
     /// How much better than the best a cell would have to be by the primary metric for these questions to show it,
     /// uncorrected, with probability 0.8.
@@ -555,14 +577,18 @@ impl Report {
     /// [`Error::Named`] or [`Error::Io`] if it cannot be read, [`Error::Setting`] if it is not a report or has
     /// another format.
     pub fn read(path: &Path) -> Result<Self> {
-        let path = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
-        let text = fs::read_to_string(&path).map_err(Error::named(&path, REPORT))?;
+        let (path, bytes) = if path.is_dir() {
+            (path.join(FILE), safely::read(&path.join(FILE)))
+        } else {
+            (path.to_owned(), fs::read(path))
+        };
+        let text = bytes.map_err(Error::named(&path, REPORT))?;
         let wrong = |problem: String, help: &str| Error::Setting {
             origin: path.display().to_string(),
             problem,
             help: help.to_owned(),
         };
-        let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string(), REPORT))?;
+        let value: Value = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string(), REPORT))?;
         match value.get("format_version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(FORMAT_VERSION) => {}
             Some(version) => {
@@ -571,7 +597,44 @@ impl Report {
             }
             None => return Err(wrong("is not a report: it has no `format_version`".to_owned(), REPORT)),
         }
-        serde_json::from_value(value).map_err(|e| wrong(e.to_string(), REPORT))
+        let report: Self = serde_json::from_value(value).map_err(|e| wrong(e.to_string(), REPORT))?;
+        report.check().map_err(|problem| wrong(format!("is damaged: {problem}"), REPORT))?;
+        Ok(report)
+    }
+
+    /// Checks what comparing and showing rely on: a value for each question, and numbers in range.
+    fn check(&self) -> Result<(), &'static str> {
+        let is_column = |values: &Vec<Option<f64>>| {
+            values.len() == self.queries.len() && values.iter().flatten().all(|value| value.abs() < MOST)
+        };
+        let is_summary = |s: &Summary| [s.mean, s.std, s.lo, s.hi].iter().all(|value| value.abs() < MOST);
+        let is_whole = |cell: &Cell| cell.values.values().all(is_column) && cell.metrics.values().all(is_summary);
+        if !self.cells.iter().all(is_whole) {
+            return Err("a setting does not have a value for each question, or it is out of range");
+        }
+        let is_cost = |cell: &Cell| {
+            let Cost { query_ms, search_ms, index, .. } = &cell.cost;
+            let percentiles = [query_ms, search_ms].into_iter().flat_map(|of| [of.p50, of.p95, of.p99]);
+            let spreads =
+                index.iter().flat_map(|index| index.stages.values().chain([&index.seconds, &index.chunking_share]));
+            let times = percentiles.chain(spreads.flat_map(|of| [of.median, of.min, of.max]));
+            let in_range = times.chain(cell.p_best).all(|value| (0.0..MOST).contains(&value));
+            in_range && [cell.chunks, cell.cost.bytes, cell.cost.tokens].iter().all(|&count| count < MOST_BYTES)
+        };
+        if !self.cells.iter().all(is_cost) {
+            return Err("a cost is out of range");
+        }
+        let Scoring { confidence, resamples, permutations, budgets, .. } = &self.scoring;
+        let samples = |number: usize| (1..=MOST_SAMPLES).contains(&number);
+        if !(*confidence > 0.5
+            && *confidence < 1.0
+            && samples(*resamples)
+            && samples(*permutations)
+            && budgets.len() <= 64)
+        {
+            return Err("its rules for scoring are out of range");
+        }
+        Ok(())
     }
 
     /// Returns only the parts with which a later run is compared: these metrics, without the command line. The

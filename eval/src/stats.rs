@@ -19,7 +19,7 @@ mod randomisation;
 mod rng;
 mod selection;
 
-pub use bootstrap::{Bootstrap, Interval, bootstrap};
+pub use bootstrap::{Bootstrap, Interval, bootstrap, constant, unseen};
 pub use clustered::Clustered;
 pub use normal::{minimum_detectable_effect, normal_cdf, normal_quantile, student_quantile};
 pub use order::{kendall_tau_b, pareto};

@@ -16,7 +16,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,10 +27,11 @@ use chunkmill::storage::safely;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::files::{refuse_inside, remove, remove_file, replace};
 use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
-use crate::labels::{CORPUS, Checked, Corpus, LabelSet, Place, QUERIES, Query, SET, State};
+use crate::labels::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
 use crate::race::Race;
-use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord, remove_file, replace};
+use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
@@ -41,6 +41,10 @@ const FILE: &str = "run.json";
 
 /// The folder of work in progress.
 const WORK: &str = ".chunkmill-work";
+
+/// A run with more cells, or a cell with more hits, is damaged.
+const MOST_CELLS: usize = 100_000;
+const MOST_HITS: usize = 1_000_000;
 
 /// The lock file, locked while a sweep writes.
 const LOCK: &str = ".lock";
@@ -83,6 +87,13 @@ pub struct RunBuild {
     pub variants: Vec<Way>,
 }
 
+impl RunBuild {
+    /// Returns its record, if it has been measured.
+    fn record(&self, folder: &Path, labelled: &Labelled) -> Option<Record> {
+        Record::find(folder, &self.name, &self.key, self.variants.len(), labelled.labels.queries.len())
+    }
+}
+
 /// A cell of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCell {
@@ -118,7 +129,7 @@ impl Labelled {
         let labels = LabelSet::read(path)?;
         let corpus = labels.corpus()?;
         let checked = labels.check(&corpus);
-        let file = path.join(QUERIES);
+        let file = queries_of(path);
         let queries = blake3::hash(&fs::read(&file).map_err(Error::named(&file, SET))?);
         let mut documents = blake3::Hasher::new();
         for (id, text) in &corpus.texts {
@@ -222,10 +233,18 @@ impl Run {
             problem,
             help: "name the folder that `chunkmill-eval sweep -o` wrote".to_owned(),
         };
-        let text = fs::read(&file).map_err(|error| wrong(error.to_string()))?;
+        let text = safely::read(&file).map_err(|error| wrong(error.to_string()))?;
         let run: Self = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if run.format_version != FORMAT_VERSION {
             return Err(wrong(format!("has format {}; this program reads {FORMAT_VERSION}", run.format_version)));
+        }
+        run.scoring.check(&file.display().to_string())?;
+        let is_cell = |cell: &RunCell| {
+            let build = run.builds.get(cell.build);
+            build.is_some_and(|build| cell.variant < build.variants.len()) && (1..=MOST_HITS).contains(&cell.k)
+        };
+        if run.cells.len() > MOST_CELLS || !run.cells.iter().all(is_cell) {
+            return Err(wrong("is damaged: a cell belongs to no dataset, or is out of range".to_owned()));
         }
         Ok(run)
     }
@@ -249,9 +268,9 @@ pub enum Event<'a> {
 pub struct Settings {
     /// Whether the datasets stay in the run's folder.
     pub keep_datasets: bool,
-    /// No dataset except the first is started if it would not finish by then, estimated from the time per dataset
-    /// so far.
-    pub deadline: Option<Instant>,
+    /// No dataset except the first is started if the sweep would then take longer than this, estimated from the time
+    /// per dataset so far. The sweep has its own clock, so what a person did before it does not count.
+    pub limit: Option<Duration>,
 }
 
 /// Loads each model once, so a wrong name is noticed before hours have passed. Returns, for each build, what
@@ -292,9 +311,9 @@ pub fn sweep(
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<usize> {
     labelled.require_evidence()?;
-    let _lock = begin(run, folder)?;
+    let _lock = begin(run, folder, &labelled.labels)?;
     let work = folder.join(WORK);
-    clear(&work)?;
+    remove(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
     let judge = || Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates);
     let judge = plan.race.then(judge).transpose()?;
@@ -304,13 +323,13 @@ pub fn sweep(
     let (started, mut made) = (Instant::now(), 0);
     for (at, (build, run_build)) in plan.builds.iter().zip(&run.builds).enumerate() {
         let expected = started.elapsed() / made.max(1);
-        if made > 0 && settings.deadline.is_some_and(|deadline| Instant::now() + expected > deadline) {
+        if made > 0 && settings.limit.is_some_and(|limit| started.elapsed() + expected > limit) {
             return Ok(at);
         }
         watch(Event::Begun(at + 1, plan.builds.len(), &build.name));
         let kept = folder.join("datasets").join(record::file_name(&build.name));
         let is_kept = !settings.keep_datasets || kept.exists();
-        let record = Record::find(folder, &build.name, &run_build.key).filter(|_| is_kept);
+        let record = run_build.record(folder, labelled).filter(|_| is_kept);
         if let Some(record) = record {
             if let Some(race) = &mut race {
                 lead(race, plan, at, &record);
@@ -324,12 +343,12 @@ pub fn sweep(
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
-            clear(&kept)?;
+            remove(&kept)?;
             fs::create_dir_all(folder.join("datasets")).map_err(Error::io("create", &kept))?;
             fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
         }
         record.write(folder)?;
-        clear(&work)?;
+        remove(&work)?;
         if let Some(race) = &mut race {
             lead(race, plan, at, &record);
         }
@@ -369,7 +388,7 @@ fn read_once(
     for (build, run_build) in plan.builds.iter().zip(&run.builds) {
         let config = build.options.clone().resolve()?;
         let is_late = config.spec.pooling() == Pooling::Late && config.cache.is_some();
-        if !is_late || Record::find(folder, &build.name, &run_build.key).is_some() {
+        if !is_late || run_build.record(folder, labelled).is_some() {
             continue;
         }
         let alike = |options: &&mut Vec<Options>| options[0].embedding == build.options.embedding;
@@ -380,7 +399,7 @@ fn read_once(
     }
     for options in together.into_iter().filter(|options| options.len() > 1) {
         let settings = options.len();
-        let request = Request::Read { corpus: labelled.labels.path.join(CORPUS), options };
+        let request = Request::Read { corpus: corpus_of(&labelled.labels.path), options };
         let ReadOnce { tokens_read } = delegate(&request)?;
         watch(Event::Read(settings, tokens_read));
     }
@@ -392,7 +411,8 @@ fn read_once(
 /// # Errors
 /// [`Error::Io`] if the folder cannot be written, [`Error::Setting`] if it contains something else, [`Error::Locked`] if
 /// another run uses it.
-pub(crate) fn begin(run: &Run, folder: &Path) -> Result<fs::File> {
+pub(crate) fn begin(run: &Run, folder: &Path, labels: &LabelSet) -> Result<fs::File> {
+    refuse_inside(folder, &corpus_of(&labels.path))?;
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     refuse_foreign(folder)?;
     let lock = lock(folder)?;
@@ -417,14 +437,6 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
         });
     }
     Ok(())
-}
-
-/// Removes a folder if it exists.
-fn clear(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", folder)(error)),
-        _ => Ok(()),
-    }
 }
 
 /// Locks a folder, so only one sweep writes to it at a time. The operating system releases the lock when the
@@ -523,7 +535,7 @@ impl Step<'_> {
     }
 
     fn corpus(&self) -> PathBuf {
-        self.labelled.labels.path.join(CORPUS)
+        corpus_of(&self.labelled.labels.path)
     }
 
     fn chunk(&self) -> Request {
@@ -625,7 +637,7 @@ impl Step<'_> {
         let enough = seconds.map_or(Duration::MAX, Duration::from_secs).as_secs_f64();
         let mut runs: Vec<Indexed> = Vec::new();
         loop {
-            clear(out)?;
+            remove(out)?;
             runs.push(delegate(&self.index(options.clone(), out.to_owned()))?);
             if runs.len() >= repeats || runs.iter().map(|run| run.seconds).sum::<f64>() >= enough {
                 return Ok(runs);

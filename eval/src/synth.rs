@@ -57,7 +57,7 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::{count, unknown};
 
 use crate::import::{self, Documents, Imported};
-use crate::labels::{LabelSet, QUERIES, Query, Quote, Reference, SYNTHETIC};
+use crate::labels::{LabelSet, Query, Quote, Reference, SYNTHETIC, queries_of};
 use texts::Texts;
 pub(crate) use words::sentences;
 
@@ -167,7 +167,7 @@ pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Syn
 /// # Errors
 /// [`Error::Setting`] if a question of the existing set is not synthetic; those of [`LabelSet::read`].
 pub fn refuse_real_labels(set: &Path) -> Result<()> {
-    if !set.join(QUERIES).is_file() || LabelSet::read(set)?.queries.iter().all(Query::is_synthetic) {
+    if !queries_of(set).is_file() || LabelSet::read(set)?.queries.iter().all(Query::is_synthetic) {
         return Ok(());
     }
     Err(Error::Setting {

@@ -3,6 +3,7 @@
 
 use chunkmill_eval::analysis::{analyse, figure, ranked};
 use chunkmill_eval::recommend::{advised, sentences};
+use chunkmill_eval::render;
 use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
 use proptest::prelude::*;
 
@@ -50,6 +51,115 @@ fn the_default_is_advised_unless_another_setting_is_shown_to_be_better() {
     let (id, [what, ..]) = advice(found(60, 0.9));
     assert_eq!(id, "recursive · hybrid");
     assert!(what.starts_with("Cut the documents by `recursive` and"), "{what}");
+}
+
+/// The forms of a report that name a setting to use, and all of them name the same.
+fn said(report: &Report) -> String {
+    let verdict = verdict(report);
+    let markdown = render::markdown::markdown(report, None);
+    let page = render::html::html(report, None);
+    let first = verdict.text.split(". ").next().unwrap();
+    assert!(markdown.contains(&verdict.text.split('`').next().unwrap().to_owned()), "{markdown}");
+    assert!(first.contains(&format!("`{}`", verdict.advised)), "the first sentence names it: {}", verdict.text);
+    assert!(page.contains(&format!("<code>{}</code>", verdict.advised)), "{}", verdict.advised);
+    assert!(verdict.toml.contains(&format!("# {}", verdict.advised)), "{}", verdict.toml);
+    let [what, how_sure, _] = sentences(report).unwrap();
+    let advised = report.cell(&verdict.advised).unwrap();
+    assert!(what.contains(&format!("Cut the documents by `{}`", advised.build)), "{what}");
+    let all = format!("{}\n{what}\n{how_sure}\n{markdown}\n{page}", verdict.text);
+    for nonsense in ["between 100 %", "1.000 to 1.000", "0.000 to 0.000", "1.000–1.000"] {
+        assert!(!all.contains(nonsense), "{nonsense}: {all}");
+    }
+    all
+}
+
+/// Returns a report in which settings have these shares, with another share at a budget of 500 tokens.
+fn at_budgets(cells: &[(&str, f64, f64)], questions: usize) -> Report {
+    let named: Vec<(&str, Values)> = cells.iter().map(|(id, share, _)| (*id, found(questions, *share))).collect();
+    let mut report = report_of(&named);
+    report.scoring.budgets = vec![500, 1000];
+    report.scoring.primary = "evidence_in_context_1000".to_owned();
+    for (cell, (_, _, small)) in report.cells.iter_mut().zip(cells) {
+        let values = cell.values[METRIC].clone();
+        cell.values.insert("evidence_in_context_1000".to_owned(), values);
+        cell.values.insert("evidence_in_context_500".to_owned(), found(questions, *small));
+    }
+    analyse(&mut report);
+    report
+}
+
+#[test]
+fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
+    // All settings find everything, and differ at a smaller budget.
+    let report =
+        at_budgets(&[("structure · hybrid", 1.0, 0.5), ("b · hybrid", 1.0, 0.9), ("c · vector", 1.0, 0.4)], 11);
+    let all = said(&report);
+    assert_eq!((verdict(&report).advised.as_str(), verdict(&report).tied.len()), ("structure · hybrid", 3));
+    for words in [
+        "Keep the default, `structure · hybrid`: of 3 settings none is shown to be better.",
+        "All 3 settings find everything, so these questions do not tell them apart.",
+        "About 48 more questions, or better harder ones, would show whether they differ on one question in twenty.",
+        "They differ most in 500 tokens, from 0.455 to 0.909: `b · hybrid` is ahead there.",
+        "interval 0.762 to 1.000",
+        "in 11 questions of 11; this promises at least 76 %",
+    ] {
+        assert!(all.contains(words), "{words}: {all}");
+    }
+    assert!(!all.contains("is ahead, and the best with"), "{all}");
+    // The first of equal settings is the one with the smallest dataset.
+    let mut report = at_budgets(&[("a · hybrid", 1.0, 0.4), ("b · hybrid", 1.0, 0.4), ("c · vector", 0.2, 0.4)], 40);
+    report.cells[1].cost.bytes = 10;
+    analyse(&mut report);
+    let all = said(&report);
+    for words in [
+        "Use `b · hybrid`, which has the smallest dataset of the best: of 3 settings none is shown",
+        "2 of 3 settings find everything",
+        "They do not differ at any other budget either.",
+    ] {
+        assert!(all.contains(words), "{words}: {all}");
+    }
+    // The same result on the same questions, elsewhere than at an end.
+    let all = said(&analysed(&[("a", found(50, 0.6)), ("b", found(50, 0.6))]));
+    assert!(all.contains("All 2 settings are equally good, so these questions do not tell them apart."), "{all}");
+    assert!(all.contains("About 9 more questions would show whether they differ on one question in twenty."), "{all}");
+    // The same mean on other questions: a small difference takes many.
+    let all = said(&analysed(&[("a", found(50, 0.6)), ("b", found(50, 0.6).into_iter().rev().collect())]));
+    assert!(all.contains(" more questions would show a difference of 0.05 in four of five cases."), "{all}");
+    // Nothing is found at all.
+    let all = said(&at_budgets(&[("a", 0.0, 0.0), ("b", 0.0, 0.0)], 80));
+    assert!(all.contains("All 2 settings find nothing") && all.contains("interval 0.000 to 0.037"), "{all}");
+    assert!(all.contains("More questions like these would hardly help: ask harder ones."), "{all}");
+    // Two of eleven tie, behind a default that is not ruled out.
+    let names: Vec<String> = (0..8).map(|at| format!("s{at}")).collect();
+    let mut cells = vec![("structure · hybrid", 0.8, 0.5), ("x", 0.9, 0.5), ("y", 0.9, 0.6)];
+    cells.extend(names.iter().map(|name| (name.as_str(), 0.1, 0.1)));
+    let report = at_budgets(&cells, 30);
+    let all = said(&report);
+    assert!(
+        all.contains(
+            "Keep the default, `structure · hybrid`: of 11 settings none is shown to be better. 2 of 11 settings are"
+        ),
+        "{all}"
+    );
+    // One question, and one setting.
+    let all = said(&at_budgets(&[("a", 1.0, 1.0), ("b", 1.0, 1.0)], 1));
+    assert!(all.contains("interval 0.050 to 1.000") && all.contains("About 58 more questions"), "{all}");
+    let all = said(&at_budgets(&[("a", 1.0, 1.0)], 20));
+    assert!(all.contains("The only setting tried is `a`") && !all.contains("apart"), "{all}");
+}
+
+#[test]
+fn labels_from_proposals_are_said_in_every_form() {
+    let mut report = report_of(&[("a", found(30, 0.5)), ("b", found(30, 0.4))]);
+    analyse(&mut report);
+    assert!(!said(&report).contains("search proposed"));
+    report.labels.proposed = 9;
+    analyse(&mut report);
+    let words = "The evidence of 9 of 30 questions was chosen from passages that search proposed.";
+    assert!(verdict(&report).text.contains(words), "{}", verdict(&report).text);
+    assert!(sentences(&report).unwrap()[1].contains(words));
+    assert!(render::markdown::markdown(&report, None).contains(words));
+    assert!(render::html::html(&report, None).matches(words).count() >= 1);
 }
 
 #[test]

@@ -193,6 +193,7 @@ fn frame() -> Report {
             scored: QUESTIONS,
             states: BTreeMap::from([("valid".to_owned(), 168), ("moved".to_owned(), 4)]),
             synthetic: false,
+            proposed: 0,
         },
         scoring: Scoring {
             primary: PRIMARY.to_owned(),

@@ -9,19 +9,33 @@ use crate::common::{arg, eval, folder, shared, tree};
 
 /// Imports into a new folder twice. Returns the folder, what was printed, and the files of the set.
 pub fn imported(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
+    let (home, out, err, files) = ended(0, args);
+    assert_eq!(err, "", "{args:?}");
+    (home, out, files)
+}
+
+/// Imports what is left of a set with unusable rows. Returns the folder, the warnings, and the files of the set.
+pub fn left(args: &[&str]) -> (TempDir, String, Vec<(String, Vec<u8>)>) {
+    let (home, out, err, files) = ended(3, args);
+    assert!(out.contains("\nleft out: "), "{out}");
+    (home, err, files)
+}
+
+/// Imports into a new folder twice, with this exit code. Returns the folder, both outputs, and the files of the set.
+pub fn ended(expected: i32, args: &[&str]) -> (TempDir, String, String, Vec<(String, Vec<u8>)>) {
     let home = TempDir::new().unwrap();
     let set = home.path().join("new/set");
     let args = [&["import"], args, &["-o", arg(&set)]].concat();
     let (code, out, err) = eval(&args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    assert_eq!(code, expected, "{args:?}: {out}{err}");
     let first = tree(&set);
     fs::write(set.join("README.md"), "mine").unwrap();
     fs::write(set.join("corpus/stale.md"), "old").unwrap();
-    assert_eq!(eval(&args).0, 0);
+    assert_eq!(eval(&args).0, expected);
     assert_eq!(fs::read_to_string(set.join("README.md")).unwrap(), "mine");
     fs::remove_file(set.join("README.md")).unwrap();
     assert_eq!(tree(&set), first, "an import replaces the set it made");
-    (home, out, first)
+    (home, out, err, first)
 }
 
 pub fn text<'f>(files: &'f [(String, Vec<u8>)], name: &str) -> &'f str {
@@ -87,10 +101,14 @@ fn what_is_not_beir_is_refused_with_its_line() {
             "corpus.jsonl:3: _id `1` was used before",
         ),
         (BEIR_CORPUS, "[]", "", "queries.jsonl:1: "),
-        (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\n", "qrels.tsv:1: 2 fields, not 3"),
-        (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\t1\nq9\t10\t1\n", "qrels.tsv:2: there is no question `q9`"),
+        (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\n", "qrels.tsv:1: 2 fields, not 3; nothing is left to import"),
+        (
+            BEIR_CORPUS,
+            BEIR_QUERIES,
+            "q9\t10\t1\nq9\t10\t1\n",
+            "qrels.tsv:1: there is no question `q9`, and 1 more row ",
+        ),
         (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\tyes\n", "qrels.tsv:1: `yes` is not a grade"),
-        (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\t1\nq1\t10\t2\n", "qrels.tsv:2: document `10` was judged 1 before"),
         (BEIR_CORPUS, BEIR_QUERIES, "q1\t10\t0\n", "no question has evidence"),
     ] {
         let data = folder(&[("corpus.jsonl", corpus), ("queries.jsonl", queries), ("qrels.tsv", qrels)]);
@@ -131,7 +149,8 @@ fn trec_becomes_a_set() {
     assert!(out.contains("references to missing documents: 1"), "two files are called FT-2: {out}");
 
     fs::write(&qrels, "301 0 a/FT-1 1\n\n301 a/FT-1 1\n").unwrap();
-    refused(&args, "qrels.txt:3: 3 fields, not 4");
+    let (_home, err, _) = left(&args);
+    assert!(err.contains("qrels.txt:3: 3 fields, not 4"), "{err}");
     fs::write(&queries, "301 one\n").unwrap();
     refused(&args, "topics.tsv:1: there is no tab");
 }
@@ -163,9 +182,12 @@ fn squad_becomes_a_set() {
     assert!(out.contains("left out: 1 question without evidence"), "{out}");
 
     fs::write(&file, data.replace("\"ö\", \"answer_start\": 0", "\"ö\", \"answer_start\": 1")).unwrap();
-    refused(&["squad", arg(&file)], "dev.json:question a1: answer \"ö\" is not at 1");
+    let (_home, out, err, mended) = ended(0, &["squad", arg(&file)]);
+    assert!(out.contains("\nmended: 1 row"), "{out}");
+    assert!(err.contains("dev.json:article 1:question a1: characters 1..2 are not \"ö\", which is at 0\n"), "{err}");
+    assert_eq!(mended, files, "the answer is where it was");
     fs::write(&file, data.replace("\"id\"", "\"key\"")).unwrap();
-    refused(&["squad", arg(&file)], "dev.json:5: missing field `id`");
+    refused(&["squad", arg(&file)], "dev.json:article 1:question 1: missing field `id`");
 }
 
 #[test]
@@ -184,7 +206,9 @@ fn chroma_becomes_a_set() {
     assert_eq!(eval(&["verify", arg(&home.path().join("new/set"))]).0, 0);
 
     fs::write(&questions, csv.replace(": 0,", ": 1,")).unwrap();
-    refused(&args, "q.csv:3: characters 1..1 of stadt.md are not \"Ö\"");
+    let (_home, _, err, mended) = ended(0, &args);
+    assert!(err.contains("q.csv:3: characters 1..1 are not \"Ö\", which is at 0\n"), "{err}");
+    assert_eq!(mended, files);
     fs::write(&questions, csv.replace(",stadt", ",land")).unwrap();
     refused(&args, "q.csv:2: there is no corpus `land`");
     fs::write(&questions, csv.replace(",stadt", ",../q")).unwrap();

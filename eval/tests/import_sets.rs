@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 
 use crate::common::{arg, eval, folder};
-use crate::import::{imported, refused, text};
+use crate::import::{ended, imported, left, refused, text};
 
 /// Returns a column of these values, with their type.
 fn column(values: &[&Value]) -> ArrayRef {
@@ -95,7 +95,7 @@ fn qasper_becomes_a_set() {
     });
     let home = folder(&[("qasper-test-v0.3.json", &json!({"1909.1": paper}).to_string())]);
     let file = home.path().join("qasper-test-v0.3.json");
-    let (set, out, files) = imported(&["qasper", arg(&file)]);
+    let (set, out, _, files) = ended(3, &["qasper", arg(&file)]);
     assert_eq!(names(&files), ["corpus/1909.1.md", "queries.jsonl"]);
     assert_eq!(
         text(&files, "corpus/1909.1.md"),
@@ -103,7 +103,7 @@ fn qasper_becomes_a_set() {
          Twice as good.\n\nLoose end.\n\n## Figures and tables\n\nTable 1: Numbers."
     );
     assert!(out.contains(": 3 questions, 3 references, 1 document\nleft out: 2 questions without evidence"), "{out}");
-    assert!(out.contains("left out: 2 pieces of evidence "), "{out}");
+    assert!(out.contains("\nleft out: 2 unusable rows"), "{out}");
     let place = |start: usize, text: &str| json!({"doc_id": "1909.1.md", "start": start, "end": start + text.len(), "text": text});
     let both = json!([place(57, "Größe is\nmeasured. The results."), place(92, "Twice as good.")]);
     assert_eq!(references(&files, "q1"), json!([{"any": [place(33, "The results."), {"all": both}]}]));
@@ -128,13 +128,14 @@ fn qasper_becomes_a_set() {
     }
     parquet(&home.path().join("hub/qasper/test-00000-of-00001.parquet"), &[row]);
     fs::write(home.path().join("hub/qasper/train-00000-of-00001.parquet"), "not read").unwrap();
-    assert_eq!(imported(&["qasper", arg(&home.path().join("hub"))]).2, files);
+    assert_eq!(left(&["qasper", arg(&home.path().join("hub"))]).2, files);
 
     let with = |from: &str, to: &str| fs::write(&file, json!({"1909.1": paper}).to_string().replace(from, to)).unwrap();
     with("\"paragraphs\"", "\"text\"");
     refused(&["qasper", arg(&file)], "qasper-test-v0.3.json:1909.1: missing field `paragraphs`");
     with("\"q2\"", "\"q1\"");
-    refused(&["qasper", arg(&file)], "question `q1`: the id was used before");
+    let (_set, err, _) = left(&["qasper", arg(&file)]);
+    assert!(err.contains("1909.1:question q1: question `q1` was there before"), "{err}");
 }
 
 #[test]
@@ -168,16 +169,23 @@ fn legalbench_rag_becomes_a_set() {
     assert_eq!(names(&files), ["corpus/policy/a.txt", "queries.jsonl"]);
 
     let args = ["legalbench-rag", arg(home.path())];
+    let write = |from: &str, to: &str| {
+        fs::write(home.path().join("benchmarks/nda.json"), nda.to_string().replace(from, to)).unwrap();
+    };
     for (from, to, problem) in [
-        ("[11,14]", "[11,15]", "nda.json:row 1: characters 11..15 of `nda/B & Co.txt` are not text"),
-        ("[0,5]", "[1,5]", "nda.json:row 1: characters 1..5 of `nda/B & Co.txt` are not \"§1\\nWe\""),
+        ("[11,14]", "[11,15]", "nda.json:row 1: `nda/B & Co.txt`: characters 11..15 are not text"),
         ("nda/B & Co.txt", "nda/C.txt", "nda.json:row 1: there is no document `nda/C.txt`"),
         ("nda/B & Co.txt", "../benchmarks/nda.json", "there is no document `../benchmarks/nda.json`"),
         ("\"query\"", "\"question\"", "nda.json:row 1: missing field `query`"),
     ] {
-        fs::write(home.path().join("benchmarks/nda.json"), nda.to_string().replace(from, to)).unwrap();
-        refused(&args, problem);
+        write(from, to);
+        let (set, err, _) = left(&args);
+        assert!(err.contains(problem), "{err}");
+        verified(set.path());
     }
+    write("[0,5]", "[1,5]");
+    let (_, _, err, _) = ended(0, &args);
+    assert!(err.contains("characters 1..5 are not \"§1 We\", which is at 0"), "{err}");
 }
 
 #[test]
@@ -240,17 +248,19 @@ fn hicbench_becomes_a_set() {
         ("docs/HiCBench/d 1.txt", "# Kopf\n\nErster Satz. Über\nzwei Zeilen."),
         ("docs/HiCBench/unasked.txt", "not read"),
     ]);
-    let (set, out, files) = imported(&["hicbench", arg(home.path())]);
+    let (set, out, err, files) = ended(3, &["hicbench", arg(home.path())]);
     assert_eq!(names(&files), ["corpus/d%201.md", "queries.jsonl"]);
     assert!(out.contains(": 1 question, 2 references, 1 document\nleft out: 1 question without evidence"), "{out}");
-    assert!(out.contains("left out: 2 pieces of evidence "), "{out}");
+    assert!(out.contains("\nleft out: 2 unusable rows"), "{out}");
+    assert!(err.contains("HiCBench.jsonl:2: the document does not have the text \"Nirgends.\""), "{err}");
     let place = |start: usize, text: &str| json!({"doc_id": "d%201.md", "start": start, "end": start + text.len(), "text": text});
     assert_eq!(references(&files, "d 1-0001"), json!([place(8, "Erster Satz."), place(21, "Über\nzwei Zeilen.")]));
     verified(set.path());
 
     let args = ["hicbench", arg(home.path())];
     fs::write(home.path().join("qas/HiCBench.jsonl"), format!("{qas}\n{}", line("d2", &[]))).unwrap();
-    refused(&args, "HiCBench.jsonl:3: there is no document `d2`");
+    let (_set, err, _) = left(&args);
+    assert!(err.contains("HiCBench.jsonl:3: there is no document `d2`"), "{err}");
     fs::write(home.path().join("qas/HiCBench.jsonl"), line("../HiCBench/d 1", &[])).unwrap();
     refused(&args, "there is no document `../HiCBench/d 1`");
     fs::write(home.path().join("qas/HiCBench.jsonl"), qas.replace("evidences", "evidence")).unwrap();
@@ -298,7 +308,8 @@ fn miracl_becomes_a_set() {
 
     refused(&["miracl", arg(&a), "--corpus", arg(&b), "--language", "yo"], "topics.miracl-v1.0-yo-dev.tsv");
     fs::write(b.join("miracl-corpus-v1.0-de/docs-1.jsonl"), passage("7#0", "Again.")).unwrap();
-    refused(&args, "docs-1.jsonl:1: passage `7#0` appears twice");
+    let (_set, err, _) = left(&args);
+    assert!(err.contains("docs-1.jsonl:1: passage `7#0` appears twice"), "{err}");
     for name in ["docs-0.jsonl", "docs-1.jsonl"] {
         let file = b.join("miracl-corpus-v1.0-de").join(name);
         fs::rename(&file, file.with_extension("jsonl.gz")).unwrap();
@@ -329,9 +340,14 @@ fn what_has_the_form_of_squad_becomes_a_set() {
     parquet(&at("hub/data/test-00001-of-00002.parquet"), &[row("NDA__Cap", "Cap?", &[], &[])]);
     assert_eq!(imported(&["squad", arg(&at("hub")), "--all-answers"]).2, files);
     parquet(&at("hub/data/test-00001-of-00002.parquet"), &[row("NDA__Cap", "Cap?", &["C"], &[0])]);
-    refused(&["squad", arg(&at("hub"))], "test-00000-of-00002.parquet:question NDA__Cap: answer \"C\" is not at 0");
+    let (_set, err, _) = left(&["squad", arg(&at("hub"))]);
+    assert!(
+        err.contains("question NDA__Cap: characters 0..1 are not \"C\", and the document does not have this text"),
+        "{err}"
+    );
     parquet(&at("hub/data/test-00001-of-00002.parquet"), &[row("NDA__Cap", "Cap?", &["C", "D"], &[0])]);
-    refused(&["squad", arg(&at("hub"))], "test-00001-of-00002.parquet:row 1: `text` has 2 values, and others have 1");
+    let (_set, err, _) = left(&["squad", arg(&at("hub"))]);
+    assert!(err.contains("test-00001-of-00002.parquet:row 1: `text` has 2 values, and others have 1"), "{err}");
 
     // COVID-QA: numbers as ids, no title, and each paper is one paragraph.
     let covid = json!({"data": [{"paragraphs": [{"context": "It is airborne.", "document_id": 630, "qas": [
@@ -362,9 +378,10 @@ fn narrativeqa_becomes_a_set() {
     assert_eq!(ids, [("b1-0001", "gutenberg"), ("b2-0001", "gutenberg"), ("b1-0002", "gutenberg")]);
     assert_eq!(references(&files, "b1-0002"), json!([{"doc_id": "b1.txt"}]));
     parquet(&file, &[row("b1", "Long.", "Who?"), row("b1", "Other.", "Why?")]);
-    refused(
-        &["narrativeqa", arg(home.path())],
-        "test-00000-of-00001.parquet:row 2: story `b1` has a different text in an earlier row",
+    let (_set, err, _) = left(&["narrativeqa", arg(home.path())]);
+    assert!(
+        err.contains("test-00000-of-00001.parquet:row 2: story `b1` has a different text in an earlier row"),
+        "{err}"
     );
 }
 

@@ -161,6 +161,24 @@ fn several_numbers_are_all_needed_or_any_of_them() {
     assert_eq!(code, 0, "{said}");
     let references = LabelSet::read(&home.path().join("set")).unwrap().queries[0].references.clone();
     assert_eq!(references.iter().map(|reference| reference.any.len()).collect::<Vec<_>>(), [2, 1]);
+    // The set remembers that search proposed them; what a person typed is their own.
+    assert!(references.iter().all(|reference| reference.proposed));
+    let written = fs::read_to_string(home.path().join("set/queries.jsonl")).unwrap();
+    assert_eq!(written.matches("\"proposed\":true").count(), 2, "{written}");
+    fs::remove_file(home.path().join("set/queries.jsonl")).unwrap();
+    assert_eq!(label(&home, "e\nOnly the owner of a vault\n").0, 0);
+    assert!(!LabelSet::read(&home.path().join("set")).unwrap().queries[0].references[0].proposed);
+    assert!(!fs::read_to_string(home.path().join("set/queries.jsonl")).unwrap().contains("proposed"));
+}
+
+#[test]
+fn a_session_that_was_killed_while_it_copied_the_documents_copies_them_again() {
+    let home = folder(&DOCUMENTS);
+    fs::write(home.path().join("questions.txt"), "who may delete a vault\n").unwrap();
+    crate::common::write(home.path(), "set/.chunkmill-import/corpus/keep.md", b"half");
+    let (code, out, said) = label(&home, "e\nowner pays\n");
+    assert!(code == 0 && out.contains("1 question with evidence"), "{out}{said}");
+    assert_eq!(LabelSet::read(&home.path().join("set")).unwrap().corpus().unwrap().documents, 3);
 }
 
 #[test]
@@ -254,5 +272,6 @@ fn questions_without_evidence_are_asked_about_before_anything_is_tried() {
     assert_eq!(typed(&args, "y\nq\n").0, 0);
     let (code, out, said) = recommend(&home, &with);
     assert_eq!(code, 0, "{said}");
-    assert!(out.contains("as far as 1 question can tell") && !out.contains("made up"), "{out}");
+    assert!(out.contains("1 question") && !out.contains("made up"), "{out}");
+    assert!(out.contains("The evidence of all questions was chosen from passages that search proposed."), "{out}");
 }

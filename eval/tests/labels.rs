@@ -209,6 +209,40 @@ fn verify_reports_every_state_and_fails_on_drift_alone() {
     assert_eq!((&found["not_valid"][1]["query_id"], &found["not_valid"][1]["state"]), (&"far".into(), &"gone".into()));
 }
 
+/// Like the importers, the native format reads what other programs write.
+#[test]
+fn questions_are_read_however_programs_write_them() {
+    let line = r#"{"query_id": 7, "query": "when?", "references": [{"doc_id": "a.md", "text": "at six"}]}"#;
+    let other = r#"{"query_id": "b", "query": "when?", "references": [{"doc_id": "a.md", "text": "at six"}]}"#;
+    for text in [
+        line.to_owned(),
+        format!("\u{feff}{line}\n"),
+        format!("\u{feff}\r\n{line}\r\n\r\n{other}\r\n"),
+        format!("\n \n{line}\n\n{other}"),
+    ] {
+        let folder = set("The gate opens at six.", &text);
+        let labels = LabelSet::read(folder.path()).unwrap();
+        assert_eq!(labels.queries[0].id, "7", "{text}");
+        assert_eq!(labels.queries.len(), if text.contains("\"b\"") { 2 } else { 1 });
+        assert_eq!(eval(&["verify", arg(folder.path())]).0, 0);
+    }
+    let file = folder(&[("corpus/7", "The gate opens at six."), ("queries.jsonl", &line.replace("\"a.md\"", "7"))]);
+    assert_eq!(LabelSet::read(file.path()).unwrap().queries[0].references[0].any[0][0].doc_id, "7");
+    let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    for (bytes, problem) in [
+        (wide(&format!("\u{feff}{line}")), "queries.jsonl:1: is UTF-16"),
+        (wide(line), "queries.jsonl:1: is UTF-16"),
+        ([line.as_bytes(), b"\n\xff\n"].concat(), "queries.jsonl:2: is not UTF-8"),
+        (b"{\"query_id\": null}".to_vec(), "queries.jsonl:1: an id is missing"),
+        (b"{\"query_id\": true}".to_vec(), "queries.jsonl:1: an id is missing"),
+    ] {
+        let folder = set("The gate opens at six.", line);
+        std::fs::write(folder.path().join("queries.jsonl"), bytes).unwrap();
+        let (code, _, err) = eval(&["verify", arg(folder.path())]);
+        assert!(code == 2 && err.contains(problem) && err.contains("help: "), "{problem}: {err}");
+    }
+}
+
 #[test]
 fn what_is_written_is_what_was_read() {
     let lines = concat!(

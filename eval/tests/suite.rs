@@ -15,7 +15,9 @@ mod browser;
 mod built;
 mod chroma;
 mod common;
+mod damage;
 mod example;
+mod flaws;
 mod gate;
 mod grid;
 #[path = "../../tests/hostile.rs"]

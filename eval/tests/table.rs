@@ -85,3 +85,25 @@ fn sets_are_put_side_by_side() {
     assert!(!text.contains("recursive") && !text.contains("synthetic"), "{text}");
     assert_eq!(eval(&["table", &a, &b, "--synthetic", &c, "-o", arg(&out)]).0, 2);
 }
+
+/// Names of settings and sets come from anyone, and the tables are read as Markdown.
+#[test]
+fn names_in_tables_are_text() {
+    let home = TempDir::new().unwrap();
+    let bad = "<script>alert(1)</script>|*x*`_[l](http://e)\n# y, hybrid, k=5";
+    let mut report = run("<img src=x onerror=alert(2)>|**n**", 1, &[(bad, 0.5), ("plain, hybrid, k=5", 0.4)]);
+    report.cells[1].id = format!("{bad} more");
+    report.cells[1].build = report.cells[0].build.clone();
+    let [a, b] = ["a.json", "b.json"].map(|name| written(&home, name, &report));
+    let out = home.path().join("out");
+    let (code, _, problem) = eval(&["table", &a, "--synthetic", &b, "--of", bad, "-o", arg(&out)]);
+    assert_eq!(code, 0, "{problem}");
+    for file in fs::read_dir(&out).unwrap().map(|file| file.unwrap().path()) {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("<script") && !text.contains("<img"), "{}: {text}", file.display());
+    }
+    let text = fs::read_to_string(out.join("table.md")).unwrap();
+    assert!(!text.contains("](http") && !text.contains("\n# y") && text.contains("&lt;script&gt;"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("&lt;script") && line.starts_with('|')).collect();
+    assert!(rows.len() >= 2 && rows.iter().all(|row| row.replace("\\|", "").matches('|').count() <= 5), "{text}");
+}

@@ -72,8 +72,8 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     assert_eq!(stage.run(&["import", "beir", "beir", "-o", set], "", refused).0, 2);
     stage.write("topics", format!("q\t{HOSTILE}\n"));
     stage.write("qrels", "q 0 \u{1b}[2J 1\nq 0 \u{1b}[2J 2\n");
-    let trec = ["import", "trec", "--qrels", "qrels", "--queries", "topics", "--corpus", docs, "-o", set];
-    assert_eq!(stage.run(&trec, "", refused).0, 2);
+    let trec = ["import", "trec", "--qrels", "qrels", "--queries", "topics", "--corpus", docs, "-o", "trec"];
+    assert_eq!(stage.run(&trec, "", refused).0, 3);
     let question = json!({"id": HOSTILE, "question": HOSTILE, "answers": [{"text": "no", "answer_start": 0}]});
     let article = json!({"title": HOSTILE, "paragraphs": [{"context": page(), "qas": [question]}]});
     stage.write("squad", json!({"data": [article]}).to_string());
@@ -96,14 +96,14 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     stage.write("stories.json", json!([story("a"), story("b")]).to_string());
     let paper = json!({"id": HOSTILE, "title": HOSTILE, "abstract": HOSTILE, "full_text": [], "qas": []});
     stage.write("papers.json", json!([paper, paper]).to_string());
-    for (format, path) in [
-        ("conteb", "more"),
-        ("hicbench", "more"),
-        ("legalbench-rag", "more"),
-        ("narrativeqa", "stories.json"),
-        ("qasper", "papers.json"),
+    for (format, path, code) in [
+        ("conteb", "more", 2),
+        ("hicbench", "more", 2),
+        ("legalbench-rag", "more", 2),
+        ("narrativeqa", "stories.json", 3),
+        ("qasper", "papers.json", 2),
     ] {
-        assert_eq!(stage.run(&["import", format, path, "-o", set], "", WORDS).0, 2);
+        assert_eq!(stage.run(&["import", format, path, "-o", "imported"], "", WORDS).0, code, "{format}");
     }
     let synth = ["synth", docs, "-o", synthetic, "--queries", "9"];
     assert_eq!(stage.run(&synth, "", WORDS).0, 0);

@@ -1,15 +1,18 @@
 //! The verdict in words that anyone understands: which settings are best, how good and how certain they are, and
 //! which others would do.
 
+use chunkmill::chunk::Preset;
+use chunkmill::search::Mode;
 use chunkmill::value::count;
 
 use super::figures::figure;
+use super::ties::{favoured, untold};
 use super::{Clusters, direction, hybrid};
 use crate::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
 use crate::stats::{Clustered, HeldOut, held_out, minimum_detectable_effect};
 
 /// Probability with which a difference of the stated size would be detected.
-const POWER: f64 = 0.8;
+pub(super) const POWER: f64 = 0.8;
 
 /// With fewer clusters, the intervals themselves are uncertain (see [`crate::stats::bootstrap`]).
 const FEW: usize = 50;
@@ -49,9 +52,15 @@ pub(super) fn of(
     let runner_up = others.first().zip(differences.first()).and_then(|(cell, row)| runner_up(cell, row, alpha));
     let held_out = report.scoring.held_out.then(|| held_out_of(report, choice)).flatten();
     let synthetic = report.labels.synthetic;
-    let mut text = vec![headline(report, best, ranked.len())];
-    if let Some(others) = beside(&others, &alike) {
-        text.push(others);
+    let all = || std::iter::once(best).chain(others.iter().copied());
+    let tied: Vec<String> = all().take_while(|cell| is_equal(report, cell, best)).map(|cell| cell.id.clone()).collect();
+    let tied = if tied.len() > 1 { tied } else { Vec::new() };
+    let default = all().find(|cell| is_default(cell)).filter(|cell| cell.id == best.id || !is_ruled_out(cell));
+    let is_sure = best.p_best.unwrap_or_default() >= SURE;
+    let advised = if is_sure { best } else { default.unwrap_or(best) };
+    let mut text = vec![headline(report, best, advised, &tied, ranked.len())];
+    if tied.len() < ranked.len() {
+        text.extend(beside(&others, &alike));
     }
     text.extend(smallest(best, cheapest, &alike));
     text.extend(runner_up.as_ref().and_then(more_questions));
@@ -65,16 +74,33 @@ pub(super) fn of(
     Verdict {
         text: text.join(" "),
         best: best.id.clone(),
+        advised: advised.id.clone(),
+        tied,
         p_best: best.p_best.unwrap_or_default(),
         runner_up,
         held_out,
         not_separable: alike.iter().map(|cell| cell.id.clone()).collect(),
         cheapest: cheapest.id.clone(),
-        toml: best.toml.clone(),
+        toml: if advised.id == best.id {
+            best.toml.clone()
+        } else {
+            format!("# The default: no other setting is shown to be better.\n{}", advised.toml)
+        },
         minimum_detectable_effect: effect,
         hybrid: if synthetic { Vec::new() } else { hybrid::verdicts(report, ranked, clusters) },
         hybrid_overall: if synthetic { None } else { hybrid::overall(report, clusters) },
     }
+}
+
+/// Returns whether a cell chunks and searches as chunkmill does by default.
+pub(crate) fn is_default(cell: &Cell) -> bool {
+    cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
+}
+
+/// Returns whether two cells have the same mean, except for rounding.
+fn is_equal(report: &Report, one: &Cell, other: &Cell) -> bool {
+    let mean = |cell: &Cell| cell.metrics.get(&report.scoring.primary).map(|summary| (summary.mean * 1e12).round());
+    mean(one) == mean(other)
 }
 
 /// Returns whether a cell is significantly worse than the best and seldom the best when the questions are
@@ -149,30 +175,55 @@ fn questions(report: &Report, cell: &Cell) -> usize {
     cell.values.get(&report.scoring.primary).map_or(0, |values| values.iter().flatten().count())
 }
 
-fn headline(report: &Report, best: &Cell, cells: usize) -> String {
+/// Recommends a setting, and describes the best ones.
+fn headline(report: &Report, best: &Cell, advised: &Cell, tied: &[String], cells: usize) -> String {
+    let p = best.p_best.unwrap_or_default();
+    if cells == 1 {
+        return format!("The only setting tried is `{}`: {}.", best.id, figures(report, best));
+    }
+    if p >= SURE {
+        return format!("Best is `{}`, with a probability of {}: {}.", best.id, percent(p), figures(report, best));
+    }
+    let none = format!("of {cells} settings none is shown to be better");
+    let keep = format!("Keep the default, `{}`", advised.id);
+    if let Some(untold) = untold(report, tied, cells) {
+        let advice = if is_default(advised) {
+            keep
+        } else {
+            format!("Use `{}`, which has the smallest dataset of the best", advised.id)
+        };
+        return format!("{advice}: {none}. {untold} Its {}.", figures(report, advised));
+    }
+    let ahead = format!("ahead, and the best with a probability of {}: {}", percent(p), figures(report, best));
+    match (is_default(advised), advised.id == best.id) {
+        (true, true) => format!("{keep}: it is {ahead}."),
+        (true, false) => {
+            let own = figure(advised.metrics.get(&report.scoring.primary).copied().unwrap_or_default().mean);
+            format!("{keep}: {none}. `{}` is {ahead}; the default has {own}.", best.id)
+        }
+        _ => format!("`{}` is {ahead}.", best.id),
+    }
+}
+
+/// Describes a cell's mean of the primary metric and its interval.
+fn figures(report: &Report, cell: &Cell) -> String {
     let name = &report.scoring.primary;
     let title = report.metric(name).map_or(name, |metric| &metric.title);
-    let Summary { mean, lo, hi, .. } = best.metrics.get(name).copied().unwrap_or_default();
+    let Summary { mean, lo, hi, .. } = cell.metrics.get(name).copied().unwrap_or_default();
     let mut values = report.cells.iter().filter_map(|cell| cell.metrics.get(name));
     let scale = match (direction(report, name) > 0.0, values.all(|summary| summary.mean <= 1.0)) {
         (true, true) => "; 1 is perfect",
         (true, false) => "; more is better",
         (false, _) => "; less is better",
     };
-    let figures = format!(
+    format!(
         "{title} is {} on average over {} ({} % interval {} to {}{scale})",
         figure(mean),
-        count(questions(report, best), "question"),
+        count(questions(report, cell), "question"),
         report.scoring.confidence * 100.0,
         figure(lo),
         figure(hi),
-    );
-    let p = best.p_best.unwrap_or_default();
-    match cells {
-        1 => format!("The only setting tried is `{}`: {figures}.", best.id),
-        _ if p >= SURE => format!("Best is `{}`, with a probability of {}: {figures}.", best.id, percent(p)),
-        _ => format!("`{}` is ahead, and the best with a probability of {}: {figures}.", best.id, percent(p)),
-    }
+    )
 }
 
 /// Formats a probability, which is never shown as certain.
@@ -262,5 +313,6 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
                     (eval/records).";
         warnings.push(text.to_owned());
     }
+    warnings.extend(favoured(report));
     warnings
 }

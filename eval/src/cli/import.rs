@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use chunkmill::cli::print;
+use chunkmill::cli::{print, tell};
 use chunkmill::error::exit;
 use chunkmill::value::count;
 use clap::{Args, Subcommand};
 
+use crate::files::refuse_overlap;
 use crate::import::{
-    beir, chroma, conteb, fetched, hicbench, legalbench_rag, miracl, narrativeqa, qasper, squad, trec,
+    Imported, beir, chroma, conteb, fetched, hicbench, legalbench_rag, miracl, narrativeqa, qasper, squad, trec,
 };
 
 #[derive(Subcommand)]
@@ -165,6 +166,12 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
         }
         Format::Chroma { corpora, questions, output } => (chroma(corpora, questions)?, output),
     };
+    // A set is never written into the folder that its documents come from.
+    match format {
+        Format::Trec { corpus, .. } => refuse_overlap(output, corpus)?,
+        Format::Chroma { corpora, .. } => refuse_overlap(output, corpora)?,
+        _ => {}
+    }
     imported.write(output)?;
     let references: usize = imported.queries.iter().map(|query| query.references.len()).sum();
     let mut lines = vec![format!(
@@ -177,15 +184,17 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     if imported.without_evidence > 0 {
         lines.push(format!("left out: {} without evidence", count(imported.without_evidence, "question")));
     }
-    if imported.unplaced > 0 {
-        lines.push(format!(
-            "left out: {} of evidence that the document does not contain",
-            count(imported.unplaced, "piece")
-        ));
+    let Imported { left_out, mended, .. } = &imported;
+    if left_out.count > 0 {
+        lines.push(format!("left out: {}", count(left_out.count, "unusable row")));
+    }
+    if mended.count > 0 {
+        lines.push(format!("mended: {}", count(mended.count, "row")));
     }
     if imported.without_document > 0 {
         lines.push(format!("references to missing documents: {}", imported.without_document));
     }
+    tell(left_out.describe("left out") + &mended.describe("mended"));
     print(lines.join("\n"))?;
-    Ok(exit::DONE)
+    Ok(if left_out.count > 0 { exit::QUARANTINED } else { exit::DONE })
 }

@@ -10,9 +10,10 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
+use crate::files::refuse_inside;
 use crate::import::{Documents, documents, write_documents};
 use crate::label::{Outcome, Proposer, Questions, session};
-use crate::labels::CORPUS;
+use crate::labels::{CORPUS, commit, settle, stage, was_interrupted};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\
@@ -62,17 +63,21 @@ pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: C
     session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
 }
 
-/// Adds the documents to a set that has none yet.
+/// Adds the documents to a set that has none yet, all of them at once.
 pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
+    settle(set)?;
     if set.join(CORPUS).is_dir() {
         return Ok(());
+    }
+    for root in roots.iter().map(|root| root.location.path()) {
+        refuse_inside(set, root)?;
     }
     let wrong = |problem: &str, help: &str| Error::Setting {
         origin: set.display().to_string(),
         problem: problem.to_owned(),
         help: help.to_owned(),
     };
-    if fs::read_dir(set).is_ok_and(|mut entries| entries.next().is_some()) {
+    if !was_interrupted(set) && fs::read_dir(set).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(wrong("is not empty and not a set of labels", "name a new folder with -o").into());
     }
     if roots.is_empty() {
@@ -82,6 +87,7 @@ pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
     for document in unreadable {
         tell(format_args!("warning: {} is not in the set: it {}\n", document.doc_id, document.reason));
     }
-    fs::create_dir_all(set).map_err(Error::io("create", set))?;
-    Ok(write_documents(&bytes, set)?)
+    let staging = stage(set)?;
+    write_documents(&bytes, &staging.join(CORPUS))?;
+    Ok(commit(set)?)
 }

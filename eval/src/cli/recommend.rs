@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
@@ -16,14 +16,19 @@ use serde_json::json;
 use super::label::{label, prepare};
 use super::sweep::{Progress, command, environment, now};
 use crate::assemble::Measured;
+use crate::files::{refuse_inside, remove_file, replace};
 use crate::grid;
 use crate::label::Questions;
-use crate::labels::{CORPUS, LabelSet, QUERIES, Query, to_jsonl};
-use crate::recommend::{SWEEP, advised, sentences};
-use crate::record::{remove_file, replace};
+use crate::labels::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
+use crate::recommend::{SWEEP, sentences};
 use crate::render;
 use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
 use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
+
+/// What is in the folder of the result: the labels, the run and its settings.
+const LABELS: &str = "labels";
+const RUN: &str = "run";
+const FILE: &str = "sweep.toml";
 
 /// Number of synthetic questions to make if there are no real ones.
 const SYNTHETIC: usize = 200;
@@ -59,20 +64,21 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let deadline = Instant::now().checked_add(Duration::from_secs(args.minutes.saturating_mul(60)));
+    refuse_other_folders(&args)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let options = flags.or(environment()?);
     let set = labels(&args.documents, args.questions.as_deref(), &args.out, &options)?;
     let labelled = Labelled::read(&set)?;
-    let file = args.out.join("sweep.toml");
+    let file = args.out.join(FILE);
     replace(&file, SWEEP.as_bytes())?;
     let plan = grid::read(&file, options)?;
-    let out = args.out.join("run");
+    let out = args.out.join(RUN);
     let models = check_models(&plan)?;
     let start = |plan: &grid::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
     let run = start(&plan);
     let mut progress = Progress::new();
-    let settings = Settings { deadline, ..Settings::default() };
+    let limit = Duration::from_secs(args.minutes.saturating_mul(60));
+    let settings = Settings { limit: Some(limit), ..Settings::default() };
     let done = sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let plan = plan.first(done);
     let run = start(&plan);
@@ -82,22 +88,17 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if let Some(name) = fs::canonicalize(&args.documents).ok().and_then(|path| Some(path.file_name()?.to_owned())) {
         report.labels.name = name.to_string_lossy().into_owned();
     }
-    let cell = advised(&report).context("no question could be scored")?.clone();
-    let verdict = report.verdict.as_mut().context("no question could be scored")?;
-    if verdict.best != cell.id {
-        verdict.toml = format!("# The default: no other setting is shown to be better.\n{}", cell.toml);
-    }
-    let settings = verdict.toml.clone();
+    let verdict = report.verdict.as_ref().context("no question could be scored")?;
     let mut written = render::write(&report, None, &args.out)?;
     let advice = args.out.join("chunkmill.toml");
-    let corpus = if set == args.documents { set.join(CORPUS) } else { args.documents.clone() };
+    let corpus = if set == args.documents { corpus_of(&set) } else { args.documents.clone() };
     let command = format!("chunkmill index {} -o OUT --config {}", corpus.display(), advice.display());
-    replace(&advice, format!("# {command}\n{settings}").as_bytes())?;
+    replace(&advice, format!("# {command}\n{}", verdict.toml).as_bytes())?;
     written.push(advice.clone());
     let said = sentences(&report).context("no question could be scored")?;
     if args.json {
         print_json(
-            &json!({ "advice": said, "advised": cell.id, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
+            &json!({ "advice": said, "advised": verdict.advised, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
         )?;
     } else {
         let report = args.out.join("report.html");
@@ -106,14 +107,39 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
+/// Refuses documents that do not exist, and an output folder that holds something else, or in which the result would
+/// become a document.
+fn refuse_other_folders(args: &Args) -> anyhow::Result<()> {
+    let (documents, out) = (&args.documents, &args.out);
+    fs::metadata(documents)
+        .map_err(Error::named(documents, "name an existing folder of documents, or a set of labels"))?;
+    let own_labels = args.questions.is_none() && is_set(documents);
+    refuse_inside(out, &if own_labels { corpus_of(documents) } else { documents.clone() })?;
+    let is_ours = out.join(RUN).join("run.json").is_file() || corpus_of(&out.join(LABELS)).is_dir();
+    // An earlier run may have been killed before it wrote more.
+    let ours = |name: &str| [LABELS, RUN].contains(&name) || name.starts_with(FILE);
+    let entries = match fs::read_dir(out) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(Error::named(out, "name a folder with -o"))?,
+    };
+    if is_ours || entries.flatten().all(|entry| entry.file_name().to_str().is_some_and(ours)) {
+        return Ok(());
+    }
+    Err(Error::Setting {
+        origin: out.display().to_string(),
+        problem: "is neither empty nor the result of an earlier `recommend`".to_owned(),
+        help: "name an empty or new folder with -o".to_owned(),
+    }
+    .into())
+}
+
 /// Returns the set of labels to measure with: the documents' own, one made from the given questions, or a synthetic
 /// one.
 fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Options) -> anyhow::Result<PathBuf> {
-    fs::metadata(documents).map_err(Error::io("read", documents))?;
-    if questions.is_none() && documents.join(QUERIES).is_file() && documents.join(CORPUS).is_dir() {
+    if questions.is_none() && is_set(documents) {
         return Ok(documents.to_owned());
     }
-    let set = out.join("labels");
+    let set = out.join(LABELS);
     let roots = [Root::new(documents)];
     let Some(file) = questions else {
         refuse_real_labels(&set)?;

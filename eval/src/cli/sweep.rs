@@ -14,7 +14,7 @@ use serde_json::json;
 use super::report::{OutputArgs, write};
 use crate::assemble::Measured;
 use crate::grid::{self, Plan};
-use crate::labels::CORPUS;
+use crate::labels::corpus_of;
 use crate::record::{ChunkPlace, Record};
 use crate::score::{Chunks, Judge};
 use crate::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
@@ -77,7 +77,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let out = out.context("the folder of the run is missing: name it with -o RUN")?;
     let run = Run::new(&plan, &labelled, &models, command(), now());
     if !labelled.has_evidence() {
-        let _lock = begin(&run, &out)?;
+        let _lock = begin(&run, &out, &labelled.labels)?;
         write(&Measured::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
         return Ok(exit::CHECK_FAILED);
     }
@@ -134,7 +134,7 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     let nothing = String::new();
     for build in &plan.builds {
-        let corpus = labelled.labels.path.join(CORPUS);
+        let corpus = corpus_of(&labelled.labels.path);
         let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
             .with_context(|| format!("cell `{}` failed", build.name))?;
         let text = |doc: usize| labelled.corpus.texts.get(&chunked.documents[doc]).unwrap_or(&nothing);

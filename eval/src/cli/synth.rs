@@ -8,6 +8,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
 
+use crate::files::refuse_overlap;
 use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
 
 #[derive(clap::Args)]
@@ -36,6 +37,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    for root in args.corpus.iter().map(|root| root.location.path()) {
+        refuse_overlap(&args.output, root)?;
+    }
     refuse_real_labels(&args.output)?;
     let filter = Filter::new(&args.include, &args.exclude, true, DEFAULT_MAX_BYTES)?;
     let settings = Settings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };

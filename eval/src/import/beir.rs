@@ -4,14 +4,16 @@
 //! names: `doc_id`, `qid`, and judgements without a score, each of which means that the document is relevant.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use chunkmill::error::{Error, Result};
+use chunkmill::error::Result;
 use chunkmill::value::count;
 use serde_json::{Map, Value};
 
 use super::Imported;
-use super::source::{Judged, Source, document_name, file_name};
+use super::flaws::Flaws;
+use super::source::{Judged, Source, file_name};
 use super::table::{each, needed, of_split, part};
 use crate::labels::Place;
 
@@ -31,48 +33,55 @@ const JUDGED_DOCUMENT: [&str; 3] = ["corpus-id", "doc_id", "docid"];
 /// table `qrels` or `data`.
 ///
 /// # Errors
-/// [`Error::Setting`] with the file and line if the layout is wrong, an id appears twice, or a judgement names an
-/// unknown question; [`Error::Named`] if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table or no table belongs to the split;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
     let mut documents = BTreeMap::new();
-    each(&needed(folder, "corpus")?, DOCUMENT, |row| {
-        let wrong = |problem: String| row.wrong(problem);
-        let id = id(&row.fields, &DOCUMENT_ID).map_err(wrong)?;
-        let text = string(&row.fields, "text").map_err(wrong)?;
+    let mut judged = Judged::default();
+    let mut mended = Flaws::default();
+    each(&needed(folder, "corpus")?, DOCUMENT, &mut judged.left_out, |row| {
+        let id = id(&row.fields, &DOCUMENT_ID)?;
         let titled = row.fields.get("title").is_some_and(|title| !title.is_null());
-        let title = if titled { string(&row.fields, "title").map_err(wrong)? } else { "" };
+        let title = if titled { string(&row.fields, "title")? } else { "" };
+        let text = match row.fields.get("text") {
+            Some(Value::Null) => {
+                mended.add(&row.origin, format!("the text of document `{id}` is null; it is taken as empty"), DOCUMENT);
+                ""
+            }
+            _ => string(&row.fields, "text")?,
+        };
         let parts: Vec<&str> = [title, text].into_iter().filter(|part| !part.is_empty()).collect();
-        let name = document_name(&id, "txt").map_err(wrong)?;
-        match documents.insert(name, parts.join("\n\n").into_bytes()) {
-            Some(_) => Err(wrong(format!("_id `{id}` was used before"))),
-            None => Ok(()),
+        match documents.entry(file_name(&id, "txt")) {
+            Entry::Occupied(_) => Err(format!("_id `{id}` was used before")),
+            Entry::Vacant(new) => {
+                new.insert(parts.join("\n\n").into_bytes());
+                Ok(())
+            }
         }
     })?;
 
-    let mut judged = Judged::default();
-    each(&needed(folder, "queries")?, QUERY, |row| {
-        let wrong = |problem: String| row.wrong(problem);
-        let id = id(&row.fields, &QUERY_ID).map_err(wrong)?;
-        if judged.ask(&id, string(&row.fields, "text").map_err(wrong)?) {
-            return Ok(());
-        }
-        Err(wrong(format!("_id `{id}` was used before")))
+    let mut left_out = Flaws::default();
+    each(&needed(folder, "queries")?, QUERY, &mut left_out, |row| {
+        let id = id(&row.fields, &QUERY_ID)?;
+        judged.ask(&id, string(&row.fields, "text")?)
     })?;
 
     match judgements(folder, split)? {
-        Judgements::Lines(file) => lines(&file, &mut judged)?,
-        Judgements::Tables(files) => each(&files, JUDGED, |row| {
-            let wrong = |problem: String| row.wrong(problem);
-            let (query, document) = (id(&row.fields, &JUDGED_QUERY), id(&row.fields, &JUDGED_DOCUMENT));
+        Judgements::Lines(file) => lines(&file, &mut judged, &mut left_out)?,
+        Judgements::Tables(files) => each(&files, JUDGED, &mut left_out, |row| {
+            let (query, document) = (id(&row.fields, &JUDGED_QUERY)?, id(&row.fields, &JUDGED_DOCUMENT)?);
             let grade = match row.fields.get("score") {
                 None | Some(Value::Null) => "1".to_owned(),
                 Some(Value::String(score)) => score.clone(),
                 Some(score) => score.to_string(),
             };
-            judged.judge(&query.map_err(wrong)?, &document.map_err(wrong)?, &grade).map_err(wrong)
+            judged.judge(&query, &document, &grade)
         })?,
     }
-    Ok(judged.into_set(documents, |id| Place { doc_id: file_name(id, "txt"), quote: None }))
+    judged.left_out.extend(left_out);
+    let mut set = judged.into_set(documents, |id| Place { doc_id: file_name(id, "txt"), quote: None });
+    set.mended = mended;
+    Ok(set)
 }
 
 /// Where the judgements are.
@@ -99,19 +108,14 @@ fn judgements(folder: &Path, split: &str) -> Result<Judgements> {
     Ok(Judgements::Lines(lines))
 }
 
-fn lines(file: &Path, judged: &mut Judged) -> Result<()> {
-    let qrels = Source::read(file)?;
-    for (line, text) in qrels.lines() {
-        let wrong = |problem: String| -> Error { qrels.wrong(line, problem, JUDGEMENT) };
+fn lines(file: &Path, judged: &mut Judged, left_out: &mut Flaws) -> Result<()> {
+    Source::read(file)?.lines(JUDGEMENT, left_out, |line, text| {
         let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
         let [query, document, grade] = fields[..] else {
-            return Err(wrong(format!("{}, not 3", count(fields.len(), "field"))));
+            return Err(format!("{}, not 3", count(fields.len(), "field")));
         };
-        if line == 1 && grade == "score" {
-            continue;
-        }
-        judged.judge(query, document, grade).map_err(wrong)?;
-    }
+        if line == 1 && grade == "score" { Ok(()) } else { judged.judge(query, document, grade) }
+    });
     Ok(())
 }
 

@@ -1,15 +1,18 @@
 //! The data of Chroma's chunking evaluation: a CSV of questions whose references are ranges of
 //! Unicode characters, end exclusive, and a folder of corpora, one document each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use chunkmill::error::{Error, Result};
+use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Source, bytes_of};
-use crate::labels::{Query, Quote, Reference};
+use super::flaws::Flaws;
+use super::source::{Numbers, Placed, Source, placed, quoted};
+use super::table::{Loose, separated};
+use crate::labels::{Query, Reference};
 
 #[derive(Deserialize)]
 struct Row {
@@ -28,56 +31,48 @@ struct Place {
 const HELP: &str = r#"columns question, references and corpus_id; references is [{"content", "start_index", "end_index"}] in characters"#;
 
 /// Reads the questions and the corpora that they name. A question is named by its corpus and its number there,
-/// from 1. Characters become bytes.
+/// from 1. Characters become bytes. A reference that is not at its offsets is looked for in its corpus.
 ///
 /// # Errors
-/// [`Error::Setting`] with the file and line if a row has the wrong format, a corpus is missing, or a reference's
-/// text is not at its offsets; [`Error::Named`] if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if the file is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if it cannot be read.
 pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
-    let source = Source::read(questions)?;
     let mut set = Imported::default();
+    let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, (String, Source)> = BTreeMap::new();
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut reader = csv::Reader::from_reader(source.text().as_bytes());
-    let headers = reader.headers().cloned().map_err(|error| source.wrong(1, error.to_string(), HELP))?;
-    for record in reader.into_records() {
-        let record = record
-            .map_err(|error| source.wrong(error.position().map_or(0, csv::Position::line), error.to_string(), HELP))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let wrong = |problem: String| -> Error { source.wrong(line, problem, HELP) };
-        let row: Row = record.deserialize(Some(&headers)).map_err(|error| wrong(error.to_string()))?;
-        let places: Vec<Place> =
-            serde_json::from_str(&row.references).map_err(|error| wrong(format!("references: {error}")))?;
-        if !texts.contains_key(&row.corpus_id) {
-            let file = corpus_file(corpora, &row.corpus_id)
-                .ok_or_else(|| wrong(format!("there is no corpus `{}` in {}", row.corpus_id, corpora.display())))?;
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            texts.insert(row.corpus_id.clone(), (name, Source::exact(&file)?));
+    let mut numbers = Numbers::default();
+    separated(questions, b',', HELP, &mut left_out, |row| {
+        let origin = row.origin.clone();
+        let Row { question, references, corpus_id } = row.read()?;
+        let places: Vec<Loose<Place>> =
+            serde_json::from_str(&references).map_err(|error| format!("references: {error}"))?;
+        let (doc_id, text) = match texts.entry(corpus_id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let file = corpus_file(corpora, &corpus_id)
+                    .ok_or_else(|| format!("there is no corpus `{corpus_id}` in {}", corpora.display()))?;
+                let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                new.insert((name, Source::exact(&file).map_err(|error| error.to_string())?))
+            }
+        };
+        let mut references = Vec::new();
+        for Loose(place) in places {
+            let found = place.map_err(|problem| format!("references: {problem}")).and_then(|place| {
+                let Place { content, start_index, end_index } = place;
+                placed(text.text(), &(start_index..end_index), &content)
+            });
+            match found {
+                Ok(Placed { range, mended }) => {
+                    mended.into_iter().for_each(|how| set.mended.add(&origin, how, HELP));
+                    references.push(Reference::any(vec![vec![quoted(doc_id, text.text(), range)]]));
+                }
+                Err(problem) => set.left_out.add(&origin, problem, HELP),
+            }
         }
-        let (doc_id, text) = &texts[&row.corpus_id];
-        let references = places.into_iter().map(|place| {
-            let Place { content, start_index, end_index } = place;
-            let range = bytes_of(text.text(), &(start_index..end_index))
-                .filter(|range| !range.is_empty() && text.text()[range.clone()] == content)
-                .ok_or_else(|| {
-                    wrong(format!("characters {start_index}..{end_index} of {doc_id} are not {content:?}"))
-                })?;
-            let quote = Quote { range, text: content };
-            Ok(Reference::to(doc_id.clone(), Some(quote)))
-        });
-        let references: Vec<Reference> = references.collect::<Result<_>>()?;
-        let number = numbers.entry(row.corpus_id.clone()).or_default();
-        *number += 1;
-        if references.is_empty() {
-            set.without_evidence += 1;
-            continue;
-        }
-        let (id, text) = (format!("{}-{number:04}", row.corpus_id), row.question.trim().to_owned());
-        if text.is_empty() {
-            return Err(wrong("question is empty".to_owned()));
-        }
-        set.queries.push(Query { id, text, references, grade: 1.0, tags: vec![row.corpus_id] });
-    }
+        let (id, text) = (numbers.next(&corpus_id), question.trim().to_owned());
+        set.keep(Query { id, text, references, grade: 1.0, tags: vec![corpus_id] })
+    })?;
+    set.left_out.extend(left_out);
     set.documents = texts.into_values().map(|(name, source)| (name, source.text().as_bytes().to_vec())).collect();
     Ok(set)
 }

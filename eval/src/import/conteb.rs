@@ -4,6 +4,7 @@
 //! `documents` with `chunk_id` and `chunk`, and a part `queries` with `query` and `chunk_id` or `chunk_ids`. A
 //! chunk's id consists of its document's id, `_`, and its number there.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
@@ -12,7 +13,8 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Assembly, Numbers, document_name, quoted};
+use super::flaws::Flaws;
+use super::source::{Assembly, Numbers, file_name, quoted};
 use super::table::{each, needed, of_split};
 use crate::labels::{Query, Reference};
 
@@ -38,20 +40,21 @@ const QUESTION: &str = r#"a row of `queries` is {"query", "chunk_id"} or {"query
 /// its document and its number there, from 1.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, a chunk
-/// appears twice, or a question names an unknown chunk; [`Error::Named`](chunkmill::error::Error::Named) if a file
-/// cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table or none belongs to the split;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
     let files = |name: &str| of_split(folder, &needed(folder, name)?, split);
+    let mut set = Imported::default();
     let mut chunks: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
-    each(&files("documents")?, CHUNK, |mut row| {
+    each(&files("documents")?, CHUNK, &mut set.left_out, |row| {
         let Chunk { chunk_id, chunk } = row.read()?;
-        let (document, number) =
-            parts(&chunk_id).ok_or_else(|| row.wrong(format!("`{chunk_id}` is not a chunk id")))?;
-        document_name(document, "txt").map_err(|problem| row.wrong(problem))?;
-        match chunks.entry(document.to_owned()).or_default().insert(number, chunk) {
-            Some(_) => Err(row.wrong(format!("chunk `{chunk_id}` appears twice"))),
-            None => Ok(()),
+        let (document, number) = parts(&chunk_id).ok_or_else(|| format!("`{chunk_id}` is not a chunk id"))?;
+        match chunks.entry(document.to_owned()).or_default().entry(number) {
+            Entry::Occupied(_) => Err(format!("chunk `{chunk_id}` appears twice")),
+            Entry::Vacant(new) => {
+                new.insert(chunk);
+                Ok(())
+            }
         }
     })?;
 
@@ -63,20 +66,22 @@ pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
         texts.insert(document, (assembly.text, places));
     }
 
-    let mut set = Imported::default();
     let mut numbers = Numbers::default();
-    each(&files("queries")?, QUESTION, |mut row| {
+    let mut left_out = Flaws::default();
+    each(&files("queries")?, QUESTION, &mut left_out, |row| {
         let Question { query, chunk_id, chunk_ids } = row.read()?;
         let named: Vec<String> = chunk_ids.unwrap_or_default().into_iter().chain(chunk_id).collect();
         let mut references: Vec<Reference> = Vec::new();
         for chunk_id in &named {
             let place = parts(chunk_id).and_then(|(document, number)| {
                 let (text, places) = texts.get(document)?;
-                let (doc_id, range) = (document_name(document, "txt").ok()?, places.get(&number)?.clone());
-                Some(quoted(&doc_id, text, range))
+                Some(quoted(&file_name(document, "txt"), text, places.get(&number)?.clone()))
             });
-            let place = place.ok_or_else(|| row.wrong(format!("there is no chunk `{chunk_id}`, or it is empty")))?;
-            let reference = Reference { any: vec![vec![place]], grade: None };
+            let Some(place) = place else {
+                set.left_out.add(&row.origin, format!("there is no chunk `{chunk_id}`, or it is empty"), QUESTION);
+                continue;
+            };
+            let reference = Reference::any(vec![vec![place]]);
             if !references.contains(&reference) {
                 references.push(reference);
             }
@@ -86,13 +91,11 @@ pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
             return Ok(());
         };
         let (id, text) = (numbers.next(document), query.trim().to_owned());
-        set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
-        Ok(())
+        set.keep(Query { id, text, references, grade: 1.0, tags: Vec::new() })
     })?;
+    set.left_out.extend(left_out);
     for (document, (text, _)) in texts {
-        if let Ok(name) = document_name(&document, "txt") {
-            set.documents.insert(name, text.into_bytes());
-        }
+        set.documents.insert(file_name(&document, "txt"), text.into_bytes());
     }
     Ok(set)
 }

@@ -1,13 +1,14 @@
 //! The documents of a set, read from their original place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use chunkmill::corpus::{self, Content, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
 use chunkmill::error::{Error, Result};
+use rayon::prelude::*;
 
-use crate::labels::CORPUS;
+use crate::files::{sync_folder, write_new};
 
 /// Documents of a set.
 #[derive(Debug, Default)]
@@ -58,16 +59,15 @@ fn path_in_set(source: &Source) -> String {
     }
 }
 
-/// Writes documents below a folder's `corpus/`.
+/// Writes documents into a new folder, and waits until they are on disk.
 ///
 /// # Errors
 /// [`Error::Io`] if one cannot be written.
 pub fn write_documents(documents: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<()> {
-    for (doc_id, bytes) in documents {
-        let file = folder.join(CORPUS).join(doc_id);
-        let parent = file.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        fs::write(&file, bytes).map_err(Error::io("write", &file))?;
-    }
+    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    // Most of the time is spent waiting for the disk, which serves several at once.
+    documents.par_iter().try_for_each(|(doc_id, bytes)| write_new(&folder.join(doc_id), bytes))?;
+    let folders: BTreeSet<&Path> = documents.keys().flat_map(|id| Path::new(id).ancestors().skip(1)).collect();
+    folders.into_iter().for_each(|inside| sync_folder(&folder.join(inside)));
     Ok(())
 }

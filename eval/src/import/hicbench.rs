@@ -6,19 +6,21 @@
 //! not be checked.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Numbers, Source, document_name, quoted};
-use super::table::{self, each, needed};
-use crate::labels::{Finder, Query, Reference};
+use super::flaws::Flaws;
+use super::source::{Numbers, Source, file_name, not_in_document, quoted};
+use super::table::{each, needed};
+use crate::labels::{Finder, Query, Reference, id};
 
 #[derive(Deserialize)]
 struct Question {
-    #[serde(rename = "_id", deserialize_with = "table::id")]
+    #[serde(rename = "_id", deserialize_with = "id")]
     document: String,
     input: String,
     evidences: Vec<String>,
@@ -33,46 +35,45 @@ const QUESTION: &str =
 /// and its number there, from 1.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if the format is wrong or a
-/// document is missing; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if the file is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if it cannot be read.
 pub fn hicbench(folder: &Path, name: &str) -> Result<Imported> {
     let questions = needed(&folder.join("qas"), name)?;
     let folders = ["docs", "doc"].map(|docs| folder.join(docs).join(name));
     let mut set = Imported::default();
+    let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, (String, Finder)> = BTreeMap::new();
     let mut numbers = Numbers::default();
-    each(&questions, QUESTION, |mut row| {
+    each(&questions, QUESTION, &mut left_out, |row| {
         let Question { document, input, evidences } = row.read()?;
-        let doc_id = document_name(&document, "md").map_err(|problem| row.wrong(problem))?;
-        if !texts.contains_key(&doc_id) {
-            let file = format!("{document}.txt");
-            let plain = Path::new(&file).file_name().is_some_and(|name| *name == *file);
-            let file = folders.iter().map(|folder| folder.join(&file)).find(|file| plain && file.is_file());
-            let file = file.ok_or_else(|| row.wrong(format!("there is no document `{document}`")))?;
-            let text = Source::read(&file)?.text().to_owned();
-            let finder = Finder::new(&text);
-            texts.insert(doc_id.clone(), (text, finder));
-        }
-        let (text, finder) = &texts[&doc_id];
+        let doc_id = file_name(&document, "md");
+        let (text, finder) = match texts.entry(doc_id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let file = format!("{document}.txt");
+                let plain = Path::new(&file).file_name().is_some_and(|name| *name == *file);
+                let file = folders.iter().map(|folder| folder.join(&file)).find(|file| plain && file.is_file());
+                let file = file.ok_or_else(|| format!("there is no document `{document}`"))?;
+                let text = Source::whole(&file).map_err(|error| error.to_string())?.text().to_owned();
+                let finder = Finder::new(&text);
+                new.insert((text, finder))
+            }
+        };
         let mut references: Vec<Reference> = Vec::new();
         for evidence in evidences.iter().filter(|evidence| !evidence.trim().is_empty()) {
             let Some(range) = finder.find(evidence) else {
-                set.unplaced += 1;
+                set.left_out.add(&row.origin, not_in_document(evidence), QUESTION);
                 continue;
             };
-            let reference = Reference { any: vec![vec![quoted(&doc_id, text, range)]], grade: None };
+            let reference = Reference::any(vec![vec![quoted(&doc_id, text, range)]]);
             if !references.contains(&reference) {
                 references.push(reference);
             }
         }
         let (id, text) = (numbers.next(&document), input.trim().to_owned());
-        if references.is_empty() {
-            set.without_evidence += 1;
-        } else {
-            set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
-        }
-        Ok(())
+        set.keep(Query { id, text, references, grade: 1.0, tags: Vec::new() })
     })?;
+    set.left_out.extend(left_out);
     set.documents = texts.into_iter().map(|(doc_id, (text, _))| (doc_id, text.into_bytes())).collect();
     Ok(set)
 }

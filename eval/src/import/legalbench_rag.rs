@@ -12,14 +12,15 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Numbers, Source, bytes_of, quoted};
-use super::table::{each, needed};
-use crate::labels::{Query, Reference};
+use super::flaws::Flaws;
+use super::source::{Numbers, Placed, Source, bytes_of, placed, quoted};
+use super::table::{Loose, each, needed};
+use crate::labels::{Place, Query, Reference};
 
 #[derive(Deserialize)]
 struct Test {
     query: String,
-    snippets: Vec<Snippet>,
+    snippets: Vec<Loose<Snippet>>,
 }
 
 #[derive(Deserialize)]
@@ -36,9 +37,8 @@ const TEST: &str = r#"a benchmark is {"tests": [{"query", "snippets": [{"file_pa
 /// with the benchmark.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, a document
-/// is missing, or a snippet's text is not at its offsets; [`Error::Named`](chunkmill::error::Error::Named) if a
-/// file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a benchmark is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
     let benchmarks = folder.join("benchmarks");
     let mut files = Vec::new();
@@ -49,45 +49,59 @@ pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
         files = needed(folder, "benchmarks")?;
     }
     let mut set = Imported::default();
+    let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let mut numbers = Numbers::default();
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        each(&[file], TEST, |mut row| {
+        each(&[file], TEST, &mut left_out, |row| {
             let Test { query, snippets } = row.read()?;
             let id = numbers.next(&name);
             let mut references = Vec::new();
-            for Snippet { file_path, span: (start, end), answer } in snippets {
-                let text = match texts.entry(file_path.clone()) {
-                    Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => {
-                        let plain = Path::new(&file_path).components().all(|part| matches!(part, Component::Normal(_)));
-                        let path = folder.join("corpus").join(&file_path);
-                        if !plain || !path.is_file() {
-                            return Err(row.wrong(format!("there is no document `{file_path}` in corpus/")));
-                        }
-                        new.insert(Source::exact(&path)?.text().replace("\r\n", "\n").replace('\r', "\n"))
+            for Loose(snippet) in snippets {
+                match snippet.and_then(|snippet| place(folder, &snippet, &mut texts)) {
+                    Ok((place, mended)) => {
+                        references.push(Reference::any(vec![vec![place]]));
+                        mended.into_iter().for_each(|how| set.mended.add(&row.origin, how, TEST));
                     }
-                };
-                let range = bytes_of(text, &(start..end)).filter(|range| !range.is_empty());
-                let fits = |range: &std::ops::Range<usize>| {
-                    answer.as_ref().is_none_or(|answer| *answer == text[range.clone()])
-                };
-                let range = range.filter(fits).ok_or_else(|| {
-                    let what = answer.as_ref().map_or("text".to_owned(), |answer| format!("{answer:?}"));
-                    row.wrong(format!("characters {start}..{end} of `{file_path}` are not {what}"))
-                })?;
-                references.push(Reference { any: vec![vec![quoted(&file_path, text, range)]], grade: None });
-            }
-            if references.is_empty() {
-                set.without_evidence += 1;
-                return Ok(());
+                    Err(problem) => set.left_out.add(&row.origin, problem, TEST),
+                }
             }
             let text = query.trim().to_owned();
-            set.queries.push(Query { id, text, references, grade: 1.0, tags: vec![name.clone()] });
-            Ok(())
+            set.keep(Query { id, text, references, grade: 1.0, tags: vec![name.clone()] })
         })?;
     }
+    set.left_out.extend(left_out);
     set.documents = texts.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
     Ok(set)
+}
+
+/// Returns where a snippet is, and what was wrong with its place if it is elsewhere.
+fn place(
+    folder: &Path,
+    Snippet { file_path, span: (start, end), answer }: &Snippet,
+    texts: &mut BTreeMap<String, String>,
+) -> Result<(Place, Option<String>), String> {
+    let text = match texts.entry(file_path.clone()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => {
+            let plain = Path::new(file_path).components().all(|part| matches!(part, Component::Normal(_)));
+            let path = folder.join("corpus").join(file_path);
+            if !plain || !path.is_file() {
+                return Err(format!("there is no document `{file_path}` in corpus/"));
+            }
+            let source = Source::exact(&path).map_err(|error| error.to_string())?;
+            new.insert(source.text().replace("\r\n", "\n").replace('\r', "\n"))
+        }
+    };
+    let in_file = |problem: String| format!("`{file_path}`: {problem}");
+    let Placed { range, mended } = match answer {
+        Some(answer) => placed(text, &(*start..*end), answer).map_err(in_file)?,
+        None => {
+            let range = bytes_of(text, &(*start..*end)).filter(|range| !range.is_empty());
+            let range = range.ok_or_else(|| in_file(format!("characters {start}..{end} are not text")))?;
+            Placed { range, mended: None }
+        }
+    };
+    Ok((quoted(file_path, text, range), mended.map(in_file)))
 }

@@ -14,7 +14,8 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Assembly, document_name, file_name, quoted};
+use super::flaws::Flaws;
+use super::source::{Assembly, file_name, quoted};
 use super::table::{each, needed};
 use super::trec::judgements;
 use crate::labels::Place;
@@ -36,9 +37,8 @@ type Places = HashMap<String, (String, Option<Range<usize>>)>;
 /// place in it. Questions are named `LANG-ID` and tagged with their language. Judgements of 0 are left out.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if the format is wrong, a passage
-/// appears twice, or a judgement names an unknown question; [`Error::Named`](chunkmill::error::Error::Named) if a
-/// file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, articles: bool) -> Result<Imported> {
     let mut set = Imported::default();
     for language in languages {
@@ -47,7 +47,7 @@ pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, a
             folder.join(&name).join(kind).join(format!("{kind}.{name}-{split}.tsv"))
         };
         let judged = judgements(&of("qrels"), &of("topics"))?;
-        let (documents, places) = passages(corpus, language, articles)?;
+        let (documents, places) = passages(corpus, language, articles, &mut set.left_out)?;
         let texts: BTreeMap<String, String> = if articles { documents.clone() } else { BTreeMap::new() };
         let documents = documents.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
         let mut part = judged.into_set(documents, |id| match places.get(id) {
@@ -61,6 +61,7 @@ pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, a
         }
         set.documents.extend(part.documents);
         set.queries.extend(part.queries);
+        set.left_out.extend(part.left_out);
         set.without_evidence += part.without_evidence;
         set.without_document += part.without_document;
     }
@@ -68,24 +69,29 @@ pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, a
 }
 
 /// Returns the documents of a language, and the place of each passage in them.
-fn passages(corpus: &Path, language: &str, articles: bool) -> Result<(BTreeMap<String, String>, Places)> {
+fn passages(
+    corpus: &Path,
+    language: &str,
+    articles: bool,
+    left_out: &mut Flaws,
+) -> Result<(BTreeMap<String, String>, Places)> {
     let mut texts: BTreeMap<String, Assembly> = BTreeMap::new();
     let mut places = Places::new();
-    each(&needed(corpus, &format!("miracl-corpus-v1.0-{language}"))?, PASSAGE, |mut row| {
+    each(&needed(corpus, &format!("miracl-corpus-v1.0-{language}"))?, PASSAGE, left_out, |row| {
         let Passage { docid, title, text } = row.read()?;
+        if places.contains_key(&docid) {
+            return Err(format!("passage `{docid}` appears twice"));
+        }
         let (article, _) = docid.split_once('#').unwrap_or((&docid, ""));
         let document = if articles { article } else { &docid };
-        let name = document_name(document, "txt").map_err(|problem| row.wrong(problem))?;
-        let name = format!("{language}/{name}");
+        let name = format!("{language}/{}", file_name(document, "txt"));
         let assembly = texts.entry(name.clone()).or_default();
         if let Some(title) = title.filter(|title| assembly.text.is_empty() && !title.is_empty()) {
             assembly.add(&title);
         }
         let range = (!text.is_empty()).then(|| assembly.add(&text)).filter(|_| articles);
-        match places.insert(docid.clone(), (name, range)) {
-            Some(_) => Err(row.wrong(format!("passage `{docid}` appears twice"))),
-            None => Ok(()),
-        }
+        places.insert(docid, (name, range));
+        Ok(())
     })?;
     Ok((texts.into_iter().map(|(name, assembly)| (name, assembly.text)).collect(), places))
 }

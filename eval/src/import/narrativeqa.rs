@@ -9,9 +9,10 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Numbers, document_name};
+use super::flaws::Flaws;
+use super::source::{Numbers, file_name};
 use super::table::{each, tables};
-use crate::labels::{Query, Reference};
+use crate::labels::{Query, Reference, id};
 
 #[derive(Deserialize)]
 struct Row {
@@ -21,6 +22,7 @@ struct Row {
 
 #[derive(Deserialize)]
 struct Story {
+    #[serde(deserialize_with = "id")]
     id: String,
     kind: Option<String>,
     text: String,
@@ -38,23 +40,23 @@ const ROW: &str = r#"a row is {"document": {"id", "kind"?, "text"}, "question": 
 /// there, from 1, and tagged with the story's kind.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and row if the format is wrong, or if a
-/// story has different texts for different questions; [`Error::Named`](chunkmill::error::Error::Named) if a file
-/// cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<Imported> {
     let mut set = Imported::default();
+    let mut left_out = Flaws::default();
     let mut numbers = Numbers::default();
-    each(&tables(path, split)?, ROW, |mut row| {
+    each(&tables(path, split)?, ROW, &mut left_out, |row| {
         let Row { document: Story { id, kind, text }, question } = row.read()?;
-        let doc_id = document_name(&id, "txt").map_err(|problem| row.wrong(problem))?;
+        let doc_id = file_name(&id, "txt");
         let known = set.documents.entry(doc_id.clone()).or_insert_with(|| text.as_bytes().to_vec());
         if known.as_slice() != text.as_bytes() {
-            return Err(row.wrong(format!("story `{id}` has a different text in an earlier row")));
+            return Err(format!("story `{id}` has a different text in an earlier row"));
         }
         let (id, text, references) =
             (numbers.next(&id), question.text.trim().to_owned(), vec![Reference::to(doc_id, None)]);
-        set.queries.push(Query { id, text, references, grade: 1.0, tags: kind.into_iter().collect() });
-        Ok(())
+        set.keep(Query { id, text, references, grade: 1.0, tags: kind.into_iter().collect() })
     })?;
+    set.left_out = left_out;
     Ok(set)
 }

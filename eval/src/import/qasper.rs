@@ -12,12 +12,14 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Assembly, by_votes, document_name, quoted};
-use super::table::{self, each, tables};
-use crate::labels::{Finder, Place, Query, Reference, words};
+use super::flaws::Flaws;
+use super::source::{Assembly, by_votes, file_name, not_in_document, quoted};
+use super::table::{self, Loose, each, tables};
+use crate::labels::{Finder, Place, Query, Reference, id, words};
 
 #[derive(Deserialize)]
 struct Paper {
+    #[serde(deserialize_with = "id")]
     id: String,
     title: String,
     #[serde(rename = "abstract")]
@@ -25,7 +27,7 @@ struct Paper {
     #[serde(deserialize_with = "table::records")]
     full_text: Vec<Section>,
     #[serde(deserialize_with = "table::records")]
-    qas: Vec<Question>,
+    qas: Vec<Loose<Question>>,
     #[serde(default, deserialize_with = "table::records")]
     figures_and_tables: Vec<Figure>,
 }
@@ -43,12 +45,12 @@ struct Figure {
 
 #[derive(Deserialize)]
 struct Question {
-    #[serde(rename = "question_id")]
+    #[serde(rename = "question_id", deserialize_with = "id")]
     id: String,
     #[serde(rename = "question")]
     text: String,
     #[serde(deserialize_with = "table::records")]
-    answers: Vec<Annotation>,
+    answers: Vec<Loose<Annotation>>,
 }
 
 #[derive(Deserialize)]
@@ -75,43 +77,34 @@ const BELOW: &str = ":::";
 /// alternative comes first.
 ///
 /// # Errors
-/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and paper if the format is wrong or an id
-/// appears twice; [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
+/// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
 pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
     let mut set = Imported::default();
-    each(&tables(path, split)?, PAPER, |mut row| {
+    let mut left_out = Flaws::default();
+    each(&tables(path, split)?, PAPER, &mut left_out, |row| {
         let paper: Paper = row.read()?;
-        let doc_id = document_name(&paper.id, "md").map_err(|problem| row.wrong(problem))?;
+        let doc_id = file_name(&paper.id, "md");
+        if set.documents.contains_key(&doc_id) {
+            return Err(format!("paper `{}` appears twice", paper.id));
+        }
         let document = Document::of(&paper);
-        for Question { id, text, answers } in paper.qas {
-            let mut alternatives = Vec::new();
-            for Annotation { answer } in answers {
-                let asked = answer.evidence.iter().filter(|evidence| !evidence.trim().is_empty());
-                let found: Vec<Option<Range<usize>>> = asked.map(|evidence| document.find(evidence)).collect();
-                let lost = found.iter().filter(|range| range.is_none()).count();
-                set.unplaced += lost;
-                if lost > 0 || found.is_empty() {
-                    continue;
-                }
-                let mut ranges: Vec<Range<usize>> = found.into_iter().flatten().collect();
-                ranges.sort_by_key(|range| (range.start, range.end));
-                ranges.dedup();
-                let places = ranges.into_iter().map(|range| quoted(&doc_id, &document.text, range));
-                alternatives.push(places.collect::<Vec<Place>>());
+        for (number, Loose(question)) in (1..).zip(paper.qas) {
+            let mut origin = format!("{}:question {number}", row.origin);
+            let asked = question.and_then(|Question { id, text, answers }| {
+                origin = format!("{}:question {id}", row.origin);
+                let any = document.evidence(&doc_id, answers, &origin, &mut set.left_out);
+                let references = if any.is_empty() { Vec::new() } else { vec![Reference::any(any)] };
+                set.keep(Query { id, text: text.trim().to_owned(), references, grade: 1.0, tags: Vec::new() })
+            });
+            if let Err(problem) = asked {
+                set.left_out.add(&origin, problem, PAPER);
             }
-            let any = by_votes(alternatives);
-            if any.is_empty() {
-                set.without_evidence += 1;
-                continue;
-            }
-            let (text, references) = (text.trim().to_owned(), vec![Reference { any, grade: None }]);
-            set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
         }
-        match set.documents.insert(doc_id, document.text.into_bytes()) {
-            Some(_) => Err(row.wrong(format!("paper `{}` appears twice", paper.id))),
-            None => Ok(()),
-        }
+        set.documents.insert(doc_id, document.text.into_bytes());
+        Ok(())
     })?;
+    set.left_out.extend(left_out);
     Ok(set)
 }
 
@@ -158,6 +151,42 @@ impl Document {
         }
         let finder = Finder::new(&assembly.text);
         Self { text: assembly.text, paragraphs, finder }
+    }
+
+    /// Returns the evidence of several people, the most frequent first. The passages of one person are left out if the
+    /// document does not have all of them.
+    fn evidence(
+        &self,
+        doc_id: &str,
+        answers: Vec<Loose<Annotation>>,
+        origin: &str,
+        left_out: &mut Flaws,
+    ) -> Vec<Vec<Place>> {
+        let mut alternatives = Vec::new();
+        for Loose(annotation) in answers {
+            let evidence = match annotation {
+                Ok(Annotation { answer: Answer { evidence } }) => evidence,
+                Err(problem) => {
+                    left_out.add(origin, problem, PAPER);
+                    continue;
+                }
+            };
+            let wanted: Vec<&String> = evidence.iter().filter(|evidence| !evidence.trim().is_empty()).collect();
+            let mut ranges: Vec<Range<usize>> = Vec::new();
+            for evidence in &wanted {
+                match self.find(evidence) {
+                    Some(range) => ranges.push(range),
+                    None => left_out.add(origin, not_in_document(evidence), PAPER),
+                }
+            }
+            if ranges.len() < wanted.len() || ranges.is_empty() {
+                continue;
+            }
+            ranges.sort_by_key(|range| (range.start, range.end));
+            ranges.dedup();
+            alternatives.push(ranges.into_iter().map(|range| quoted(doc_id, &self.text, range)).collect());
+        }
+        by_votes(alternatives)
     }
 
     /// Finds a whole paragraph, or else the first place with this text.

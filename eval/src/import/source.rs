@@ -2,84 +2,139 @@
 //! documents, judgements.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
+use chunkmill::value::count;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::{Map, Value};
 
 use super::Imported;
-use crate::labels::{Place, Query, Quote, Reference};
+use super::flaws::Flaws;
+use crate::files::{NOT_UTF8, Text};
+use crate::labels::{Finder, Place, Query, Quote, Reference, beginning};
+
+/// Help for a file that cannot be read.
+const FILES: &str = "name the files that `chunkmill-eval import FORMAT --help` lists";
 
 /// A text file, read whole.
 pub(super) struct Source {
     path: PathBuf,
     text: String,
+    /// Lines that are not UTF-8.
+    broken: Vec<usize>,
 }
 
 impl Source {
-    /// Reads a file without its byte order mark.
+    /// Reads a file without its byte order mark. Some of its lines may be broken.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let mut source = Self::exact(path)?;
-        if let Some(rest) = source.text.strip_prefix('\u{feff}') {
-            source.text = rest.to_owned();
-        }
-        Ok(source)
+        let Text { text, broken } = Text::read(path, FILES)?;
+        Ok(Self { path: path.to_owned(), text, broken })
     }
 
-    /// Reads a file with its byte order mark, which counts in offsets.
+    /// Reads a file of one value, in which nothing may be broken.
+    pub(super) fn whole(path: &Path) -> Result<Self> {
+        Ok(Self { path: path.to_owned(), text: Text::whole(path, FILES)?, broken: Vec::new() })
+    }
+
+    /// Reads a document with its byte order mark, which counts in offsets.
     pub(super) fn exact(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .map_err(Error::named(path, "name the files that `chunkmill-eval import FORMAT --help` lists"))?;
-        Ok(Self { path: path.to_owned(), text })
+        let text = Text::with_mark(path, FILES)?.unbroken(path)?;
+        Ok(Self { path: path.to_owned(), text, broken: Vec::new() })
     }
 
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the lines that are not blank, with their numbers from 1.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    /// Visits the lines that are not blank. A line that is not UTF-8, or has a problem, is left out.
+    pub(super) fn lines(
+        &self,
+        help: &'static str,
+        left_out: &mut Flaws,
+        mut visit: impl FnMut(usize, &str) -> Result<(), String>,
+    ) {
         let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        lines.filter(|(_, line)| !line.trim().is_empty())
+        for (line, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let whole = if self.is_broken(line..line + 1) { Err(NOT_UTF8.to_owned()) } else { Ok(()) };
+            if let Err(problem) = whole.and_then(|()| visit(line, text)) {
+                left_out.add(&self.at(line), problem, help);
+            }
+        }
+    }
+
+    /// Returns whether one of these lines is not UTF-8.
+    pub(super) fn is_broken(&self, lines: Range<usize>) -> bool {
+        self.broken.iter().any(|line| lines.contains(line))
+    }
+
+    /// Names a line.
+    pub(super) fn at(&self, line: impl std::fmt::Display) -> String {
+        format!("{}:{line}", self.path.display())
     }
 
     /// Creates an error for this line.
     pub(super) fn wrong(&self, line: impl std::fmt::Display, problem: impl Into<String>, help: &str) -> Error {
-        Error::Setting {
-            origin: format!("{}:{line}", self.path.display()),
-            problem: problem.into(),
-            help: help.to_owned(),
-        }
-    }
-
-    /// Parses the JSON object in each line.
-    pub(super) fn objects(&self, help: &str) -> Result<Vec<(usize, Map<String, Value>)>> {
-        let parse = |(line, text): (usize, &str)| match serde_json::from_str(text) {
-            Ok(object) => Ok((line, object)),
-            Err(error) => Err(self.wrong(line, error.to_string(), help)),
-        };
-        self.lines().map(parse).collect()
+        Error::Setting { origin: self.at(line), problem: problem.into(), help: help.to_owned() }
     }
 }
+
+/// Longest name of a file, in bytes, that file systems accept.
+const LONGEST: usize = 255;
+
+/// Bytes that are kept of a name that is too long.
+const KEPT: usize = 200;
 
 /// Returns a file name for the document with this id. Letters, digits, `-`, `_` and `.` are kept, everything else
 /// is percent-encoded. An id can therefore neither leave the folder, nor be a hidden file, nor collide with
-/// another.
+/// another. The name of a long id is its beginning and its hash.
 pub(super) fn file_name(id: &str, extension: &str) -> String {
-    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
-    let name = utf8_percent_encode(id, KEPT).to_string();
-    let name = name.strip_prefix('.').map(|rest| format!("%2E{rest}")).unwrap_or(name);
+    const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    let name = utf8_percent_encode(id, PLAIN).to_string();
+    let mut name = name.strip_prefix('.').map(|rest| format!("%2E{rest}")).unwrap_or(name);
+    if name.len() + 1 + extension.len() > LONGEST {
+        name.truncate(KEPT);
+        // An encoded byte is not cut.
+        if let Some(at) = name.rfind('%').filter(|at| at + 3 > name.len()) {
+            name.truncate(at);
+        }
+        name = format!("{name}-{}", &blake3::hash(id.as_bytes()).to_hex()[..16]);
+    }
     format!("{name}.{extension}")
 }
 
-/// Returns [`file_name`], or a problem if it is too long.
-pub(super) fn document_name(id: &str, extension: &str) -> Result<String, String> {
-    let name = file_name(id, extension);
-    if name.len() > 255 { Err(format!("id `{id}` is too long for a file name")) } else { Ok(name) }
+/// A text that was looked for in a document.
+pub(super) struct Placed {
+    pub(super) range: Range<usize>,
+    /// The problem of the given place, if the text is elsewhere.
+    pub(super) mended: Option<String>,
 }
+
+/// Returns where a text is: in the given characters, or in the only place of the document that has it.
+/// White space may differ there.
+pub(super) fn placed(document: &str, chars: &Range<usize>, text: &str) -> Result<Placed, String> {
+    if let Some(range) = bytes_of(document, chars).filter(|range| !range.is_empty() && document[range.clone()] == *text)
+    {
+        return Ok(Placed { range, mended: None });
+    }
+    let wrong = format!("characters {}..{} are not {:?}", chars.start, chars.end, beginning(text, SHOWN));
+    match &Finder::new(document).all(text)[..] {
+        [] => Err(format!("{wrong}, and the document does not have this text")),
+        [range] => {
+            let mended = format!("{wrong}, which is at {}", document[..range.start].chars().count());
+            Ok(Placed { range: range.clone(), mended: Some(mended) })
+        }
+        several => Err(format!("{wrong}, and the document has this text in {}", count(several.len(), "place"))),
+    }
+}
+
+/// Describes evidence without an offset that its document does not have.
+pub(super) fn not_in_document(text: &str) -> String {
+    format!("the document does not have the text {:?}", beginning(text, SHOWN))
+}
+
+/// Number of characters of a text that a message shows.
+const SHOWN: usize = 60;
 
 /// Names for questions without an id: what they belong to and their number there, from 1.
 #[derive(Default)]
@@ -142,14 +197,22 @@ pub(super) struct Judged {
     queries: Vec<(String, String)>,
     position: HashMap<String, usize>,
     grades: HashMap<usize, Vec<(String, f64)>>,
+    /// Lines that cannot be used.
+    pub(super) left_out: Flaws,
 }
 
 impl Judged {
-    /// Adds a question. Returns `false` if its id is taken.
-    pub(super) fn ask(&mut self, id: &str, text: &str) -> bool {
-        let new = self.position.insert(id.to_owned(), self.queries.len()).is_none();
+    /// Adds a question, or returns what is wrong with it.
+    pub(super) fn ask(&mut self, id: &str, text: &str) -> Result<(), String> {
+        if text.trim().is_empty() {
+            return Err(format!("the text of question `{id}` is empty"));
+        }
+        if self.position.contains_key(id) {
+            return Err(format!("question `{id}` was there before"));
+        }
+        self.position.insert(id.to_owned(), self.queries.len());
         self.queries.push((id.to_owned(), text.to_owned()));
-        new
+        Ok(())
     }
 
     /// Adds a judgement as written in its file, or returns what is wrong with it.
@@ -173,14 +236,14 @@ impl Judged {
     /// Converts the judgements to a set; `place` returns the place of a document. A document judged 0 or less is
     /// not relevant, the same as one without a judgement, so it is left out.
     pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, place: impl Fn(&str) -> Place) -> Imported {
-        let mut set = Imported { documents, ..Imported::default() };
+        let mut set = Imported { documents, left_out: std::mem::take(&mut self.left_out), ..Imported::default() };
         for (position, (id, text)) in self.queries.into_iter().enumerate() {
             let relevant =
                 self.grades.remove(&position).unwrap_or_default().into_iter().filter(|(_, grade)| *grade > 0.0);
             let references: Vec<Reference> = relevant
                 .map(|(document, grade)| Reference {
                     grade: (grade.to_bits() != 1f64.to_bits()).then_some(grade),
-                    any: vec![vec![place(&document)]],
+                    ..Reference::any(vec![vec![place(&document)]])
                 })
                 .collect();
             if references.is_empty() {

@@ -6,26 +6,26 @@
 //! instead of a title.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use chunkmill::error::{Error, Result};
+use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::Imported;
-use super::source::{Assembly, Source, by_votes, bytes_of, file_name, quoted};
-use super::table::{self, each, form, tables};
-use crate::labels::{Place, Query, Reference};
+use super::flaws::Flaws;
+use super::source::{Assembly, Placed, Source, by_votes, file_name, placed, quoted};
+use super::table::{self, Loose, each, form, tables};
+use crate::labels::{Place, Query, Reference, id, optional_id};
 
 #[derive(Deserialize)]
 struct File {
-    data: Vec<Article>,
+    data: Vec<Loose<Article>>,
 }
 
 #[derive(Deserialize)]
 struct Article {
-    #[serde(default)]
-    title: String,
-    paragraphs: Vec<Paragraph>,
+    title: Option<String>,
+    paragraphs: Vec<Loose<Paragraph>>,
 }
 
 #[derive(Deserialize)]
@@ -33,17 +33,17 @@ struct Paragraph {
     context: String,
     #[serde(default, deserialize_with = "optional_id")]
     document_id: Option<String>,
-    qas: Vec<Question>,
+    qas: Vec<Loose<Question>>,
 }
 
 #[derive(Deserialize)]
 struct Question {
-    #[serde(deserialize_with = "table::id")]
+    #[serde(deserialize_with = "id")]
     id: String,
     #[serde(rename = "question")]
     text: String,
     #[serde(default, deserialize_with = "table::records")]
-    answers: Vec<Answer>,
+    answers: Vec<Loose<Answer>>,
 }
 
 #[derive(Deserialize)]
@@ -63,63 +63,57 @@ struct Row {
     question: Question,
 }
 
-fn optional_id<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Option<String>, D::Error> {
-    table::id(from).map(Some)
-}
-
 const ARTICLES: &str =
     r#"the file is {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}"#;
+const OFFSET: &str = "answer_start counts characters of the context";
 const ROW: &str =
     r#"a row is {"id", "title" or "document_id", "context", "question", "answers": {"text": [], "answer_start": []}}"#;
 
 /// Reads a `SQuAD` file, the rows of a table, or the tables of a split below a folder. An article becomes the text
 /// file `TITLE.txt`, with a blank line between paragraphs. If several people answered a question, their answers
 /// are alternatives, the most frequent first; with `all`, each is separate evidence, as CUAD counts them.
-/// Questions without an answer are left out.
+/// Questions without an answer are left out. An answer that is not at its offset is looked for in its paragraph.
 ///
 /// # Errors
-/// [`Error::Setting`] with the file and line if the format is wrong, or with the file and question if an answer is
-/// not at its offset or an id appears twice; [`Error::Named`] if the file cannot be read.
+/// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if it is not a table of this form;
+/// [`Error::Named`](chunkmill::error::Error::Named) if the file cannot be read.
 pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
     let files = tables(path, split)?;
     let mut set = Imported::default();
-    let mut ids = std::collections::HashSet::new();
-    for (origin, article) in read(&files)? {
-        let first = article.paragraphs.iter().find_map(|paragraph| paragraph.document_id.as_deref());
-        let title = if article.title.is_empty() { first.unwrap_or_default() } else { &article.title };
-        let doc_id = free_name(title, &set);
+    for (origin, Article { title, paragraphs }) in read(&files, &mut set.left_out)? {
+        let paragraphs: Vec<Paragraph> = usable(paragraphs, &origin, "paragraph", ARTICLES, &mut set.left_out);
+        let first = || paragraphs.iter().find_map(|paragraph| paragraph.document_id.clone());
+        let title = title.filter(|title| !title.is_empty()).or_else(first).unwrap_or_default();
+        let doc_id = free_name(&title, &set);
         let mut document = Assembly::default();
-        for Paragraph { context, qas, .. } in article.paragraphs {
+        for Paragraph { context, qas, .. } in paragraphs {
             let base = document.add(&context).start;
-            for question in qas {
-                let wrong = |problem: String| Error::Setting {
-                    origin: format!("{origin}:question {}", question.id),
-                    problem,
-                    help: "answer_start counts characters of the context".to_owned(),
-                };
-                if !ids.insert(question.id.clone()) {
-                    return Err(wrong("the id was used before".to_owned()));
+            for question in usable(qas, &origin, "question", ARTICLES, &mut set.left_out) {
+                let origin = format!("{origin}:question {}", question.id);
+                let mut any: Vec<Vec<Place>> = Vec::new();
+                for Answer { text, answer_start } in usable(question.answers, &origin, "answer", ROW, &mut set.left_out)
+                {
+                    let chars = answer_start..answer_start.saturating_add(text.chars().count());
+                    match placed(&context, &chars, &text) {
+                        Ok(Placed { range, mended }) => {
+                            let range = base + range.start..base + range.end;
+                            any.push(vec![quoted(&doc_id, &document.text, range)]);
+                            mended.into_iter().for_each(|how| set.mended.add(&origin, how, OFFSET));
+                        }
+                        Err(problem) => set.left_out.add(&origin, problem, OFFSET),
+                    }
                 }
-                if question.answers.is_empty() {
-                    set.without_evidence += 1;
-                    continue;
-                }
-                let place = |answer: &Answer| {
-                    let chars = answer.answer_start..answer.answer_start.saturating_add(answer.text.chars().count());
-                    let range = bytes_of(&context, &chars)
-                        .filter(|range| !range.is_empty() && context[range.clone()] == answer.text)
-                        .ok_or_else(|| wrong(format!("answer {:?} is not at {}", answer.text, answer.answer_start)))?;
-                    Ok(vec![quoted(&doc_id, &document.text, base + range.start..base + range.end)])
-                };
-                let any: Vec<Vec<Place>> = question.answers.iter().map(place).collect::<Result<_>>()?;
                 let any = by_votes(any);
-                let references = if all {
-                    any.into_iter().map(|places| Reference { any: vec![places], grade: None }).collect()
-                } else {
-                    vec![Reference { any, grade: None }]
+                let references = match any.is_empty() {
+                    true => Vec::new(),
+                    false if all => any.into_iter().map(|places| Reference::any(vec![places])).collect(),
+                    false => vec![Reference::any(any)],
                 };
                 let text = question.text.trim().to_owned();
-                set.queries.push(Query { id: question.id, text, references, grade: 1.0, tags: Vec::new() });
+                let query = Query { id: question.id, text, references, grade: 1.0, tags: Vec::new() };
+                if let Err(problem) = set.keep(query) {
+                    set.left_out.add(&origin, problem, ROW);
+                }
             }
         }
         set.documents.insert(doc_id, document.text.into_bytes());
@@ -127,18 +121,37 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
     Ok(set)
 }
 
-/// Reads the articles of files, each with the file in which it begins.
-fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
+/// Returns the records that can be used. The others are left out, named by their kind and number.
+fn usable<T>(records: Vec<Loose<T>>, origin: &str, kind: &str, help: &'static str, left_out: &mut Flaws) -> Vec<T> {
+    let usable = (1..).zip(records).filter_map(|(number, Loose(record)): (usize, Loose<T>)| match record {
+        Ok(record) => Some(record),
+        Err(problem) => {
+            left_out.add(&format!("{origin}:{kind} {number}"), problem, help);
+            None
+        }
+    });
+    usable.collect()
+}
+
+/// Reads the articles of files, each with its origin: the file in which it begins, and its number in the authors'
+/// JSON.
+fn read(files: &[PathBuf], left_out: &mut Flaws) -> Result<Vec<(String, Article)>> {
     let mut articles: Vec<(String, Article)> = Vec::new();
     let mut rows = Vec::new();
     for file in files {
         // A file without a table's extension has always been read as the authors' JSON.
-        let source = matches!(form(file), None | Some("json")).then(|| Source::read(file)).transpose()?;
+        let source = matches!(form(file), None | Some("json")).then(|| Source::whole(file)).transpose()?;
         match source {
             Some(source) if form(file).is_none() || source.text().trim_start().starts_with('{') => {
                 let parsed: File = serde_json::from_str(source.text())
                     .map_err(|error| source.wrong(error.line(), error.to_string(), ARTICLES))?;
-                articles.extend(parsed.data.into_iter().map(|article| (file.display().to_string(), article)));
+                for (number, Loose(article)) in (1..).zip(parsed.data) {
+                    let origin = format!("{}:article {number}", file.display());
+                    match article {
+                        Ok(article) => articles.push((origin, article)),
+                        Err(problem) => left_out.add(&origin, problem, ARTICLES),
+                    }
+                }
             }
             _ => rows.push(file.clone()),
         }
@@ -147,25 +160,30 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<(String, Article)>> {
     // are.
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut paragraphs: HashMap<(usize, String), usize> = HashMap::new();
+    let mut found: Vec<(String, Option<String>, Vec<Paragraph>)> = Vec::new();
     for file in rows {
         let origin = file.display().to_string();
-        each(&[file], ROW, |mut row| {
+        each(&[file], ROW, left_out, |row| {
             let Row { title, document_id, context, question } = row.read()?;
             let title = title.filter(|title| !title.is_empty());
             let key = title.as_ref().or(document_id.as_ref()).unwrap_or(&context);
             let at = *known.entry(key.clone()).or_insert_with(|| {
-                articles.push((origin.clone(), Article { title: title.unwrap_or_default(), paragraphs: Vec::new() }));
-                articles.len() - 1
+                found.push((origin.clone(), title, Vec::new()));
+                found.len() - 1
             });
-            let of = &mut articles[at].1.paragraphs;
+            let of = &mut found[at].2;
             let paragraph = *paragraphs.entry((at, context.clone())).or_insert_with(|| {
                 of.push(Paragraph { context, document_id, qas: Vec::new() });
                 of.len() - 1
             });
-            of[paragraph].qas.push(question);
+            of[paragraph].qas.push(Loose(Ok(question)));
             Ok(())
         })?;
     }
+    articles.extend(found.into_iter().map(|(origin, title, paragraphs)| {
+        let paragraphs = paragraphs.into_iter().map(|paragraph| Loose(Ok(paragraph))).collect();
+        (origin, Article { title, paragraphs })
+    }));
     Ok(articles)
 }
 

@@ -13,16 +13,17 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow::error::ArrowError;
-use chunkmill::error::{Error, Result};
+use chunkmill::error::{Error, Result, caught};
 use chunkmill::value::count;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
+use super::flaws::Flaws;
 use super::source::Source;
+use crate::files::NOT_UTF8;
 
 /// The formats, by extension. If a part of a set exists in several, the first one wins.
 const FORMS: [&str; 6] = ["jsonl", "ndjson", "json", "parquet", "csv", "tsv"];
@@ -43,20 +44,24 @@ const BATCH: usize = 64;
 pub(super) struct Row {
     /// Its fields by name.
     pub(super) fields: Map<String, Value>,
-    origin: String,
-    help: &'static str,
+    /// `file:line`, or the file and the number of the row.
+    pub(super) origin: String,
 }
 
 impl Row {
     /// Converts its fields to the importer's own type.
-    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let fields = std::mem::take(&mut self.fields);
-        serde_json::from_value(Value::Object(fields)).map_err(|error| self.wrong(error.to_string()))
+        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
     }
+}
 
-    /// Creates an error for this row.
-    pub(super) fn wrong(&self, problem: impl Into<String>) -> Error {
-        Error::Setting { origin: self.origin.clone(), problem: problem.into(), help: self.help.to_owned() }
+/// A record inside a row, or what is wrong with it. One bad record does not spoil its row.
+pub(super) struct Loose<T>(pub(super) Result<T, String>);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Loose<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self(serde_json::from_value(Value::deserialize(from)?).map_err(|error| error.to_string())))
     }
 }
 
@@ -145,23 +150,33 @@ pub(super) fn form(path: &Path) -> Option<&'static str> {
     FORMS.into_iter().find(|form| *form == extension)
 }
 
-/// Reads the rows of tables one after the other. `help` describes a row.
+/// Reads the rows of tables one after the other. `help` describes a row. A row that is broken, or in which `visit`
+/// finds a problem, is left out.
 ///
 /// # Errors
-/// [`Error::Named`] for a file that cannot be read, [`Error::Setting`] with the file and the line or row for
-/// anything that is not a table, and any error that `visit` returns.
-pub(super) fn each(files: &[PathBuf], help: &'static str, mut visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+/// [`Error::Named`] for a file that cannot be read, and [`Error::Setting`] with the file for anything that is not a
+/// table.
+pub(super) fn each(
+    files: &[PathBuf],
+    help: &'static str,
+    left_out: &mut Flaws,
+    mut visit: impl FnMut(&mut Row) -> Result<(), String>,
+) -> Result<()> {
+    let mut visit = visitor(help, left_out, &mut visit);
     for file in files {
         match form(file) {
-            Some("parquet") => parquet(file, help, &mut visit)?,
+            Some("parquet") => parquet(file, &mut visit)?,
             Some("json") => json(file, help, &mut visit)?,
-            Some("csv") => separated(file, b',', help, &mut visit)?,
-            Some("tsv") => separated(file, b'\t', help, &mut visit)?,
+            Some("csv") => columns(file, b',', help, &mut visit)?,
+            Some("tsv") => columns(file, b'\t', help, &mut visit)?,
             Some(_) => {
                 let source = Source::read(file)?;
-                for (line, fields) in source.objects(help)? {
-                    visit(Row { fields, origin: format!("{}:{line}", file.display()), help })?;
-                }
+                source.lines(help, &mut Flaws::default(), |line, text| {
+                    let broken = source.is_broken(line..line + 1);
+                    let parsed = || serde_json::from_str(text).map_err(|error| error.to_string());
+                    visit(source.at(line), if broken { Err(NOT_UTF8.to_owned()) } else { parsed() });
+                    Ok(())
+                });
             }
             None => {
                 return Err(Error::Setting {
@@ -175,18 +190,39 @@ pub(super) fn each(files: &[PathBuf], help: &'static str, mut visit: impl FnMut(
     Ok(())
 }
 
+/// Visits a row by its place: its fields, or what is wrong with it.
+type Visit<'v> = dyn FnMut(String, Result<Map<String, Value>, String>) + 'v;
+
+/// Returns what is done with a row: `visit` reads it, and a row with a problem is left out.
+fn visitor<'v>(
+    help: &'static str,
+    left_out: &'v mut Flaws,
+    visit: &'v mut dyn FnMut(&mut Row) -> Result<(), String>,
+) -> impl FnMut(String, Result<Map<String, Value>, String>) + 'v {
+    move |origin, fields| {
+        let mut row = Row { fields: Map::new(), origin };
+        let visited = fields.and_then(|fields| {
+            row.fields = fields;
+            visit(&mut row)
+        });
+        if let Err(problem) = visited {
+            left_out.add(&row.origin, problem, help);
+        }
+    }
+}
+
 /// Reads a file of one JSON value: a list of rows, an object that contains one list among other values, or rows by
 /// id.
-fn json(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
-    let source = Source::read(file)?;
+fn json(file: &Path, help: &'static str, visit: &mut Visit<'_>) -> Result<()> {
+    let source = Source::whole(file)?;
     let value = serde_json::from_str(source.text())
         .map_err(|error: serde_json::Error| source.wrong(error.line(), error.to_string(), help))?;
     let mut row = |place: &dyn std::fmt::Display, value: Value| match value {
-        Value::Object(fields) => visit(Row { fields, origin: format!("{}:{place}", file.display()), help }),
-        _ => Err(source.wrong(place, "is not an object", help)),
+        Value::Object(fields) => visit(source.at(place), Ok(fields)),
+        _ => visit(source.at(place), Err("is not an object".to_owned())),
     };
-    let mut rows = |list: Vec<Value>| -> Result<()> {
-        list.into_iter().enumerate().try_for_each(|(index, value)| row(&format_args!("row {}", index + 1), value))
+    let mut rows = |list: Vec<Value>| {
+        list.into_iter().enumerate().for_each(|(index, value)| row(&format_args!("row {}", index + 1), value));
     };
     match value {
         Value::Array(list) => rows(list),
@@ -194,68 +230,104 @@ fn json(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<(
             let lists: Vec<String> =
                 object.iter().filter(|(_, value)| value.is_array()).map(|(key, _)| key.clone()).collect();
             match &lists[..] {
-                [] => object.into_iter().try_for_each(|(id, mut value)| {
+                [] => object.into_iter().for_each(|(id, mut value)| {
                     if let Value::Object(fields) = &mut value {
                         fields.entry("id").or_insert_with(|| Value::String(id.clone()));
                     }
-                    row(&id, value)
+                    row(&id, value);
                 }),
-                [list] => match object.remove(list) {
-                    Some(Value::Array(list)) => rows(list),
-                    _ => Ok(()),
-                },
-                _ => Err(source.wrong(
-                    1,
-                    format!("more than one of its lists may be the rows: {}", lists.join(", ")),
-                    help,
-                )),
+                [list] => {
+                    if let Some(Value::Array(list)) = object.remove(list) {
+                        rows(list);
+                    }
+                }
+                _ => {
+                    let problem = format!("more than one of its lists may be the rows: {}", lists.join(", "));
+                    return Err(source.wrong(1, problem, help));
+                }
             }
         }
-        _ => Err(source.wrong(1, "is neither a list nor an object", help)),
-    }
-}
-
-/// Reads a file of separated columns with their names in the first line.
-fn separated(file: &Path, delimiter: u8, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
-    let source = Source::read(file)?;
-    let wrong =
-        |error: &csv::Error| source.wrong(error.position().map_or(1, csv::Position::line), error.to_string(), help);
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(source.text().as_bytes());
-    let names = reader.headers().cloned().map_err(|error| wrong(&error))?;
-    for record in reader.into_records() {
-        let record = record.map_err(|error| wrong(&error))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let fields = names.iter().zip(record.iter()).map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
-        visit(Row { fields, origin: format!("{}:{line}", file.display()), help })?;
+        _ => return Err(source.wrong(1, "is neither a list nor an object", help)),
     }
     Ok(())
 }
 
-fn parquet(file: &Path, help: &'static str, visit: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
+/// Reads the rows of a file of separated columns, whatever its name, like [`each`].
+pub(super) fn separated(
+    file: &Path,
+    delimiter: u8,
+    help: &'static str,
+    left_out: &mut Flaws,
+    mut visit: impl FnMut(&mut Row) -> Result<(), String>,
+) -> Result<()> {
+    columns(file, delimiter, help, &mut visitor(help, left_out, &mut visit))
+}
+
+/// Reads a file of separated columns with their names in the first line.
+fn columns(file: &Path, delimiter: u8, help: &'static str, visit: &mut Visit<'_>) -> Result<()> {
+    let source = Source::read(file)?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(source.text().as_bytes());
+    let names = reader.headers().cloned().map_err(|error| source.wrong(1, error.to_string(), help))?;
+    let mut record = csv::StringRecord::new();
+    loop {
+        let line = usize::try_from(reader.position().line()).unwrap_or(usize::MAX);
+        let fields = match reader.read_record(&mut record) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {
+                Ok(names.iter().zip(&record).map(|(name, text)| (name.to_owned(), Value::from(text))).collect())
+            }
+            Err(error) => Err(match error.kind() {
+                csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                    format!("{}, not {expected_len}", count(*len, "column"))
+                }
+                _ => error.to_string(),
+            }),
+        };
+        // Blank lines before a record are skipped, so it begins where its own position says.
+        let line = record.position().map_or(line, |at| usize::try_from(at.line()).unwrap_or(line));
+        let next = usize::try_from(reader.position().line()).unwrap_or(usize::MAX).max(line + 1);
+        visit(source.at(line), if source.is_broken(line..next) { Err(NOT_UTF8.to_owned()) } else { fields });
+    }
+}
+
+/// Reads a Parquet file. Its reader is not ours, and a damaged file may make it panic: that is an error of the file.
+fn parquet(file: &Path, visit: &mut Visit<'_>) -> Result<()> {
     let wrong = |problem: String| Error::Setting {
         origin: file.display().to_string(),
         problem: format!("cannot be read as Parquet: {problem}"),
         help: PARQUET.to_owned(),
     };
     let opened = File::open(file).map_err(Error::named(file, TABLES))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|error| wrong(error.to_string()))?;
-    let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let codecs: BTreeSet<String> = columns.map(|column| column.compression().to_string()).collect();
-    let broken =
-        |error: ArrowError| wrong(format!("compression {}: {error}", Vec::from_iter(codecs.clone()).join(", ")));
-    let reader = builder.with_batch_size(BATCH).build().map_err(|error| wrong(error.to_string()))?;
+    let (mut reader, codecs) = caught(|| batches(opened)).flatten().map_err(wrong)?;
     let mut number = 0;
-    for batch in reader {
-        let batch = batch.map_err(&broken)?;
-        let schema = batch.schema();
-        for row in 0..batch.num_rows() {
+    while let Some(rows) = caught(|| next_rows(&mut reader, &codecs)).flatten().map_err(wrong)? {
+        for fields in rows {
             number += 1;
-            let columns = schema.fields().iter().zip(batch.columns());
-            let fields = columns.map(|(field, column)| (field.name().clone(), value(column, row))).collect();
-            visit(Row { fields, origin: format!("{}:row {number}", file.display()), help })?;
+            visit(format!("{}:row {number}", file.display()), Ok(fields));
         }
     }
     Ok(())
+}
+
+/// Returns the batches of a Parquet file, and the names of its codecs.
+fn batches(file: File) -> Result<(ParquetRecordBatchReader, String), String> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| error.to_string())?;
+    let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let codecs: BTreeSet<String> = columns.map(|column| column.compression().to_string()).collect();
+    let reader = builder.with_batch_size(BATCH).build().map_err(|error| error.to_string())?;
+    Ok((reader, Vec::from_iter(codecs).join(", ")))
+}
+
+/// Returns the rows of the next batch; `None` after the last one.
+fn next_rows(reader: &mut ParquetRecordBatchReader, codecs: &str) -> Result<Option<Vec<Map<String, Value>>>, String> {
+    let Some(batch) = reader.next() else { return Ok(None) };
+    let batch = batch.map_err(|error| format!("compression {codecs}: {error}"))?;
+    let schema = batch.schema();
+    let fields = |row: usize| {
+        let columns = schema.fields().iter().zip(batch.columns());
+        columns.map(|(field, column)| (field.name().clone(), value(column, row))).collect()
+    };
+    Ok(Some((0..batch.num_rows()).map(fields).collect()))
 }
 
 /// Converts a value of a column to JSON. Types that no label uses, such as dates and pictures, become null.
@@ -291,15 +363,6 @@ fn value(column: &dyn Array, row: usize) -> Value {
             value(words.values(), words.normalized_keys()[row])
         }
         _ => Value::Null,
-    }
-}
-
-/// Parses an id, which some sets write as a number.
-pub(super) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    match Value::deserialize(from)? {
-        Value::String(id) if !id.is_empty() => Ok(id),
-        Value::Number(id) => Ok(id.to_string()),
-        _ => Err(D::Error::custom("an id is missing or empty")),
     }
 }
 

@@ -9,6 +9,7 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 
 use super::Imported;
+use super::flaws::Flaws;
 use super::source::{Judged, Source};
 use crate::labels::Place;
 
@@ -19,9 +20,7 @@ const JUDGEMENT: &str = "a line is question, iteration, document and grade with 
 /// without the extension; without it only if no other document has the same name. Its bytes are kept.
 ///
 /// # Errors
-/// [`Error::Setting`] with the file and line if a line has the wrong format, a question appears twice, or a
-/// judgement names an unknown question; [`Error::Corpus`] if the folder has no documents; [`Error::Named`] if a
-/// file cannot be read.
+/// [`Error::Corpus`] if the folder has no documents; [`Error::Named`] if a file cannot be read.
 pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(&[Root::new(folder)], &filter, &[])?;
@@ -46,28 +45,22 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
 
 /// Reads questions and their judgements.
 pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
-    let queries = Source::read(queries)?;
     let mut judged = Judged::default();
-    for (line, text) in queries.lines() {
-        let wrong = |problem: String| queries.wrong(line, problem, QUERY);
-        let (id, text) = text.split_once('\t').ok_or_else(|| wrong("there is no tab".to_owned()))?;
-        let (id, text) = (id.trim(), text.trim());
-        if id.is_empty() || text.is_empty() {
-            return Err(wrong("id or text is empty".to_owned()));
+    let mut left_out = Flaws::default();
+    Source::read(queries)?.lines(QUERY, &mut left_out, |_, text| {
+        let (id, text) = text.split_once('\t').ok_or("there is no tab")?;
+        if id.trim().is_empty() {
+            return Err("the id is empty".to_owned());
         }
-        if !judged.ask(id, text) {
-            return Err(wrong(format!("question `{id}` appears twice")));
-        }
-    }
-
-    let qrels = Source::read(qrels)?;
-    for (line, text) in qrels.lines() {
-        let wrong = |problem: String| qrels.wrong(line, problem, JUDGEMENT);
+        judged.ask(id.trim(), text.trim())
+    });
+    Source::read(qrels)?.lines(JUDGEMENT, &mut left_out, |_, text| {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let [query, _, document, grade] = fields[..] else {
-            return Err(wrong(format!("{}, not 4", count(fields.len(), "field"))));
+            return Err(format!("{}, not 4", count(fields.len(), "field")));
         };
-        judged.judge(query, document, grade).map_err(wrong)?;
-    }
+        judged.judge(query, document, grade)
+    });
+    judged.left_out = left_out;
     Ok(judged)
 }

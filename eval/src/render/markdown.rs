@@ -191,7 +191,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// Escapes text that Markdown and its inline HTML then show literally, on one line.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {
         match c {

@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use chunkmill::value::count;
 
+use super::markdown::escape;
 use super::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
 use crate::analysis::{Clusters, figure};
 use crate::report::{Cell, Report};
@@ -83,7 +84,7 @@ fn tables(sets: &[Set], own: &str) -> String {
         let mut rows: Vec<(&str, Vec<f64>)> =
             common(sets).into_iter().filter_map(|id| Some((id, means(sets, id, &metric)?))).collect();
         rows.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
-        let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+        let names: Vec<String> = sets.iter().map(|set| escape(&set.name)).collect();
         let _ = write!(text, "### Evidence in {budget} tokens\n\n| setting | mean | {} |\n", names.join(" | "));
         let _ = writeln!(text, "| --- | --: |{}", " --: |".repeat(sets.len()));
         let best: Vec<f64> =
@@ -94,19 +95,28 @@ fn tables(sets: &[Set], own: &str) -> String {
                 .zip(&best)
                 .map(|(value, best)| if value >= best { format!("**{}**", figure(*value)) } else { figure(*value) })
                 .collect();
-            let _ = writeln!(text, "| {id} | {} | {} |", figure(mean(values)), shown.join(" | "));
+            let _ = writeln!(text, "| {} | {} | {} |", escape(id), figure(mean(values)), shown.join(" | "));
         }
         text.push('\n');
     }
     let parts = parts(sets, own);
     if !parts.is_empty() {
-        let _ =
-            write!(text, "### `{own}` minus variants with one change\n\n| | changed | difference | 95 % interval |\n");
+        let _ = write!(
+            text,
+            "### {} minus variants with one change\n\n| | changed | difference | 95 % interval |\n",
+            escape(own)
+        );
         text.push_str("| --: | --- | --: | --- |\n");
         for (at, part) in (1..).zip(&parts) {
             let (lo, hi) = part.interval();
-            let _ =
-                writeln!(text, "| {at} | {} | {} | {} to {} |", part.name, figure(part.gain), figure(lo), figure(hi));
+            let _ = writeln!(
+                text,
+                "| {at} | {} | {} | {} to {} |",
+                escape(&part.name),
+                figure(part.gain),
+                figure(lo),
+                figure(hi)
+            );
         }
         text.push('\n');
     }
@@ -121,7 +131,7 @@ fn tables(sets: &[Set], own: &str) -> String {
             let (Some(tau), Some(chosen)) = (kendall_tau_b(&made, &real), chosen(&pairs)) else { continue };
             let most = real.iter().copied().fold(f64::MIN, f64::max);
             let lost = figure(most - chosen.2);
-            let _ = writeln!(text, "| {} | {} | {} | {lost} |", set.name, pairs.len(), figure(tau));
+            let _ = writeln!(text, "| {} | {} | {} | {lost} |", escape(&set.name), pairs.len(), figure(tau));
         }
     }
     text.trim_end().to_owned() + "\n"

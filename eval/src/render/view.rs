@@ -68,22 +68,39 @@ impl<'r> View<'r> {
         named.or_else(|| self.ranked.first().copied().filter(|cell| self.quality(cell).is_some()))
     }
 
+    /// Returns the cell that the verdict recommends, if anything could be scored. Every form shows this one.
+    pub(super) fn advised(&self) -> Option<&'r Cell> {
+        let verdict = self.report.verdict.as_ref();
+        // A report of an earlier version does not say.
+        verdict.and_then(|verdict| self.report.cell(&verdict.advised)).or_else(|| self.best())
+    }
+
     /// Whether the questions leave open that a cell is as good as the best.
     pub(super) fn is_open(&self, cell: &Cell) -> bool {
         self.report.verdict.as_ref().is_some_and(|verdict| verdict.not_separable.contains(&cell.id))
     }
 
-    /// Returns a few cells that represent all, best first: the best, the cheapest that is as good, and the best of
-    /// each strategy and of each retrieval.
+    /// Returns a few cells that represent all, best first: the recommended one, the best, the cheapest that is as good,
+    /// and the best of each strategy and of each retrieval.
     pub(super) fn choice(&self) -> Vec<&'r Cell> {
         let cheapest = self.report.verdict.as_ref().map(|verdict| verdict.cheapest.as_str());
+        let advised = self.advised().map(|cell| cell.id.as_str());
         let mut seen = BTreeSet::new();
         let mut chosen = |cell: &Cell| {
             let strategy = seen.insert((0, setting(cell, "strategy")));
             let retrieval = seen.insert((1, cell.retrieval.clone()));
-            strategy || retrieval || Some(cell.id.as_str()) == cheapest
+            strategy || retrieval || [cheapest, advised].contains(&Some(cell.id.as_str()))
         };
-        self.ranked.iter().copied().filter(|cell| chosen(cell)).take(CHOICE).collect()
+        let mut choice: Vec<&Cell> = self.ranked.iter().copied().filter(|cell| chosen(cell)).collect();
+        self.shorten(&mut choice, CHOICE);
+        choice
+    }
+
+    /// Shortens a list of cells, but keeps the recommended one.
+    pub(super) fn shorten(&self, cells: &mut Vec<&'r Cell>, most: usize) {
+        let advised = self.advised().filter(|advised| cells.iter().skip(most).any(|cell| cell.id == advised.id));
+        cells.truncate(if advised.is_some() { most.saturating_sub(1) } else { most });
+        cells.extend(advised);
     }
 
     /// Returns the first of these cells for each dataset.

@@ -30,6 +30,23 @@ pub struct Interval {
     pub hi: f64,
 }
 
+/// Returns the interval of a share, a mean of values from 0 to 1, if all of its `clusters` independent values are
+/// equal. Every sample of them is the same, so a bootstrap would call the mean certain. But as many as 1 − α^(1/n) of
+/// all questions may differ from the n that were asked, with a probability of α (Clopper & Pearson 1934, "The use of
+/// confidence or fiducial limits", one side; about 3 / n at 95 %, the "rule of three" of Hanley & Lippman-Hand 1983),
+/// and each of those may be anything.
+#[must_use]
+pub fn constant(value: f64, clusters: usize, confidence: f64) -> Interval {
+    let unseen = unseen(clusters, confidence);
+    Interval { lo: value * (1.0 - unseen), hi: value + (1.0 - value) * unseen }
+}
+
+/// Returns the largest share of all questions that none of `clusters` independent ones may have been from.
+#[must_use]
+pub fn unseen(clusters: usize, confidence: f64) -> f64 {
+    if clusters == 0 { 1.0 } else { 1.0 - (1.0 - confidence).powf(1.0 / float(clusters)) }
+}
+
 /// Returns the expanded percentile interval of each row's mean (Hesterberg 2015, "What teachers should know about
 /// the bootstrap", §5.3.3). As many clusters as the row has, n, are drawn from it with replacement, repeatedly
 /// (the pairs cluster bootstrap of Cameron, Gelbach & Miller 2008, "Bootstrap-based improvements for inference

@@ -17,7 +17,7 @@ const CURVES: usize = 6;
 /// A budget in tokens, and the name of the metric at it.
 type Budget = (usize, String);
 
-/// Plots evidence against tokens handed over: the best setting with its intervals, in front of a few others that
+/// Plots evidence against tokens handed over: the recommended setting with its intervals, in front of a few others that
 /// represent the rest. Returns `None` if there are fewer than two budgets.
 #[expect(clippy::cast_precision_loss, reason = "budgets are drawn, not counted")]
 pub(super) fn curves(view: &View) -> Option<String> {
@@ -28,24 +28,26 @@ pub(super) fn curves(view: &View) -> Option<String> {
         known.sort_by(|a, b| a.0.total_cmp(&b.0));
         known
     };
-    let mut cells = some(view.choice());
+    let mut cells = some(view);
     cells.retain(|cell| known(cell).len() > 1);
     if cells.is_empty() {
         return None;
     }
+    let is_advised = |cell: &Cell| view.advised().is_some_and(|advised| advised.id == cell.id);
     let curve = |(at, cell): (usize, &&Cell)| {
-        let is_best = view.best().is_some_and(|best| best.id == cell.id);
-        let look = if is_best { Look::Main } else { Look::Other };
+        let is_advised = is_advised(cell);
+        let look = if is_advised { Look::Main } else { Look::Other };
         let value = |(x, s): (f64, Summary)| Value {
             x,
             y: s.mean,
-            interval: is_best.then_some((s.lo, s.hi)),
+            interval: is_advised.then_some((s.lo, s.hi)),
             says: format!("{}, {} tokens: {} ({} to {})", cell.id, count(x), share(s.mean), share(s.lo), share(s.hi)),
         };
         Curve { values: known(cell).into_iter().map(value).collect(), look, label: (at + 1).to_string() }
     };
-    // The best is drawn last, on top.
-    let curves: Vec<Curve> = cells.iter().enumerate().map(curve).rev().collect();
+    // The recommended one is drawn last, on top.
+    let mut curves: Vec<Curve> = cells.iter().enumerate().map(curve).rev().collect();
+    curves.sort_by_key(|curve| curve.look == Look::Main);
     let title = "Evidence in what is handed over";
     let plot = Plot {
         title: format!("{title}, against its tokens, for {}", counted(cells.len(), "setting")),
@@ -63,7 +65,7 @@ pub(super) fn curves(view: &View) -> Option<String> {
         dots: Vec::new(),
     };
     let item = |(at, cell): (usize, &&Cell)| {
-        let class = if at == 0 { " class=\"main\"" } else { "" };
+        let class = if is_advised(cell) { " class=\"main\"" } else { "" };
         let value = view.quality(cell).map_or_else(|| "–".to_owned(), |value| view.value(value));
         format!("<li{class}><b>{}</b> <span>{}</span> <span>{value}</span></li>", at + 1, Text(&cell.id))
     };
@@ -75,10 +77,21 @@ pub(super) fn curves(view: &View) -> Option<String> {
     Some(figure(title, &plot, "", &key))
 }
 
-/// Picks a few cells, evenly spread from the first to the last.
-fn some(cells: Vec<&Cell>) -> Vec<&Cell> {
+/// Picks a few cells, evenly spread from the first to the last, and the recommended one.
+fn some<'r>(view: &View<'r>) -> Vec<&'r Cell> {
+    let cells = view.choice();
     let last = cells.len().saturating_sub(1);
-    if last < CURVES { cells } else { (0..CURVES).map(|at| cells[at * last / (CURVES - 1)]).collect() }
+    if last < CURVES {
+        return cells;
+    }
+    let mut places: Vec<usize> = (0..CURVES).map(|at| at * last / (CURVES - 1)).collect();
+    let advised = view.advised().and_then(|advised| cells.iter().position(|cell| cell.id == advised.id));
+    if let Some(advised) = advised.filter(|advised| !places.contains(advised)) {
+        // It takes the place of the nearest one that is neither the first nor the last.
+        let nearest = (1..CURVES - 1).min_by_key(|&at| places[at].abs_diff(advised)).unwrap_or(1);
+        places[nearest] = advised;
+    }
+    places.into_iter().map(|at| cells[at]).collect()
 }
 
 pub(super) fn section(view: &View) -> Option<Section> {

@@ -21,7 +21,7 @@ pub(super) fn section(view: &View) -> Option<Section> {
         id: "cost",
         title: "What it costs",
         lead:
-            "For the best setting, the smallest that is as good, and the best of each strategy and each way to search. \
+            "For the recommended setting, the best one, the smallest that is as good, and the best of each strategy and each way to search. \
                All settings are in report.csv."
                 .to_owned(),
         body,
@@ -31,10 +31,10 @@ pub(super) fn section(view: &View) -> Option<Section> {
 /// Renders how many tokens chunks save compared with whole documents.
 fn reader(view: &View) -> String {
     let mean = |cell: &Cell, name: &str| cell.metrics.get(name).map(|summary| summary.mean);
-    let Some(best) = view.best() else { return String::new() };
-    match (mean(best, "retrieved_tokens"), mean(best, "whole_document_tokens")) {
+    let Some(advised) = view.advised() else { return String::new() };
+    match (mean(advised, "retrieved_tokens"), mean(advised, "whole_document_tokens")) {
         (Some(chunks), Some(documents)) if documents > 0.0 => format!(
-            "<p>The k best chunks of the best setting are {} tokens. The whole documents would have been {}: {} of that is \
+            "<p>The k best chunks of the recommended setting are {} tokens. The whole documents would have been {}: {} of that is \
              saved.</p>",
             count(chunks),
             count(documents),

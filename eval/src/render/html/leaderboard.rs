@@ -169,7 +169,7 @@ fn controls(view: &View) -> String {
 /// Renders a table with a row per metric and a column for each of a few settings.
 fn all_metrics(view: &View) -> String {
     let mut cells = view.choice();
-    cells.truncate(FEW);
+    view.shorten(&mut cells, FEW);
     let known = |metric: &&Metric| cells.iter().any(|cell| cell.metrics.contains_key(&metric.name));
     let metrics: Vec<&Metric> = view.report.metrics.iter().filter(known).collect();
     if metrics.is_empty() {

@@ -68,9 +68,8 @@ pub(super) fn section(view: &View) -> Option<Section> {
              chunks.{missing}{same}"
         ),
         body: format!(
-            "<p class=\"key\"><span><i class=\"mark best\"></i>best by {}</span><span><i class=\"mark front\"></i>no other \
+            "<p class=\"key\"><span><i class=\"mark best\"></i>the recommended one</span><span><i class=\"mark front\"></i>no other \
              is both cheaper and better</span><span><i class=\"mark\"></i>all others</span></p><div class=\"plots\">{}</div>",
-            Text(view.primary_title()),
             plots.concat()
         ),
     })
@@ -98,7 +97,7 @@ fn plot(view: &View, cost: &Cost) -> Option<String> {
     let points = || places.iter().flatten();
     let (first, _) = points().next()?;
     points().find(|(x, _)| x.total_cmp(first).is_ne())?;
-    let best = view.best().map(|cell| cell.id.as_str());
+    let best = view.advised().map(|cell| cell.id.as_str());
     let is_best = |at: usize| Some(view.ranked[at].id.as_str()) == best;
     let is_front = |at: usize| view.ranked[at].pareto.iter().any(|name| name == cost.name);
     let known = || places.iter().enumerate().filter_map(|(at, place)| place.map(|(x, y)| (at, x, y)));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Text, budgets, details, each, plot, sentence};
-use crate::analysis::Clusters;
+use crate::analysis::{Clusters, favoured};
 use crate::render::view::{View, chance, counted, percent, share, whole};
 use crate::report::{Cell, Report, Verdict};
 
@@ -71,25 +71,27 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
     let mut tile = |title: &str, value: &str, note: &str| {
         let _ = write!(tiles, "<div><dt>{title}</dt><dd><b>{value}</b> <span>{note}</span></dd></div>");
     };
-    if let Some(summary) = view.best().and_then(|cell| view.summary(cell)) {
+    let Some(advised) = view.advised() else { return String::new() };
+    if let Some(summary) = view.summary(advised) {
         let confidence = percent(view.report.scoring.confidence);
         let interval = format!("{confidence} interval {} to {}", view.value(summary.lo), view.value(summary.hi));
         tile(&Text(view.primary_title()).to_string(), &view.value(summary.mean), &interval);
     }
     let others = view.ranked.iter().filter(|cell| cell.p_best.is_some() && cell.id != verdict.best).count();
     if others > 0 {
-        let next = verdict.runner_up.as_ref().and_then(|next| view.report.cell(&next.id));
-        let next = next.and_then(|cell| Some(format!("next: {}, {}", Text(&cell.id), Text(&chance(cell.p_best?)))));
-        tile("Probability of being the best", &Text(&chance(verdict.p_best)).to_string(), &next.unwrap_or_default());
+        let other = view.ranked.iter().find(|cell| cell.p_best.is_some() && cell.id != advised.id);
+        let other = other.and_then(|cell| Some(format!("next: {}, {}", Text(&cell.id), Text(&chance(cell.p_best?)))));
+        let p = Text(&chance(advised.p_best.unwrap_or_default())).to_string();
+        tile("Probability of being the best", &p, &other.unwrap_or_default());
         let open = verdict.not_separable.len();
         let is_part = others + 1 < view.report.cells.len() && view.report.labels.synthetic;
         let without = if is_part { " (keyword search alone is left out)" } else { "" };
         tile("Not ruled out", &number(open), &format!("of {}{without}", counted(others, "other setting")));
     }
-    if verdict.cheapest != verdict.best
+    if verdict.cheapest != advised.id
         && let Some((cheapest, share)) = smaller(view, verdict)
     {
-        tile("The smallest of these", &share, &format!("of the best one’s size: {}", Text(&cheapest.id)));
+        tile("The smallest of these", &share, &format!("of the recommended one’s size: {}", Text(&cheapest.id)));
     }
     if verdict.minimum_detectable_effect > 0.0 {
         let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0);
@@ -113,18 +115,19 @@ fn rough(count: u64) -> u64 {
     count.div_ceil(step) * step
 }
 
-/// Returns the smallest dataset that is not ruled out, and its size as a share of the best one's.
+/// Returns the smallest dataset that is not ruled out, and its size as a share of the recommended one's.
 #[expect(clippy::cast_precision_loss, reason = "it is shown in per cent")]
 fn smaller<'r>(view: &View<'r>, verdict: &Verdict) -> Option<(&'r Cell, String)> {
     let cheapest = view.report.cell(&verdict.cheapest)?;
-    let best = view.best().filter(|best| best.cost.bytes > 0)?;
-    Some((cheapest, percent(cheapest.cost.bytes as f64 / best.cost.bytes as f64)))
+    let advised = view.advised().filter(|advised| advised.cost.bytes > 0)?;
+    Some((cheapest, percent(cheapest.cost.bytes as f64 / advised.cost.bytes as f64)))
 }
 
 /// Renders the caveats that a reader must know before trusting the results.
 fn notes(view: &View) -> String {
     let report = view.report;
-    let notes = [drifted(report), not_indexed(report), synthetic(report), one_place(report)];
+    let proposed = favoured(report).map(|favoured| sentence(&favoured));
+    let notes = [drifted(report), not_indexed(report), synthetic(report), proposed, one_place(report)];
     each(notes.into_iter().flatten(), |note| format!("<p class=\"note\">{note}</p>"))
 }
 

@@ -1,4 +1,4 @@
-//! The questions that the best setting answers worst, each with the text that would have answered it and the text
+//! The questions that the recommended setting answers worst, each with the text that would have answered it and the text
 //! that was handed over.
 
 use std::fmt::Write;
@@ -12,12 +12,12 @@ pub(super) fn section(view: &View) -> Option<Section> {
     if worst.is_empty() {
         return None;
     }
-    let best = view.best().map_or_else(String::new, |cell| format!(" (<code>{}</code>)", Text(&cell.id)));
+    let advised = view.advised().map_or_else(String::new, |cell| format!(" (<code>{}</code>)", Text(&cell.id)));
     Some(Section {
         id: "worst",
         title: "Worst questions",
         lead: format!(
-            "The questions that the best setting{best} answers worst: the wanted text next to the text that was handed \
+            "The questions that the recommended setting{advised} answers worst: the wanted text next to the text that was handed \
              over, in which evidence is <mark>marked</mark>."
         ),
         body: each(worst.iter().enumerate(), |(at, query)| question(view, query, at == 0)),
