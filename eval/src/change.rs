@@ -32,7 +32,7 @@ const NAMED: usize = 5;
 pub struct Changes {
     /// Differences between the runs other than the settings, one sentence each.
     pub notes: Vec<String>,
-    /// What became of the evidence of the earlier run.
+    /// The evidence of the earlier run, compared with that of the later one.
     pub evidence: Evidence,
     /// Number of questions that both runs scored by the same evidence. Only they are compared.
     pub questions: usize,

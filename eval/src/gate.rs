@@ -37,7 +37,7 @@ pub use thresholds::Thresholds;
 pub struct Outcome {
     /// Whether no check failed, and no more questions than allowed lost evidence.
     pub passed: bool,
-    /// What became of the evidence of the baseline.
+    /// The evidence of the baseline, compared with that of the run.
     pub evidence: Evidence,
     /// Number of questions that may lose evidence.
     pub allow_lost: usize,

@@ -199,29 +199,35 @@ impl Query {
         serde_json::from_str::<WireQuery>(line).map_err(|error| error.to_string())?.try_into()
     }
 
-    /// Finds the references that were written without a range.
+    /// Finds the references that were written without a range, as many as there are.
     ///
     /// # Errors
-    /// A description of a reference whose text is not in its document, or more than once, ignoring differences in
+    /// A description of the first reference whose text is not in its document, or more than once, ignoring differences in
     /// white space.
     pub fn locate(&mut self, corpus: &Corpus) -> Result<(), String> {
         let places = self.references.iter_mut().flat_map(|reference| reference.any.iter_mut().flatten());
+        let mut located = Ok(());
         for Place { doc_id, quote } in places {
             let Some(quote) = quote.as_mut().filter(|quote| quote.range.is_empty()) else { continue };
-            let document = corpus.texts.get(doc_id).ok_or_else(|| format!("names {}", corpus.missing(doc_id)))?;
+            let Some(document) = corpus.texts.get(doc_id) else {
+                located = located.and_then(|()| Err(format!("names {}", corpus.missing(doc_id))));
+                continue;
+            };
             let found = Finder::new(document).all(&quote.text);
             let [range] = found.as_slice() else {
-                return Err(match found.len() {
+                let problem = match found.len() {
                     0 => format!("`{doc_id}` does not contain the text of its reference"),
                     several => {
                         let places = count(several, "place");
                         format!("`{doc_id}` has the text of its reference in {places}: add start and end, or more text")
                     }
-                });
+                };
+                located = located.and(Err(problem));
+                continue;
             };
             *quote = Quote { range: range.clone(), text: document[range.clone()].to_owned() };
         }
-        Ok(())
+        located
     }
 
     /// Returns whether every reference has a range or is a whole document.
@@ -256,6 +262,19 @@ impl LabelSet {
     /// [`Error::Setting`] with the file and line for anything that is not a well-formed question; [`Error::Named`]
     /// if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_checked(path, true)
+    }
+
+    /// Reads the questions of a set whose documents may have changed since it fitted them. A reference without a range
+    /// whose text is not in its document has then drifted like any other, and is no mistake in the file.
+    ///
+    /// # Errors
+    /// The other ones of [`read`](Self::read).
+    pub fn read_changed(path: &Path) -> Result<Self> {
+        Self::read_checked(path, false)
+    }
+
+    fn read_checked(path: &Path, must_fit: bool) -> Result<Self> {
         let file = queries_of(path);
         let text = Text::whole(&file, SET)?;
         let mut set = Self { path: path.to_owned(), queries: Vec::new() };
@@ -275,7 +294,7 @@ impl LabelSet {
                     Some(corpus) => corpus,
                     None => corpus.insert(set.corpus()?),
                 };
-                query.locate(corpus).map_err(wrong)?;
+                query.locate(corpus).or_else(|problem| if must_fit { Err(wrong(problem)) } else { Ok(()) })?;
             }
             if !ids.insert(query.id.clone()) {
                 return Err(wrong(format!("query_id `{}` was used before", query.id)));

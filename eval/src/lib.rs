@@ -25,8 +25,8 @@
 //! | [`analysis`] | What follows from the measurements? Summaries, comparisons, fronts, the verdict |
 //! | [`assemble`] | How do a run's records become its report? |
 //! | [`agreement`] | Do two sets of questions rank settings alike? |
-//! | [`change`] | What differs between two runs, question by question? |
-//! | [`gate`] | Is a run worse than a baseline by more than is allowed, and by more than chance explains? |
+//! | [`change`] | What evidence was lost between two runs, and what differs, question by question? |
+//! | [`gate`] | Did a run lose evidence, or is it worse than a baseline by more than is allowed and than chance explains? |
 //! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
 //! | [`recommend`] | Which settings are tried by default, and what does the result mean? |
 //! | [`cli`] | What does the command line look like? |

@@ -204,12 +204,12 @@ pub struct LabelledReference {
     /// Its grade.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub grade: f64,
-    /// What became of that place, unless it is valid.
+    /// The current state of that place, unless it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
 
-/// What became of a labelled place.
+/// The current state of a labelled place that is not valid.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
     /// The document that the label names.

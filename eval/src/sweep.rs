@@ -126,10 +126,21 @@ impl Labelled {
     /// # Errors
     /// Those of [`LabelSet::read`] and [`LabelSet::corpus`].
     pub fn read(path: &Path) -> Result<Self> {
-        let labels = LabelSet::read(path)?;
+        Self::of(LabelSet::read(path)?)
+    }
+
+    /// Reads a set whose documents may have changed since it fitted them, and its corpus.
+    ///
+    /// # Errors
+    /// Those of [`LabelSet::read_changed`] and [`LabelSet::corpus`].
+    pub fn read_changed(path: &Path) -> Result<Self> {
+        Self::of(LabelSet::read_changed(path)?)
+    }
+
+    fn of(labels: LabelSet) -> Result<Self> {
         let corpus = labels.corpus()?;
         let checked = labels.check(&corpus);
-        let file = queries_of(path);
+        let file = queries_of(&labels.path);
         let queries = blake3::hash(&fs::read(&file).map_err(Error::named(&file, SET))?);
         let mut documents = blake3::Hasher::new();
         for (id, text) in &corpus.texts {

@@ -495,7 +495,7 @@ fn junit_has_a_case_per_question_and_check_and_times_each_dataset_once() {
     };
     assert_eq!(
         read(&render::junit::junit(&after, Some(&outcome))),
-        "[('sweep', '3.750', 8), ('questions', '0.000', 12), ('gate', '0.000', 15)]\n['q3', 'q7']\nTrue\n"
+        "[('sweep', '3.750', 8), ('questions', '0.000', 12), ('gate', '0.000', 9)]\n['q3', 'q7']\nTrue\n"
     );
     // Nothing was timed.
     let mut untimed = hostile();

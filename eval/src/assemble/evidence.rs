@@ -1,6 +1,6 @@
 //! The state of the evidence of every question, as later runs need it: they see what was lost.
 
-use crate::labels::{Checked, Place, Query, Reference, State, beginning};
+use crate::labels::{Checked, Place, Query, Reference, State, beginning, words};
 use crate::report::{Drift, LabelledQuestion, LabelledReference};
 use crate::sweep::Labelled;
 
@@ -54,7 +54,11 @@ fn rank(state: &State) -> usize {
 fn key(reference: &Reference) -> String {
     let mut hash = blake3::Hasher::new();
     for Place { doc_id, quote } in reference.places() {
-        let (kind, text) = quote.as_ref().map_or((b"d", doc_id), |quote| (b"t", &quote.text));
+        // A label without a range may be written with other white space than its document.
+        let (kind, text) = match quote {
+            None => (b"d", doc_id.clone()),
+            Some(quote) => (b"t", words(&quote.text)),
+        };
         hash.update(kind).update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
     hash.finalize().to_hex()[..KEY].to_owned()

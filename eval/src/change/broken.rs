@@ -26,7 +26,7 @@ pub struct Broken {
     pub cells: usize,
     /// Number of cells that were compared.
     pub of: usize,
-    /// What that cell hands over for it now, as `path:line-line`; empty if the run's records are not there.
+    /// The places that this cell hands over for it now, as `path:line-line`; empty if the run's records are not there.
     pub handed_over: Vec<String>,
 }
 

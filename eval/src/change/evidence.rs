@@ -47,24 +47,24 @@ pub struct LostQuestion {
     pub text: String,
     /// Share of its evidence that can still be scored, by grade; 0 if all is lost.
     pub kept: f64,
-    /// What it lost.
+    /// The lost references.
     pub references: Vec<LostReference>,
 }
 
 /// A lost reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostReference {
-    /// What happened to it.
+    /// The kind of the loss.
     pub loss: Loss,
     /// The document that its label names.
     pub doc_id: String,
     /// The beginning of the labelled text; empty if the document was judged as a whole.
     pub text: String,
-    /// What became of it, in words.
+    /// The current state of its text in words.
     pub finding: String,
 }
 
-/// What happened to a lost reference. A text that is only somewhere else has moved and is not lost.
+/// How a reference was lost. A text that is only somewhere else has moved and is not lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
@@ -188,6 +188,8 @@ impl Evidence {
                 });
             }
         }
+        // Questions without any evidence come first, otherwise they are in the order of the labels.
+        found.lost.sort_by(|a, b| a.kept.total_cmp(&b.kept));
         Ok(found)
     }
 

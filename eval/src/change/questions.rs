@@ -59,8 +59,8 @@ impl<'r> Questions<'r> {
         Ok(Self { common, lost })
     }
 
-    /// Returns the means over the questions of both runs and those that lost evidence. What is left of a question's
-    /// evidence counts by its share, so what is lost is a miss.
+    /// Returns the means over the questions of both runs and those that lost evidence. The rest of a question's
+    /// evidence counts by its share, so a lost part is a miss.
     pub(super) fn all(&self, before: &Cell, after: &Cell, metric: &str) -> Option<Means> {
         let (one, other) = (before.values.get(metric)?, after.values.get(metric));
         let of = |values: &Vec<Option<f64>>, at: usize| values.get(at).copied().flatten();

@@ -102,7 +102,7 @@ fn no_baseline(run: &Path) -> Error {
 fn measured(path: &Path) -> Option<Measured> {
     let folder = if path.is_dir() { path } else { path.parent()? };
     let run = Run::is_in(folder).then(|| Run::read(folder).ok()).flatten()?;
-    let labelled = Labelled::read(&run.labels).ok()?;
+    let labelled = Labelled::read_changed(&run.labels).ok()?;
     Measured::read(folder, run, labelled).ok()
 }
 

@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         return write(&Report::read(&args.run)?, None, baseline.as_ref(), folder, &args.output);
     }
     let run = Run::read(&args.run)?;
-    let labelled = Labelled::read(args.labels.as_ref().unwrap_or(&run.labels))?;
+    let labelled = Labelled::read_changed(args.labels.as_ref().unwrap_or(&run.labels))?;
     let measured = Measured::read(&args.run, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), folder, &args.output)
 }
@@ -90,9 +90,12 @@ pub(super) fn write(
         let (verdict, cells) = (&report.verdict, report.cells.len());
         print_json(&json!({ "gate": outcome, "verdict": verdict, "cells": cells, "files": written }))
     } else {
-        if let Some(outcome) = outcome {
-            let lines = [vec![format!("against the baseline: {}", outcome.verdict())], lost(&outcome.evidence, false)];
-            print(format_args!("{}\n", lines.concat().join("\n")))?;
+        if let Some(baseline) = &baseline {
+            let outcome = baseline.outcome();
+            let mut lines = vec![format!("against the baseline: {}", outcome.verdict())];
+            lines.extend(lost(&outcome.evidence, false));
+            lines.extend(baseline.figures(report));
+            print(format_args!("{}\n", lines.join("\n")))?;
         }
         let paths: Vec<String> = written.iter().map(|path| format!("\n{}", path.display())).collect();
         print(format_args!("{text}\n{}", paths.concat()))

@@ -63,8 +63,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if list {
         return print_plan(&plan, json);
     }
-    let labelled = Labelled::read(&labels)?;
     let baseline = output.baseline()?;
+    let labelled = if baseline.is_some() { Labelled::read_changed(&labels) } else { Labelled::read(&labels) }?;
     // All evidence of the baseline was lost: that is a result, and it is reported as one.
     let had_evidence = !verify && baseline.as_ref().is_some_and(|baseline| !baseline.queries.is_empty());
     if !had_evidence {

@@ -18,7 +18,7 @@ use super::Quote;
 /// 5. otherwise it is [`Gone`](Self::Gone). This includes an edited text that repeats the same words more than 32
 ///    times.
 ///
-/// A text that has left its document, so that rule 1, 4 or 5 applies, is then looked for in the others:
+/// If rule 1, 4 or 5 applies, the text may have left its document. It is then looked for in the others:
 /// [`Elsewhere`](Self::Elsewhere).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {

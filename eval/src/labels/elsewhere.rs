@@ -17,6 +17,10 @@ pub(crate) const DUPLICATE: usize = 40;
 /// at least this many characters together.
 const SAME_BYTES: usize = 16;
 
+/// Number of bytes of a text's beginning that are looked for in all documents at once: the tables for long texts take
+/// long to build.
+const SEED: usize = 64;
+
 /// A text that is not in its document any more.
 struct Lost<'a> {
     /// Position among the checked places.
@@ -86,11 +90,11 @@ fn renamed<'a>(texts: &mut [Lost<'a>], corpus: &'a Corpus) {
 fn moved<'a>(by_document: &mut BTreeMap<&str, Vec<Lost<'a>>>, corpus: &'a Corpus) {
     let mut open: Vec<&mut Vec<Lost<'a>>> =
         by_document.values_mut().filter(|texts| texts.iter().any(|lost| lost.found.is_none())).collect();
-    let mut patterns: Vec<&str> = Vec::new();
+    let mut patterns: Vec<&[u8]> = Vec::new();
     let mut owners: Vec<(usize, usize)> = Vec::new();
     for (group, texts) in open.iter().enumerate() {
         for (at, lost) in texts.iter().enumerate().filter(|(_, lost)| lost.size() >= DUPLICATE) {
-            patterns.push(&lost.quote.text);
+            patterns.push(&lost.quote.text.as_bytes()[..lost.quote.text.len().min(SEED)]);
             owners.push((group, at));
         }
     }
@@ -99,8 +103,14 @@ fn moved<'a>(by_document: &mut BTreeMap<&str, Vec<Lost<'a>>>, corpus: &'a Corpus
     // The first place of each text in each document.
     let mut places: BTreeMap<(usize, usize), BTreeMap<&'a str, Range<usize>>> = BTreeMap::new();
     for (id, document) in &corpus.texts {
-        for found in searcher.find_overlapping_iter(document) {
-            places.entry(owners[found.pattern().as_usize()]).or_default().entry(id).or_insert(found.range());
+        // A beginning may be in the document many times. One search says whether, and where, all of the text is.
+        let begun: BTreeSet<usize> =
+            searcher.find_overlapping_iter(document).map(|found| found.pattern().as_usize()).collect();
+        for owner in begun.into_iter().map(|pattern| owners[pattern]) {
+            let text = &open[owner.0][owner.1].quote.text;
+            if let Some(start) = document.find(text) {
+                places.entry(owner).or_default().insert(id, start..start + text.len());
+            }
         }
     }
     for (group, texts) in open.iter_mut().enumerate() {

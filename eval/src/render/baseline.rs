@@ -4,7 +4,7 @@ use chunkmill::error::Result;
 use chunkmill::value;
 
 use super::view::View;
-use crate::analysis::direction;
+use crate::analysis::{direction, figure};
 use crate::assemble::Measured;
 use crate::change::{Change, Changes, changes};
 use crate::gate::{Outcome, Thresholds, gate};
@@ -39,6 +39,29 @@ impl<'r> Baseline<'r> {
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// Compares the best setting by the primary metric, in words: over the questions with the same evidence and, if some
+    /// was lost, over all. `None` if the baseline does not have this setting.
+    #[must_use]
+    pub fn figures(&self, report: &Report) -> Option<String> {
+        let best = &report.verdict.as_ref()?.best;
+        let change =
+            self.changes.changes.iter().find(|change| change.cell == *best && !change.differences.is_empty())?;
+        let title = report.metric(&change.metric).map_or(change.metric.as_str(), |metric| metric.title.as_str());
+        // Backticks are around settings.
+        let title = title.replace('`', "'");
+        let [before, after] = [change.before, change.after].map(figure);
+        let same = value::count(self.changes.questions, "question");
+        let Some(all) = change.all else {
+            return Some(format!("`{best}`: {title} {before} before, {after} now, over {same}"));
+        };
+        let [all_before, all_after] = [all.before, all.after].map(figure);
+        let all = value::count(self.changes.evidence.questions, "question");
+        Some(format!(
+            "`{best}`: {title} {before} before, {after} now, over the {same} with the same evidence; {all_before} before, \
+             {all_after} now, over all {all}, with lost evidence as misses"
+        ))
     }
 
     /// Returns the changed cells for which both runs have values: significant changes before those that could be

@@ -76,7 +76,7 @@ pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         name = Text(&report.labels.name),
         plots = svg::STYLE,
-        header = summary::header(&view, &baseline.map(change::banner).unwrap_or_default()),
+        header = summary::header(&view, &baseline.map(|baseline| change::banner(&view, baseline)).unwrap_or_default()),
     )
 }
 

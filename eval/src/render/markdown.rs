@@ -113,6 +113,9 @@ fn change(view: &View, baseline: &Baseline, text: &mut String) {
     let (changes, outcome) = (&baseline.changes, &baseline.outcome);
     let _ = writeln!(text, "### Change against the baseline\n\n**{}**\n", escape(&outcome.verdict()));
     lost(&changes.evidence, text);
+    if let Some(figures) = baseline.figures(view.report) {
+        let _ = writeln!(text, "{}.\n", sentence(&figures));
+    }
     let _ = writeln!(text, "{}\n", escape(&baseline.sentence(view)));
     let largest = baseline.largest(view, TOP);
     if !largest.is_empty() {

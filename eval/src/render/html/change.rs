@@ -1,6 +1,6 @@
 //! The changes since a baseline: what a reader must know at once, above everything else, and the details.
 
-use super::{Section, Text, capital, details, each, name, row, table};
+use super::{Section, Text, capital, details, each, name, row, sentence, table};
 use crate::change::{Broken, Change, Evidence, LostQuestion, Moved};
 use crate::gate::State;
 use crate::render::baseline::{Baseline, sure};
@@ -14,11 +14,12 @@ const ROWS: usize = 12;
 const NAMED: usize = 6;
 
 /// Renders the change in a few lines, red or green.
-pub(super) fn banner(baseline: &Baseline) -> String {
+pub(super) fn banner(view: &View, baseline: &Baseline) -> String {
     let outcome = &baseline.outcome;
     let evidence = &outcome.evidence;
     let class = if outcome.passed { "good" } else { "worse" };
     let mut body = each(evidence.loss(), |_| format!("<p>Lost evidence: {}.</p>", Text(&evidence.kinds())));
+    body.push_str(&each(baseline.figures(view.report), |figures| format!("<p>{}.</p>", sentence(&figures))));
     let lost = evidence.lost.iter().map(|lost| {
         format!("<li><b>{}</b> {} <small>{}</small></li>", Text(&lost.query), Text(&lost.text), Text(&lost.places()))
     });
@@ -30,15 +31,13 @@ pub(super) fn banner(baseline: &Baseline) -> String {
     body.push_str(&short_list(failed, outcome.by_state(State::Failed).count()));
     if !outcome.broken.is_empty() {
         let broken = counted(outcome.broken.len(), "question");
-        body.push_str(&format!(
-            "<p><a href=\"#change\">{broken} broke</a>: a setting now has at most half of what it had.</p>"
-        ));
+        body.push_str(&format!("<p>{broken} broke: a setting now has at most half of what it had.</p>"));
     }
     format!(
         "<div class=\"gate {class}\" role=\"status\"><p class=\"says-so\">{}</p>{body}<p><small>Compared with the baseline of {} \
-         by the default thresholds. <a href=\"#change\">All changes</a></small></p></div>",
+         by the default thresholds.</small></p></div>",
         Text(&capital(&outcome.verdict())),
-        Text(&baseline.report.created)
+        Text(baseline.report.created.get(..10).unwrap_or(&baseline.report.created))
     )
 }
 
@@ -47,8 +46,7 @@ fn short_list(items: impl Iterator<Item = String>, count: usize) -> String {
         return String::new();
     }
     let more = count.saturating_sub(NAMED);
-    let more =
-        if more > 0 { format!("<li>and {more} more, <a href=\"#change\">below</a></li>") } else { String::new() };
+    let more = if more > 0 { format!("<li>and {more} more, below</li>") } else { String::new() };
     format!("<ul>{}{more}</ul>", items.take(NAMED).collect::<String>())
 }
 
@@ -125,8 +123,13 @@ fn lost(evidence: &Evidence) -> String {
          their evidence.</p>{}",
         Text(&loss),
         Text(&evidence.kinds()),
-        table("Lost evidence", &head, &rows)
+        with_words("Lost evidence", &head, &rows)
     )
+}
+
+/// Renders a table whose last column has words.
+fn with_words(name: &str, head: &[&str], rows: &[String]) -> String {
+    format!("<div class=\"worded\">{}</div>", table(name, head, rows))
 }
 
 fn lost_row(lost: &LostQuestion) -> String {
@@ -144,9 +147,9 @@ fn broken(broken: &[Broken]) -> String {
     let rows: Vec<String> = broken
         .iter()
         .map(|broken| {
-            let Broken { query, text, before, after, cells, of, handed_over, cell, metric } = broken;
+            let Broken { query, text, before, after, cells, of, handed_over, cell, .. } = broken;
             let now = each(handed_over, |citation| format!("<code>{}</code><br>", Text(citation)));
-            let heading = format!("{} <small>{} · {}, {}</small>", Text(text), Text(query), Text(cell), Text(metric));
+            let heading = format!("{} <small>{} · {}</small>", Text(text), Text(query), Text(cell));
             let (before, after) = (share(*before), share(*after));
             format!(
                 "<tr><th scope=\"row\">{heading}</th><td>{before}<td>{after}<td>{cells} of {of}<td class=\"words\">{now}"
@@ -157,7 +160,7 @@ fn broken(broken: &[Broken]) -> String {
     format!(
         "<h3>Questions that broke</h3><p class=\"plain\">A setting now has at most half of what it had. The figures are of the \
          setting that fell most.</p>{}",
-        table("Questions that broke", &head, &rows)
+        with_words("Questions that broke", &head, &rows)
     )
 }
 
