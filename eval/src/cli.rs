@@ -23,7 +23,9 @@ use crate::worker;
 /// Measure which chunk settings retrieve best, and at what cost.
 #[derive(Parser)]
 #[command(name = "chunkmill-eval", version, about, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 imported, but rows were left out, 5 the job failed.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 imported, but rows were left out, 5 the job failed."
+)]
 pub struct Cli {
     /// With --version: print how the program was built
     #[arg(short, long, requires = "version")]

@@ -47,17 +47,23 @@ impl Source {
         &self.text
     }
 
-    /// Visits the lines that are not blank. A line that is not UTF-8, or has a problem, is left out.
+    /// Returns the lines that are not blank, with their numbers from 1, or the problem of a line that is not UTF-8.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, Result<&str, String>)> {
+        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        lines.filter(|(_, line)| !line.trim().is_empty()).map(|(line, text)| {
+            (line, if self.is_broken(line..line + 1) { Err(NOT_UTF8.to_owned()) } else { Ok(text) })
+        })
+    }
+
+    /// Visits the lines that are not blank. A line with a problem is left out.
     pub(super) fn lines(
         &self,
         help: &'static str,
         left_out: &mut Flaws,
         mut visit: impl FnMut(usize, &str) -> Result<(), String>,
     ) {
-        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        for (line, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let whole = if self.is_broken(line..line + 1) { Err(NOT_UTF8.to_owned()) } else { Ok(()) };
-            if let Err(problem) = whole.and_then(|()| visit(line, text)) {
+        for (line, text) in self.numbered() {
+            if let Err(problem) = text.and_then(|text| visit(line, text)) {
                 left_out.add(&self.at(line), problem, help);
             }
         }
