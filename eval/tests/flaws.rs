@@ -344,7 +344,10 @@ fn a_set_is_whole_between_all_steps_of_its_replacement() {
 #[test]
 fn nothing_is_written_into_the_documents() {
     let home = folder(&[
-        ("docs/a.md", "# A\n\nThe gate opens at six. It closes at nine. Nobody waits.\n"),
+        (
+            "docs/a.md",
+            "# A gate\n\nThe gate of the garden opens at six in the morning. It closes at nine in the evening of each day. Nobody waits for it in the rain.\n",
+        ),
         ("q.txt", "when?\n"),
         ("topics", "q\twhen?\n"),
         ("qrels", "q 0 a 1\n"),
