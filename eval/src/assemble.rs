@@ -272,7 +272,7 @@ fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
     if stored_as == StoredAs::default() {
         dataset.vector_bytes
     } else {
-        dataset.chunks * stored_as.bytes(dataset.dim) as u64
+        dataset.chunks.saturating_mul(stored_as.bytes(dataset.dim) as u64)
     }
 }
 

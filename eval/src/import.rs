@@ -65,6 +65,11 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// Creates a set of documents, without questions.
+    pub(crate) fn of(documents: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { documents, ..Self::default() }
+    }
+
     /// Adds a question, unless it has no evidence.
     ///
     /// # Errors

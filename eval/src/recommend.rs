@@ -90,7 +90,7 @@ fn what(report: &Report, cell: &Cell) -> String {
     };
     let asked = count(report.labels.scored, "question");
     let certainty = if mean >= 1.0 {
-        format!("in {asked} of {}; this promises at least {}", report.labels.scored, share(lo, f64::floor))
+        format!("in all of {asked}, which promises at least {}", share(lo, f64::floor))
     } else {
         format!("between {} and {}, as far as {asked} can tell", share(lo, f64::floor), share(hi, f64::ceil))
     };

@@ -21,10 +21,10 @@ pub const FORMAT_VERSION: u32 = 1;
 pub const FILE: &str = "report.json";
 
 /// Larger figures were not measured.
-const MOST: f64 = 1e12;
+const MOST: f64 = 1e18;
 
 /// Larger sizes were not measured.
-const MOST_BYTES: u64 = 1 << 50;
+const MOST_BYTES: u64 = 1 << 60;
 
 /// Largest number of samples and permutations that a sweep file may ask for.
 const MOST_SAMPLES: usize = 1_000_000;

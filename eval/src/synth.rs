@@ -143,7 +143,7 @@ struct Candidate {
 /// read.
 pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Synthesis> {
     let Documents { bytes, read, unreadable } = import::documents(roots, filter)?;
-    let set = Imported { documents: bytes, ..Imported::default() };
+    let set = Imported::of(bytes);
     let mut made = Synthesis { set, unreadable, ..Synthesis::default() };
     let documents = read.into_iter().map(|(source, content)| Document::parse(source, content)).collect();
     let texts = Texts::new(documents);

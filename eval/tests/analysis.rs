@@ -101,7 +101,7 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
         "About 48 more questions, or better harder ones, would show whether they differ on one question in twenty.",
         "They differ most in 500 tokens, from 0.455 to 0.909: `b · hybrid` is ahead there.",
         "interval 0.762 to 1.000",
-        "in 11 questions of 11; this promises at least 76 %",
+        "in all of 11 questions, which promises at least 76 %",
     ] {
         assert!(all.contains(words), "{words}: {all}");
     }
@@ -128,7 +128,7 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     // Nothing is found at all.
     let all = said(&at_budgets(&[("a", 0.0, 0.0), ("b", 0.0, 0.0)], 80));
     assert!(all.contains("All 2 settings find nothing") && all.contains("interval 0.000 to 0.037"), "{all}");
-    assert!(all.contains("More questions like these would hardly help: ask harder ones."), "{all}");
+    assert!(all.contains("More questions like these would hardly help: ask easier ones."), "{all}");
     // Two of eleven tie, behind a default that is not ruled out.
     let names: Vec<String> = (0..8).map(|at| format!("s{at}")).collect();
     let mut cells = vec![("structure · hybrid", 0.8, 0.5), ("x", 0.9, 0.5), ("y", 0.9, 0.6)];

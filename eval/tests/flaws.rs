@@ -96,6 +96,14 @@ fn a_row_that_can_be_mended_is() {
         assert_eq!(labels.queries[0].references[0].any[0][0].quote.as_ref().unwrap().text, found);
         assert_eq!(eval(&["verify", arg(&set.path().join("new/set"))]).0, 0);
     }
+    // The offset is missing, or is no number.
+    for start in [json!(null), json!(-1), json!("20"), json!(1.5), json!(u64::MAX)] {
+        let good = json!({"id": "a", "question": "when?", "answers": [{"text": "nine", "answer_start": start}]});
+        let data = json!({"data": [{"title": "T", "paragraphs": [{"context": "It closes at nine.", "qas": [good]}]}]});
+        let data = folder(&[("dev.json", &data.to_string())]);
+        let (_, _, err, files) = ended(0, &["squad", arg(&data.path().join("dev.json"))]);
+        assert!(err.contains("mended: ") && text(&files, "queries.jsonl").contains("\"start\":13"), "{err}");
+    }
     // Twice, or never: left out, and the other question stays.
     for (answer, problem) in [("e", "has this text in 6 places"), ("ten", "does not have this text")] {
         let data = squad("The shop closes at nine in the evening.", answer, 1);
@@ -129,8 +137,8 @@ fn a_bad_record_inside_a_value_costs_only_itself() {
             "article 2: missing field `paragraphs`",
         ),
         (
-            json!([{"title": "T", "paragraphs": [paragraph(json!([good, {"id": "x", "question": "?", "answers": [{"text": "shop"}]}]))]}]),
-            "question x:answer 1: missing field `answer_start`",
+            json!([{"title": "T", "paragraphs": [paragraph(json!([good, {"id": "x", "question": "?", "answers": [{"answer_start": 4}]}]))]}]),
+            "question x:answer 1: missing field `text`",
         ),
         (json!([{"title": "T", "paragraphs": [paragraph(json!([good, good]))]}]), "question `good` was there before"),
         (
@@ -166,7 +174,7 @@ fn a_bad_row_of_a_table_of_columns_costs_only_itself() {
             b"who?,\"[{\"\"content\"\": \"\"door\"\", \"\"start_index\"\": 0, \"\"end_index\"\": 4}]\",x\n",
             "q.csv:3: characters 0..4 are not \"door\"",
         ),
-        (b"who?,\"[{\"\"content\"\": \"\"gate\"\"}]\",x\n", "q.csv:3: references: missing field `start_index`"),
+        (b"who?,\"[{\"\"start_index\"\": 4}]\",x\n", "q.csv:3: references: missing field `content`"),
         (b" ,\"[{\"\"content\"\": \"\"gate\"\", \"\"start_index\"\": 4, \"\"end_index\"\": 8}]\",x\n", "is empty"),
     ] {
         let data = folder(&[("corpora/x.md", "The gate opens."), ("corpora/broken.md", "")]);
@@ -344,7 +352,10 @@ fn a_set_is_whole_between_all_steps_of_its_replacement() {
 #[test]
 fn nothing_is_written_into_the_documents() {
     let home = folder(&[
-        ("docs/a.md", "# A\n\nThe gate opens at six. It closes at nine. Nobody waits.\n"),
+        (
+            "docs/a.md",
+            "# A gate\n\nThe gate of the garden opens at six in the morning. It closes at nine in the evening of each day. Nobody waits for it in the rain.\n",
+        ),
         ("q.txt", "when?\n"),
         ("topics", "q\twhen?\n"),
         ("qrels", "q 0 a 1\n"),

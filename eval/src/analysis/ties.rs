@@ -30,20 +30,23 @@ pub(crate) fn untold(report: &Report, tied: &[String], of: usize) -> Option<Stri
     let floor = is_share && mean.abs() < ROUNDING;
     let who =
         if cells.len() == of { format!("All {of} settings") } else { format!("{} of {of} settings", cells.len()) };
-    let what = if ceiling {
-        "find everything, so these questions do not tell them apart."
+    let (what, other) = if ceiling {
+        ("find everything", Some("harder"))
     } else if floor {
-        "find nothing, so these questions do not tell them apart; `chunkmill-eval verify` checks the labels."
+        ("find nothing", Some("easier"))
+    } else if cells.len() == of {
+        ("are equally good", None)
     } else {
-        "are equally good, so these questions do not tell them apart."
+        ("are the best and equally good", None)
     };
-    let mut said = vec![format!("{who} {what}"), more(report, &cells, ceiling || floor)];
+    let mut said =
+        vec![format!("{who} {what}, so these questions do not tell them apart."), more(report, &cells, other)];
     said.extend(budgets(report, &cells));
     Some(said.join(" "))
 }
 
-/// Describes how many questions would tell tied cells apart.
-fn more(report: &Report, cells: &[&Cell], at_limit: bool) -> String {
+/// Describes how many questions would tell tied cells apart, and which `other` ones would.
+fn more(report: &Report, cells: &[&Cell], other: Option<&str>) -> String {
     let primary = &report.scoring.primary;
     let clusters = Clusters::of(report);
     let values = |cell: &'_ Cell| cell.values.get(primary).cloned().unwrap_or_default();
@@ -54,13 +57,13 @@ fn more(report: &Report, cells: &[&Cell], at_limit: bool) -> String {
     };
     let error = cells[1..].iter().map(|cell| difference(cell).standard_error()).fold(0.0, f64::max);
     let alpha = 1.0 - report.scoring.confidence;
-    let harder = if at_limit { ", or better harder ones," } else { "" };
+    let or_others = other.map(|other| format!(", or better {other} ones,")).unwrap_or_default();
     if error > 0.0 {
         let times = (minimum_detectable_effect(error, alpha, super::verdict::POWER) / WORTHWHILE).powi(2);
         return match rounded(asked, times) {
-            0 => "More questions like these would not help: ask others.".to_owned(),
+            0 => "More questions like these would not help: ask other ones.".to_owned(),
             more => format!(
-                "About {}{harder} would show a difference of {WORTHWHILE} in four of five cases.",
+                "About {}{or_others} would show a difference of {WORTHWHILE} in four of five cases.",
                 count(more, "more question")
             ),
         };
@@ -68,10 +71,9 @@ fn more(report: &Report, cells: &[&Cell], at_limit: bool) -> String {
     // They agree on every question: nothing shows how much they differ, only how rarely.
     let needed = (1..10_000).find(|&n| unseen(n, report.scoring.confidence) <= WORTHWHILE).unwrap_or(10_000);
     match needed.saturating_sub(asked) {
-        0 if at_limit => "More questions like these would hardly help: ask harder ones.".to_owned(),
-        0 => "More questions like these would hardly help: ask others.".to_owned(),
+        0 => format!("More questions like these would hardly help: ask {} ones.", other.unwrap_or("other")),
         more => format!(
-            "About {}{harder} would show whether they differ on one question in twenty.",
+            "About {}{or_others} would show whether they differ on one question in twenty.",
             count(more, "more question")
         ),
     }

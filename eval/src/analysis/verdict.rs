@@ -192,7 +192,7 @@ fn headline(report: &Report, best: &Cell, advised: &Cell, tied: &[String], cells
         } else {
             format!("Use `{}`, which has the smallest dataset of the best", advised.id)
         };
-        return format!("{advice}: {none}. {untold} Its {}.", figures(report, advised));
+        return format!("{advice}: {none}. {untold} With `{}`, {}.", advised.id, figures(report, advised));
     }
     let ahead = format!("ahead, and the best with a probability of {}: {}", percent(p), figures(report, best));
     match (is_default(advised), advised.id == best.id) {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::Result;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Imported;
 use super::flaws::Flaws;
-use super::source::{Numbers, Placed, Source, placed, quoted};
+use super::source::{Numbers, Placed, Source, offset, placed, quoted};
 use super::table::{Loose, separated};
 use crate::labels::{Query, Reference};
 
@@ -24,8 +25,10 @@ struct Row {
 #[derive(Deserialize)]
 struct Place {
     content: String,
-    start_index: usize,
-    end_index: usize,
+    #[serde(default)]
+    start_index: Value,
+    #[serde(default)]
+    end_index: Value,
 }
 
 const HELP: &str = r#"columns question, references and corpus_id; references is [{"content", "start_index", "end_index"}] in characters"#;
@@ -59,7 +62,8 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
         for Loose(place) in places {
             let found = place.map_err(|problem| format!("references: {problem}")).and_then(|place| {
                 let Place { content, start_index, end_index } = place;
-                placed(text.text(), &(start_index..end_index), &content)
+                let chars = offset(&start_index).zip(offset(&end_index)).map(|(start, end)| start..end);
+                placed(text.text(), chars, &content)
             });
             match found {
                 Ok(Placed { range, mended }) => {

@@ -96,7 +96,7 @@ fn place(
     };
     let in_file = |problem: String| format!("`{file_path}`: {problem}");
     let Placed { range, mended } = match answer {
-        Some(answer) => placed(text, &(*start..*end), answer).map_err(in_file)?,
+        Some(answer) => placed(text, Some(*start..*end), answer).map_err(in_file)?,
         None => {
             let range = bytes_of(text, &(*start..*end)).filter(|range| !range.is_empty());
             let range = range.ok_or_else(|| in_file(format!("characters {start}..{end} are not text")))?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
 
 use super::Imported;
 use super::flaws::Flaws;
@@ -47,17 +48,23 @@ impl Source {
         &self.text
     }
 
-    /// Visits the lines that are not blank. A line that is not UTF-8, or has a problem, is left out.
+    /// Returns the lines that are not blank, with their numbers from 1, or the problem of a line that is not UTF-8.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, Result<&str, String>)> {
+        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        lines.filter(|(_, line)| !line.trim().is_empty()).map(|(line, text)| {
+            (line, if self.is_broken(line..line + 1) { Err(NOT_UTF8.to_owned()) } else { Ok(text) })
+        })
+    }
+
+    /// Visits the lines that are not blank. A line with a problem is left out.
     pub(super) fn lines(
         &self,
         help: &'static str,
         left_out: &mut Flaws,
         mut visit: impl FnMut(usize, &str) -> Result<(), String>,
     ) {
-        let lines = self.text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        for (line, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let whole = if self.is_broken(line..line + 1) { Err(NOT_UTF8.to_owned()) } else { Ok(()) };
-            if let Err(problem) = whole.and_then(|()| visit(line, text)) {
+        for (line, text) in self.numbered() {
+            if let Err(problem) = text.and_then(|text| visit(line, text)) {
                 left_out.add(&self.at(line), problem, help);
             }
         }
@@ -110,14 +117,18 @@ pub(super) struct Placed {
     pub(super) mended: Option<String>,
 }
 
-/// Returns where a text is: in the given characters, or in the only place of the document that has it.
-/// White space may differ there.
-pub(super) fn placed(document: &str, chars: &Range<usize>, text: &str) -> Result<Placed, String> {
-    if let Some(range) = bytes_of(document, chars).filter(|range| !range.is_empty() && document[range.clone()] == *text)
-    {
+/// Returns where a text is: in the given characters, or in the only place of the document that has it. White space may
+/// differ there.
+pub(super) fn placed(document: &str, chars: Option<Range<usize>>, text: &str) -> Result<Placed, String> {
+    let given = chars.as_ref().and_then(|chars| bytes_of(document, chars));
+    if let Some(range) = given.filter(|range| !range.is_empty() && document[range.clone()] == *text) {
         return Ok(Placed { range, mended: None });
     }
-    let wrong = format!("characters {}..{} are not {:?}", chars.start, chars.end, beginning(text, SHOWN));
+    let text_shown = beginning(text, SHOWN);
+    let wrong = chars.map_or_else(
+        || format!("there is no offset for {text_shown:?}"),
+        |chars| format!("characters {}..{} are not {text_shown:?}", chars.start, chars.end),
+    );
     match &Finder::new(document).all(text)[..] {
         [] => Err(format!("{wrong}, and the document does not have this text")),
         [range] => {
@@ -126,6 +137,11 @@ pub(super) fn placed(document: &str, chars: &Range<usize>, text: &str) -> Result
         }
         several => Err(format!("{wrong}, and the document has this text in {}", count(several.len(), "place"))),
     }
+}
+
+/// Returns an offset as a file writes it; `None` for anything else, because the text can be found without.
+pub(super) fn offset(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok()
 }
 
 /// Describes evidence without an offset that its document does not have.

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::Result;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Imported;
 use super::flaws::Flaws;
-use super::source::{Assembly, Placed, Source, by_votes, file_name, placed, quoted};
+use super::source::{Assembly, Placed, Source, by_votes, file_name, offset, placed, quoted};
 use super::table::{self, Loose, each, form, tables};
 use crate::labels::{Place, Query, Reference, id, optional_id};
 
@@ -49,7 +50,8 @@ struct Question {
 #[derive(Deserialize)]
 struct Answer {
     text: String,
-    answer_start: usize,
+    #[serde(default)]
+    answer_start: Value,
 }
 
 /// A row of a table on a hub.
@@ -93,8 +95,9 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
                 let mut any: Vec<Vec<Place>> = Vec::new();
                 for Answer { text, answer_start } in usable(question.answers, &origin, "answer", ROW, &mut set.left_out)
                 {
-                    let chars = answer_start..answer_start.saturating_add(text.chars().count());
-                    match placed(&context, &chars, &text) {
+                    let length = text.chars().count();
+                    let chars = offset(&answer_start).map(|start| start..start.saturating_add(length));
+                    match placed(&context, chars, &text) {
                         Ok(Placed { range, mended }) => {
                             let range = base + range.start..base + range.end;
                             any.push(vec![quoted(&doc_id, &document.text, range)]);

@@ -171,12 +171,10 @@ pub(super) fn each(
             Some("tsv") => columns(file, b'\t', help, &mut visit)?,
             Some(_) => {
                 let source = Source::read(file)?;
-                source.lines(help, &mut Flaws::default(), |line, text| {
-                    let broken = source.is_broken(line..line + 1);
-                    let parsed = || serde_json::from_str(text).map_err(|error| error.to_string());
-                    visit(source.at(line), if broken { Err(NOT_UTF8.to_owned()) } else { parsed() });
-                    Ok(())
-                });
+                for (line, text) in source.numbered() {
+                    let parse = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+                    visit(source.at(line), text.and_then(parse));
+                }
             }
             None => {
                 return Err(Error::Setting {
