@@ -186,6 +186,16 @@ fn home() -> PathBuf {
     variable("HF_HOME").map_or_else(|| cache().unwrap_or_else(users).join("huggingface"), PathBuf::from)
 }
 
+/// Returns the ids of the models in the cache, in order.
+pub(crate) fn cached_models() -> Vec<String> {
+    let folders = fs::read_dir(cache_folder()).into_iter().flatten().flatten();
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    let mut ids: Vec<String> =
+        names.filter_map(|name| Some(name.strip_prefix("models--")?.replacen("--", "/", 1))).collect();
+    ids.sort();
+    ids
+}
+
 /// Returns the folder that contains one folder for each repository.
 fn cache_folder() -> PathBuf {
     let named = ["HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"].into_iter().find_map(variable);

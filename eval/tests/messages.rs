@@ -106,3 +106,48 @@ fn what_was_meant_is_suggested() {
         assert!(code == 2 && err.contains(&format!("did you mean `{meant}`?")), "{args:?}: {err}");
     }
 }
+
+#[test]
+fn a_switch_takes_a_value_in_both_forms_and_an_unknown_variable_is_said() {
+    let home = folder(&[("sweep.toml", "[[grid]]\npreset = 'none'\n")]);
+    let sweep = home.path().join("sweep.toml");
+    let list = ["sweep", "--labels", "nowhere", "--sweep", arg(&sweep), "--list"];
+    for switch in [
+        &["--force-dimensions"][..],
+        &["--force-dimensions", "false"],
+        &["--force-dimensions", "true"],
+        &["--force-dimensions=false"],
+    ] {
+        for args in [[&list[..], switch].concat(), [&list[..1], switch, &list[1..]].concat()] {
+            let (code, said, err) = eval(&args);
+            assert!(code == 0 && said.contains("none"), "{args:?}: {err}");
+        }
+    }
+    let (code, _, err) = eval(&[&list[..], &["--force-dimensions=perhaps"]].concat());
+    assert!(code == 2 && err.contains("write true or false"), "{err}");
+    for (name, remark) in [("CHUNKMILL_DEVIZE", Some("did you mean `CHUNKMILL_DEVICE`?")), ("CHUNKMILL_DEVICE", None)] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_chunkmill-eval"));
+        let output = command.args(list).env(name, "cpu").output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{err}");
+        assert_eq!(remark.is_some(), err.contains("warning: "), "{err}");
+        assert!(remark.is_none_or(|remark| err.contains(remark)), "{err}");
+    }
+}
+
+#[test]
+fn an_empty_output_is_a_usage_error() {
+    for args in [
+        &["sweep", "--labels", "set", "--sweep", "f"][..],
+        &["recommend", "docs"],
+        &["label", "docs"],
+        &["synth", "docs"],
+        &["report", "run"],
+        &["baseline", "run"],
+        &["table", "run"],
+        &["import", "squad", "f"],
+    ] {
+        let (code, _, err) = eval(&[args, &["-o", ""]].concat());
+        assert!(code == 2 && err.contains("--output"), "{args:?}: {err}");
+    }
+}

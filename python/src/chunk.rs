@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::arrow::{Table, next, rows_of, unreadable, unreadable_table};
 use crate::encoder::Lazy;
-use crate::error::{exception, raised};
+use crate::error::{exception, raised, shown};
 use crate::job::json;
 use crate::settings::{self, CUTTING};
 use crate::work::{interruptibly, pool};
@@ -79,17 +79,31 @@ macro_rules! attributes {
                 py.import("json")?.call_method1("loads", (json(self.row()),))
             }
 
+            /// Returns how `pickle` and `copy` make it again: from its columns.
+            fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+                Ok((py.get_type::<Self>().getattr("_of")?, (json(self.row()),)))
+            }
+
+            /// Makes a chunk from its columns.
+            #[staticmethod]
+            fn _of(columns: &str) -> PyResult<Self> {
+                let row: ChunkRow = serde_json::from_str(columns).map_err(|error| {
+                    crate::error::setting("chunk", format!("is not a chunk: {error}"), "unpickle what this version pickled")
+                })?;
+                Ok(Self { rows: Arc::new([row]), at: 0 })
+            }
+
             fn __repr__(&self) -> String {
                 let row = self.row();
                 let headings = if row.header_path.is_empty() { "" } else { " " };
-                format!(
+                shown(&format!(
                     "<Chunk {} lines {}-{}, {}{headings}{}>",
                     row.chunk_id,
                     row.start_line,
                     row.end_line,
                     chunkmill::value::count(row.n_tokens, "token"),
                     row.header_path
-                )
+                ))
             }
         }
     };
@@ -347,7 +361,7 @@ impl Chunker {
 
     /// Returns the settings in words.
     fn __repr__(&self) -> String {
-        format!("Chunker({})", self.config.spec)
+        shown(&format!("Chunker({})", self.config.spec))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Maps errors to exceptions.
 
+use chunkmill::cli::visible;
 use chunkmill::error::Error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -24,8 +25,14 @@ pub(crate) fn setting(origin: &str, problem: String, help: &str) -> PyErr {
     raised(&Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() })
 }
 
-/// Creates an exception of the package.
+/// Returns a text on one line, with every character escaped that a terminal would interpret.
+pub(crate) fn shown(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// Creates an exception of the package. Names of files in its message must not steer the terminal that shows it.
 pub(crate) fn exception(name: &str, message: &str) -> PyErr {
+    let message = &*visible(message);
     Python::attach(|py| {
         let made = py.import("chunkmill._errors").and_then(|errors| errors.getattr(name)?.call1((message,)));
         made.map_or_else(|error| error, PyErr::from_value)

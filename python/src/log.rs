@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use chunkmill::cli::visible;
 use pyo3::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -35,7 +36,7 @@ impl<S: Subscriber> Layer<S> for ToPython {
         // Anyone who waits for this thread is detached, so attaching cannot wait forever.
         let logged = Python::try_attach(|py| {
             let logger = py.import("logging")?.call_method1("getLogger", ("chunkmill",))?;
-            logger.call_method1(level, ("%s", message.0)).map(|_| ())
+            logger.call_method1(level, ("%s", &*visible(&message.0))).map(|_| ())
         });
         if let Some(Err(error)) = logged {
             Python::attach(|py| error.write_unraisable(py, None));

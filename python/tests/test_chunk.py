@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import multiprocessing
+import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -178,3 +180,24 @@ def test_ctrl_c_ends_it(corpus: Path) -> None:
         """
     word, seconds = python(code, corpus).split()
     assert word == "interrupted" and float(seconds) < 2.5
+
+
+def test_data_and_settings_can_be_pickled_and_copied(documents: Documents) -> None:
+    folder = documents({"guide.md": b"---\ntags: [a/b]\nowner: me\n---\n" + TEXT.encode() + b"[x](y.md) ![z](z.png)\n"})
+    for chunk in chunkmill.chunk(folder, preset="docs", max=40, min=5, target=20, overlap=3):
+        for other in (pickle.loads(pickle.dumps(chunk)), copy.copy(chunk), copy.deepcopy(chunk)):
+            assert other == chunk and hash(other) == hash(chunk) and other.as_dict() == chunk.as_dict()
+    chunker = chunkmill.Chunker(preset="heading-tokens", max=8, overlap=2)
+    for again in (pickle.loads(pickle.dumps(chunker)), copy.copy(chunker), copy.deepcopy(chunker)):
+        assert repr(again) == repr(chunker)
+        assert again.chunk(TEXT) == chunker.chunk(TEXT)
+    with pytest.raises(chunkmill.SettingError, match="is not a chunk"):
+        chunkmill.Chunk._of("{}")  # type: ignore[attr-defined]
+
+
+def test_what_documents_contain_steers_no_terminal() -> None:
+    (chunk,) = chunkmill.chunk("# Red \x1b[31m\n\ntext\n", name="a\x1b]0;b\nc.md")
+    assert "\x1b" not in repr(chunk) and "\n" not in repr(chunk) and "\\x1b[31m" in repr(chunk)
+    with pytest.raises(chunkmill.Error) as raised:
+        chunkmill.chunk("ab\x00", name="a\x1b[2J.md", max="\x1b[1m")  # type: ignore[arg-type]
+    assert "\x1b" not in str(raised.value) and "\\x1b[1m" in str(raised.value)

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::folder::{Folder, INDEX, WEIGHTS};
+use super::known::KNOWN;
 use super::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use super::modules::{LIST, Module, Router, Routes};
 use super::package;
 use crate::error::{Error, Result};
-use crate::hub::{Kind, Problem, Repository, is_name, shared_file};
+use crate::hub::{Kind, Problem, Repository, cached_models, is_name, shared_file};
 use crate::storage::safely;
 
 /// How to get the default model if the hub does not provide it.
@@ -58,8 +59,17 @@ impl FromStr for ModelRef {
         {
             return Err(format!("`{s}` is neither a folder nor a hub id; write FOLDER or owner/name[@revision]"));
         }
-        Ok(Self::Hub { id: id.to_owned(), revision })
+        Ok(Self::Hub { id: full_id(id), revision })
     }
+}
+
+/// Returns the id of the model with a short name: that of one in the cache, or of one that we know. Few names on the hub
+/// have no owner, so that `all-MiniLM-L6-v2` is rarely meant as it is.
+fn full_id(name: &str) -> String {
+    let ends = |id: &str| id.rsplit_once('/').is_some_and(|(_, end)| end.eq_ignore_ascii_case(name));
+    let cached = if name.contains('/') { Vec::new() } else { cached_models() };
+    let known = || KNOWN.iter().map(|known| known.id.to_owned()).chain(cached.iter().cloned()).find(|id| ends(id));
+    if cached.iter().any(|id| id == name) { name.to_owned() } else { known().unwrap_or_else(|| name.to_owned()) }
 }
 
 impl fmt::Display for ModelRef {

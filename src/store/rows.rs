@@ -2,7 +2,8 @@
 //! [`ChunkLines`](super::ChunkLines).
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,11 @@ use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind};
 use crate::embed::{ZERO_VECTOR, is_zero};
 
+/// A name of a fixed list: a kind, a flag.
+type Name = &'static str;
+
 /// A row of `chunks` without its vector. The fields are in the order of the columns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
 pub struct ChunkRow {
     pub chunk_id: String,
@@ -23,7 +27,8 @@ pub struct ChunkRow {
     pub section_index: i64,
     pub sub_index: Option<i64>,
     pub n_in_section: i64,
-    pub kind: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub kind: Name,
     pub heading_path: Vec<String>,
     pub header_path: String,
     pub headings: Vec<HeadingRow>,
@@ -44,7 +49,8 @@ pub struct ChunkRow {
     pub n_model_tokens: Option<i64>,
     /// Set once a model has read the chunk.
     pub truncated: Option<bool>,
-    pub flags: Vec<&'static str>,
+    #[serde(deserialize_with = "names")]
+    pub flags: Vec<Name>,
     pub links: Vec<LinkRow>,
     pub images: Vec<ImageRow>,
     pub tags: Arc<[String]>,
@@ -52,12 +58,12 @@ pub struct ChunkRow {
     pub metadata: Arc<str>,
     pub promotion_level: Option<Arc<str>>,
     pub content_hash: String,
-    #[serde(serialize_with = "rfc3339")]
+    #[serde(serialize_with = "rfc3339", deserialize_with = "micros")]
     pub modified_time: Option<i64>,
 }
 
 /// A heading that starts in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadingRow {
     /// Level from 1, the highest, to 6.
     pub level: i64,
@@ -66,10 +72,11 @@ pub struct HeadingRow {
 }
 
 /// A link in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkRow {
     /// `link` or `wikilink`.
-    pub kind: &'static str,
+    #[serde(deserialize_with = "name")]
+    pub kind: Name,
     /// Target as written.
     pub target: String,
     /// Target as an absolute URL, if the spec has a base URL.
@@ -79,7 +86,7 @@ pub struct LinkRow {
 }
 
 /// An image in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageRow {
     /// Target as written.
     pub target: String,
@@ -285,6 +292,32 @@ fn int(value: usize) -> i64 {
 #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
 fn rfc3339<S: serde::Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
     written(*micros).serialize(serializer)
+}
+
+fn micros<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let time = text.map(|text| chrono::DateTime::parse_from_rfc3339(&text)).transpose();
+    Ok(time.map_err(serde::de::Error::custom)?.map(|time| time.timestamp_micros()))
+}
+
+fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
+    Ok(kept(String::deserialize(deserializer)?))
+}
+
+fn names<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Name>, D::Error> {
+    Ok(Vec::<String>::deserialize(deserializer)?.into_iter().map(kept).collect())
+}
+
+/// Keeps a name until the process ends. There are only as many as kinds and flags.
+fn kept(name: String) -> Name {
+    static KEPT: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());
+    let mut known = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = known.get(name.as_str()) {
+        return name;
+    }
+    let name: Name = name.leak();
+    known.insert(name);
+    name
 }
 
 /// Formats a time for people, as in RFC 3339.

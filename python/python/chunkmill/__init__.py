@@ -129,7 +129,15 @@ class Chunker:
     """Cuts documents according to its settings. Tokenizers and models are loaded once."""
 
     def __init__(self, **settings: Unpack[CuttingSettings]) -> None:
+        self._settings = settings
         self._native = _chunkmill.Chunker(**settings)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Its settings: what `pickle` and `copy` need to make it again."""
+        return dict(self._settings)
+
+    def __setstate__(self, state: CuttingSettings) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     @overload
     def chunk(

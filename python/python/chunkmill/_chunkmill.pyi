@@ -203,6 +203,11 @@ class Searcher:
 
 def count(texts: list[str], **settings: object) -> list[int]: ...
 def index(
-    paths: list[str], out: str, fresh: bool, allow_shrink: bool, progress: Callable[[str, float], object] | None, **settings: object
+    paths: list[str],
+    out: str,
+    fresh: bool,
+    allow_shrink: bool,
+    progress: Callable[[str, float], object] | None,
+    **settings: object,
 ) -> str: ...
 def settings() -> str: ...
