@@ -175,6 +175,8 @@ fn globs(setting: &str, patterns: &[String]) -> Result<Gitignore> {
         other => other.to_string(),
     };
     let mut set = GitignoreBuilder::new("");
+    // Unlike in a file of rules, which is read by others too, a mistake can be corrected here.
+    set.allow_unclosed_class(false);
     for pattern in patterns {
         let line = pattern.strip_prefix("./").map_or_else(|| pattern.clone(), |path| format!("/{path}"));
         // It is not a line of a file, which may be a comment.

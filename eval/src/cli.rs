@@ -80,7 +80,9 @@ pub fn main() -> u8 {
     let Cli { command, .. } = parse();
     // A process of a sweep would repeat them.
     if !matches!(command, Command::Work) {
-        unknown_variables().iter().for_each(|remark| tell(format_args!("warning: {remark}\n")));
+        for remark in unknown_variables() {
+            tell(format_args!("warning: {remark}\n"));
+        }
     }
     let result = match command {
         Command::Import(format) => import::run(&format),

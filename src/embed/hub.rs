@@ -64,7 +64,7 @@ impl FromStr for ModelRef {
 }
 
 /// Returns the id of the model with a short name: that of one in the cache, or of one that we know. Few names on the hub
-/// have no owner, so that `all-MiniLM-L6-v2` is rarely meant as it is.
+/// have no owner: `all-MiniLM-L6-v2` is rarely meant as it is.
 fn full_id(name: &str) -> String {
     let ends = |id: &str| id.rsplit_once('/').is_some_and(|(_, end)| end.eq_ignore_ascii_case(name));
     let cached = if name.contains('/') { Vec::new() } else { cached_models() };

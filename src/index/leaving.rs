@@ -1,5 +1,5 @@
-//! Documents of a dataset that are not in the corpus any more. A run deletes them, which is what an update is for; but
-//! whoever names the wrong folder would lose a dataset, so a run that deletes more than half of it must be told to.
+//! Documents of a dataset that are not in the corpus any more. A run deletes them, which is what an update is for. But a
+//! wrong folder would cost a dataset, so a run deletes more than half of its documents only if it is told to.
 
 use super::Job;
 use super::parts::PartWork;

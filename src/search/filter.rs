@@ -48,7 +48,7 @@ impl FromStr for PathPattern {
     }
 }
 
-/// What a [`PathPattern`] matches in one dataset.
+/// A [`PathPattern`] in one dataset.
 enum PathMatcher<'p> {
     /// A document, or a folder with everything below it.
     Below(&'p str),
