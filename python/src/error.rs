@@ -1,5 +1,6 @@
 //! Maps errors to exceptions.
 
+use chunkmill::cli::visible;
 use chunkmill::error::Error;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -16,7 +17,8 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         Error::Locked { .. } | Error::Replaced { .. } => "LockedError",
         _ => "Error",
     };
-    exception(name, &error.to_string())
+    // The names of documents and settings may be anybody's, and a traceback goes to a terminal.
+    exception(name, &visible(&error.to_string()))
 }
 
 /// Returns the exception for a setting.
@@ -30,4 +32,9 @@ pub(crate) fn exception(name: &str, message: &str) -> PyErr {
         let made = py.import("chunkmill._errors").and_then(|errors| errors.getattr(name)?.call1((message,)));
         made.map_or_else(|error| error, PyErr::from_value)
     })
+}
+
+/// Returns a text for `repr`: without line feeds, and without characters that act on a terminal.
+pub(crate) fn on_one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import chunkmill
+import pyarrow as pa
 import pytest
 from conftest import program, python
 
@@ -178,3 +179,14 @@ def test_ctrl_c_ends_it(corpus: Path) -> None:
         """
     word, seconds = python(code, corpus).split()
     assert word == "interrupted" and float(seconds) < 2.5
+
+
+def test_names_do_not_act_on_a_terminal() -> None:
+    hostile = "a\x1b[31m\u202e\nb"
+    (chunk,) = chunkmill.chunk("# T\n\nx", name=f"{hostile}.md", security="permissive")
+    with pytest.raises(chunkmill.SettingError) as raised:
+        chunkmill.chunk("x", strategy=hostile)  # type: ignore[arg-type]
+    table = chunkmill.chunk_table(pa.table({"doc_id": ["a"], "text": ["b"], hostile: [1]}))
+    for text in [repr(chunk), str(raised.value), repr(table)]:
+        assert "\x1b" not in text and "\u202e" not in text, ascii(text)
+    assert "\n" not in repr(chunk)

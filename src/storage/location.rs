@@ -120,6 +120,14 @@ impl FromStr for Location {
     type Err = Error;
 
     fn from_str(s: &str) -> Result<Self> {
+        if s.is_empty() {
+            // It would be the working folder, which nobody names this way: a variable was not set.
+            return Err(Error::Setting {
+                origin: "location".to_owned(),
+                problem: "is empty".to_owned(),
+                help: "name a folder; `.` is the working folder".to_owned(),
+            });
+        }
         let Some((scheme, rest)) = s.split_once("://") else { return Ok(Path::new(s).into()) };
         if scheme == "file" {
             let path = url::Url::parse(s).ok().and_then(|url| url.to_file_path().ok());
