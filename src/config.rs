@@ -480,7 +480,7 @@ impl Options {
     /// variable `CHUNKMILL_CONFIG` replaces the project's file.
     ///
     /// A project must not decide where questions and passages are sent, and with which key: its file may have come
-    /// with somebody else's documents. An endpoint in it is therefore ignored. Nor may it name a cache: whoever made
+    /// with somebody else's documents. An endpoint in it is therefore ignored. Nor may it name a cache: the maker of
     /// that cache chose the vectors or the keyword scores in it. A file that the user names is trusted.
     ///
     /// # Errors
@@ -525,7 +525,7 @@ impl Options {
         Err(Error::Setting {
             origin: format!("{}{}", file.display(), line.map(|line| format!(":{}", line + 1)).unwrap_or_default()),
             problem: format!(
-                "`{key}` is not allowed in a project's file: whoever fills a cache chooses what is read from it"
+                "`{key}` is not allowed in a project's file: the one who fills a cache chooses what is read from it"
             ),
             help: format!("write it in your own settings file, or use --{flag} or its variable; `off` is allowed here"),
         })

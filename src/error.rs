@@ -219,7 +219,7 @@ impl Error {
 }
 
 /// Runs a parser of others on bytes that nobody vouches for. If it panics, returns the panic's message, and nothing is
-/// printed. What the parser was working on must not be used after that.
+/// printed. The caller must not use the parser's own values after that.
 ///
 /// # Errors
 /// The message of the panic.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, RecordBatch,
-    StringArray,
+    Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, ListBuilder,
+    RecordBatch, StringArray, StringBuilder,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{concat_batches, take_record_batch};
@@ -724,6 +724,27 @@ fn cases() -> Vec<Case> {
             "data/chunks/",
             Check::Vector,
             "its vector has length 0.00000, not 1",
+        ),
+        (
+            "a vector is said to be nothing",
+            |v| {
+                v.rewrite("chunks", |batch| {
+                    let DataType::List(field) = batch.column_by_name("flags").unwrap().data_type().clone() else {
+                        unreachable!()
+                    };
+                    let mut flags = ListBuilder::new(StringBuilder::new()).with_field(field);
+                    for row in 0..batch.num_rows() {
+                        if row == 1 {
+                            flags.values().append_value("zero_vector");
+                        }
+                        flags.append(true);
+                    }
+                    put(&batch, "flags", Arc::new(flags.finish()))
+                })
+            },
+            "data/chunks/",
+            Check::Vector,
+            "it has the flag zero_vector, but its vector is not zero",
         ),
         // Edges.
         (

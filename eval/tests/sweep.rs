@@ -624,3 +624,16 @@ fn vectors_are_searched_as_a_store_would_keep_them() {
     let (code, _, said) = sweep(&larder(), &folder.path().join("sweep.toml"), &out, &[]);
     assert!(code == 2 && said.contains("`int4` is not f32, int8 or binary"), "{said}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_is_untouched() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("run");
+    fs::create_dir(&out).unwrap();
+    fs::write(folder.path().join("precious"), "precious").unwrap();
+    std::os::unix::fs::symlink("../precious", out.join(".lock")).unwrap();
+    let (code, _, err) = sweep(&larder(), &file(&folder, SWEEP), &out, &[]);
+    assert!(code == 5 && err.contains("a symbolic link, which is not followed"), "{code}: {err}");
+    assert_eq!(fs::read(folder.path().join("precious")).unwrap(), b"precious");
+}

@@ -14,7 +14,7 @@ use chunkmill::value::count;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
-use crate::error::{raised, setting};
+use crate::error::{on_one_line, raised, setting};
 
 /// A table: rows in memory, or in the files of a dataset. Every Arrow library accepts it directly; each time, its
 /// rows are read from the start.
@@ -127,7 +127,7 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("Table({}, {})", count(self.num_rows(), "row"), self.column_names().join(", "))
+        on_one_line(&format!("Table({}, {})", count(self.num_rows(), "row"), self.column_names().join(", ")))
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatchReader;
 use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
+use chunkmill::cli::visible;
 use chunkmill::config::Config;
 use chunkmill::corpus::{self, DEFAULT_COLLECTION, Fetched, Quarantined, Root, Source};
 use chunkmill::embed::hub::ModelRef;
@@ -23,7 +24,7 @@ use rayon::prelude::*;
 
 use crate::arrow::{Table, next, rows_of, unreadable, unreadable_table};
 use crate::encoder::Lazy;
-use crate::error::{exception, raised, shown};
+use crate::error::{exception, on_one_line, raised};
 use crate::job::json;
 use crate::settings::{self, CUTTING};
 use crate::work::{interruptibly, pool};
@@ -96,7 +97,7 @@ macro_rules! attributes {
             fn __repr__(&self) -> String {
                 let row = self.row();
                 let headings = if row.header_path.is_empty() { "" } else { " " };
-                shown(&format!(
+                on_one_line(&format!(
                     "<Chunk {} lines {}-{}, {}{headings}{}>",
                     row.chunk_id,
                     row.start_line,
@@ -247,7 +248,7 @@ impl Chunker {
         let keep = |cut: Cut| match cut {
             Ok(rows) => Some(Ok(rows)),
             Err(Quarantined { doc_id, reason, .. }) if strict => {
-                Some(Err(exception("QuarantineError", &format!("{doc_id} {reason}"))))
+                Some(Err(exception("QuarantineError", &visible(&format!("{doc_id} {reason}")))))
             }
             Err(Quarantined { doc_id, reason, .. }) => {
                 tracing::warn!("quarantined {doc_id}: {reason}");
@@ -361,7 +362,7 @@ impl Chunker {
 
     /// Returns the settings in words.
     fn __repr__(&self) -> String {
-        shown(&format!("Chunker({})", self.config.spec))
+        on_one_line(&format!("Chunker({})", self.config.spec))
     }
 }
 

@@ -25,11 +25,6 @@ pub(crate) fn setting(origin: &str, problem: String, help: &str) -> PyErr {
     raised(&Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() })
 }
 
-/// Returns a text on one line, with every character escaped that a terminal would interpret.
-pub(crate) fn shown(text: &str) -> String {
-    visible(text).replace('\n', "\\n").replace('\t', "\\t")
-}
-
 /// Creates an exception of the package. Names of files in its message must not steer the terminal that shows it.
 pub(crate) fn exception(name: &str, message: &str) -> PyErr {
     let message = &*visible(message);
@@ -37,4 +32,9 @@ pub(crate) fn exception(name: &str, message: &str) -> PyErr {
         let made = py.import("chunkmill._errors").and_then(|errors| errors.getattr(name)?.call1((message,)));
         made.map_or_else(|error| error, PyErr::from_value)
     })
+}
+
+/// Returns a text for `repr`: without line feeds, and without characters that act on a terminal.
+pub(crate) fn on_one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import chunkmill
+import pyarrow as pa
 import pytest
 from conftest import program, python
 
@@ -195,9 +196,12 @@ def test_data_and_settings_can_be_pickled_and_copied(documents: Documents) -> No
         chunkmill.Chunk._of("{}")  # type: ignore[attr-defined]
 
 
-def test_what_documents_contain_steers_no_terminal() -> None:
-    (chunk,) = chunkmill.chunk("# Red \x1b[31m\n\ntext\n", name="a\x1b]0;b\nc.md")
-    assert "\x1b" not in repr(chunk) and "\n" not in repr(chunk) and "\\x1b[31m" in repr(chunk)
-    with pytest.raises(chunkmill.Error) as raised:
-        chunkmill.chunk("ab\x00", name="a\x1b[2J.md", max="\x1b[1m")  # type: ignore[arg-type]
-    assert "\x1b" not in str(raised.value) and "\\x1b[1m" in str(raised.value)
+def test_names_do_not_act_on_a_terminal() -> None:
+    hostile = "a\x1b[31m\u202e\nb"
+    (chunk,) = chunkmill.chunk("# T\n\nx", name=f"{hostile}.md", security="permissive")
+    with pytest.raises(chunkmill.SettingError) as raised:
+        chunkmill.chunk("x", strategy=hostile)  # type: ignore[arg-type]
+    table = chunkmill.chunk_table(pa.table({"doc_id": ["a"], "text": ["b"], hostile: [1]}))
+    for text in [repr(chunk), str(raised.value), repr(table)]:
+        assert "\x1b" not in text and "\u202e" not in text, ascii(text)
+    assert "\n" not in repr(chunk)

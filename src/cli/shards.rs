@@ -78,7 +78,10 @@ struct PlanFile {
 impl PlanFile {
     fn read(plan: &Location) -> Result<Self, Error> {
         const HELP: &str = "make it with `chunkmill plan CORPUS -o OUT --shards N > FILE`";
-        let text = plan.storage().read(plan.path()).map_err(Error::named(plan.path(), HELP))?;
+        // The user names it, so it may be a pipe.
+        let text =
+            if plan.is_in_object_store() { plan.storage().read(plan.path()) } else { std::fs::read(plan.path()) };
+        let text = text.map_err(Error::named(plan.path(), HELP))?;
         let wrong = |problem: String| Error::Setting { origin: plan.to_string(), problem, help: HELP.to_owned() };
         let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is not a plan: {error}")))?;
         if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }

@@ -1,7 +1,7 @@
 //! Whether a tokenizer makes far more of a text than the text is.
 //!
 //! A `tokenizer.json` describes stages that may replace characters by others. A chain of stages that each double a
-//! letter makes terabytes of a sentence, and so does a template that names its text twice. Such a file is refused
+//! letter makes terabytes of a sentence, and so does a template that names its text twice. The file is refused
 //! before the tokenizer reads anything. Tokenizers of published models stay far below the limits.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How many times the bytes of a text replacements may make, one upon the other.
+/// How many times the bytes of a text replacements may make, one on the other.
 const MOST_REPLACED: u64 = 64;
 
 /// The same for tables and forms of Unicode, which make the most of characters that hardly occur.
@@ -60,7 +60,9 @@ impl Growth {
     fn normalizer(&mut self, stage: &Value) {
         match stage["type"].as_str().unwrap_or_default() {
             "Sequence" => {
-                stage["normalizers"].as_array().into_iter().flatten().for_each(|stage| self.normalizer(stage))
+                for stage in stage["normalizers"].as_array().into_iter().flatten() {
+                    self.normalizer(stage);
+                }
             }
             "Replace" => self.replace(&stage["pattern"], stage["content"].as_str().unwrap_or_default()),
             "Precompiled" => self.map(longest(stage["precompiled_charsmap"].as_str().unwrap_or_default())),
@@ -89,7 +91,7 @@ impl Growth {
         if times <= 1 {
             return;
         }
-        // What earlier stages inserted may be replaced again.
+        // A later stage may replace what an earlier one inserted.
         let again =
             text.is_none_or(|text| self.any_letter || text.chars().any(|letter| self.letters.contains(&letter)));
         self.replaced = if again { self.replaced.saturating_mul(times) } else { self.replaced.max(times) };

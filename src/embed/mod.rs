@@ -532,9 +532,9 @@ pub fn load_counter(engine: Engine, model: &hub::ModelRef) -> Result<Box<dyn Tok
 
 /// Flag of a chunk whose vector is all zeros.
 ///
-/// A static model knows no word of some texts, and any model may have such weights. No direction would say anything
-/// about such a text, and a null is not possible in every column of vectors. So the vector is all zeros, `verify`
-/// accepts zeros exactly where this flag is, and a search never ranks by them: the cosine with zeros is undefined.
+/// A static model knows no word of some texts, and any model may have weights that make a vector zero. No direction
+/// would say anything about these texts, and a null does not fit into every column of vectors. So `verify` accepts
+/// zeros exactly where this flag is, and a search never ranks by them: the cosine with zeros is undefined.
 pub const ZERO_VECTOR: &str = "zero_vector";
 
 /// Largest length of a vector. Longer ones are a sign of damage.

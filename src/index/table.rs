@@ -5,8 +5,8 @@
 //! their row. A row that cannot be chunked produces one row with the reason, so neither it nor the rows after it
 //! are lost.
 //!
-//! Whoever made the table, its values are checked first: readers of Parquet do not check that text is UTF-8, and the
-//! C interface checks nothing.
+//! The values of a table are checked before anything reads them: readers of Parquet do not check that text is UTF-8,
+//! and the C interface checks nothing.
 
 use std::collections::HashSet;
 use std::sync::Arc;

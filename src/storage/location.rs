@@ -121,6 +121,7 @@ impl FromStr for Location {
 
     fn from_str(s: &str) -> Result<Self> {
         if s.is_empty() {
+            // It would be the working folder, which nobody names this way: a variable was not set.
             return Err(Error::Setting {
                 origin: "path".to_owned(),
                 problem: "is empty".to_owned(),

@@ -46,7 +46,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Those of [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or_default());
+    let mut bytes = Vec::new();
+    // The length may be a lie: a file may have holes.
+    bytes.try_reserve_exact(usize::try_from(file.metadata()?.len()).unwrap_or_default())?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -100,7 +102,7 @@ fn open_as(path: &Path, options: &mut OpenOptions, to_write: bool) -> io::Result
         no_link(path)?;
     }
     let file = options.open(path).map_err(|error| {
-        // The system's own words for a link are "too many levels", and for a pipe "no such device".
+        // The system's own words for a link are "too many levels", and for a pipe "no device".
         let found = fs::symlink_metadata(path).ok().and_then(|metadata| other_kind(metadata.file_type()));
         found.filter(|kind| to_write || *kind != LINK).map_or(error, refused)
     })?;

@@ -120,9 +120,12 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
     let record = &manifest.spec;
     let problem = match Spec::resolve(&record.settings) {
         Ok(spec) if SpecRecord::from(&spec) == *record => return,
-        Ok(spec) => {
-            format!("spec: the settings have the fingerprint {}, not {}", spec.fingerprint(), record.fingerprint)
-        }
+        Ok(spec) => format!(
+            "spec: the settings are `{spec}` ({}), not `{}` ({})",
+            spec.fingerprint(),
+            record.text,
+            record.fingerprint
+        ),
         Err(error) => format!("spec: the settings cannot be used: {error}"),
     };
     findings.add(Check::Manifest, super::manifest::FILE, problem);
