@@ -42,6 +42,7 @@ mod pooling;
 mod recursive;
 mod section;
 mod segment;
+mod sentence;
 mod semantic;
 mod settings;
 mod spec;
@@ -57,6 +58,7 @@ pub use context::Context;
 pub use normalize::Normalizer;
 pub use pooling::Pooling;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
+pub use sentence::sentence_starts;
 pub use spec::Spec;
 pub use strategy::{Preset, Strategy, Switch};
 
