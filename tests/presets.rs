@@ -402,7 +402,7 @@ fn baselines_cut_chromas_corpora_into_as_many_chunks_as_chromas_own() {
         .iter()
         .map(|name| std::fs::read_to_string(root.join(format!("corpora/{name}.md"))).unwrap())
         .collect();
-    for (strategy, theirs) in [("recursive", "recursive"), ("windows", "token")] {
+    for (strategy, theirs) in [("chroma_recursive", "recursive"), ("windows", "token")] {
         for (max, overlap) in [(200, 0), (400, 0), (400, 200), (800, 400)] {
             let spec = format!("{strategy} unit=tokens max={max} overlap={overlap}");
             let chunks: usize = corpora.iter().map(|text| cut(&spec, text).chunks.len()).sum();
@@ -415,9 +415,13 @@ fn baselines_cut_chromas_corpora_into_as_many_chunks_as_chromas_own() {
 
 #[test]
 fn recursive_cuts_at_the_coarsest_separator_that_serves() {
-    let cut = cut("recursive unit=chars max=20 overlap=0", "one two\n\nthree four five. six seven eight\nnine");
-    assert_eq!(cut.contents(), ["one two", "three four five", ". six seven eight", "nine"]);
-    assert_eq!(cut.chunks[2].boundary, Boundary::Separator("."));
+    let text = "one two\n\nthree four five. six seven eight\nnine";
+    let cuts = |strategy: &str| cut(&format!("{strategy} unit=chars max=20 overlap=0"), text);
+    let (chroma, langchain) = (cuts("chroma_recursive"), cuts("recursive"));
+    assert_eq!(chroma.contents(), ["one two", "three four five", ". six seven eight", "nine"]);
+    assert_eq!(chroma.chunks[2].boundary, Boundary::Separator("."));
+    assert_eq!(langchain.contents(), ["one two", "three four five.", "six seven eight", "nine"]);
+    assert_eq!(langchain.chunks[2].boundary, Boundary::Separator(" "));
 }
 
 #[test]

@@ -67,6 +67,7 @@ mod rerank;
 mod scifact;
 mod search;
 mod security;
+mod sentences;
 mod settings;
 mod shards;
 mod snapshots;

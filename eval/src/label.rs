@@ -283,22 +283,31 @@ fn paragraphs(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Returns the sentences of a range (Unicode, annex 29), each trimmed. A line feed within prose does not end a
-/// sentence. An empty line does, and so does a line feed before a heading, a list, a table or a fence. Headings
-/// are left out: they say what is asked, not what is answered.
+/// Returns the sentences of a range, each trimmed. A line feed ends none, except at an empty line and before a line
+/// that begins a block: a heading, a list item, a quote, a row of a table or a fence. Each line of a fenced block
+/// stands alone. Headings are left out: they say what is asked, not what is answered.
 fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut at = range.start;
-    let mut goes_on = false;
+    let (mut goes_on, mut in_list, mut fence) = (false, false, None);
     for line in part.split_inclusive('\n') {
         let end = at + line.len();
-        let is_prose = line.trim_start().starts_with(|c: char| c.is_alphabetic());
-        match blocks.last_mut().filter(|_| goes_on && is_prose) {
+        let own = line.trim();
+        let marks = fence_marks(own);
+        let begins = |block: &Range<usize>| match own.starts_with('>') {
+            true => !text[block.clone()].trim_start().starts_with('>'),
+            false => begins_block(own, in_list),
+        };
+        match blocks.last_mut().filter(|block| goes_on && !begins(block)) {
             Some(block) => block.end = end,
-            None => blocks.push(at..end),
+            None => {
+                in_list = (in_list && goes_on) || begins_block(own, true);
+                blocks.push(at..end);
+            }
         }
-        goes_on = !line.trim().is_empty() && !line.trim_start().starts_with(['#', '|', '`']);
+        goes_on = !own.is_empty() && marks.is_none() && fence.is_none() && !own.starts_with(['#', '|']);
+        fence = if fence.is_some() && fence == marks { None } else { fence.or(marks) };
         at = end;
     }
     let is_text = |block: &Range<usize>| !text[block.clone()].trim_start().starts_with('#');
@@ -306,6 +315,25 @@ fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         blocks.iter().filter(|block| is_text(block)).flat_map(|block| sentences(text, block)).collect();
     found.retain(|range| text[range.clone()].chars().any(char::is_alphanumeric));
     found
+}
+
+/// Returns the mark of a line that opens or closes a fenced block.
+fn fence_marks(line: &str) -> Option<char> {
+    ['`', '~'].into_iter().find(|&mark| line.len() - line.trim_start_matches(mark).len() >= 3)
+}
+
+/// Returns whether a line begins a block other than a quote, even directly under a paragraph. A number begins a list there if it is 1;
+/// within a list, any number begins an item.
+fn begins_block(line: &str, in_list: bool) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number = &line[..line.len() - rest.len()];
+    let is_item = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t']);
+    line.starts_with('|')
+        || is_item(line.trim_start_matches('#')) && line.starts_with('#')
+        || fence_marks(line).is_some()
+        || line.strip_prefix(['-', '*', '+']).is_some_and(is_item)
+        || ['-', '=', '*', '_'].iter().any(|&mark| line.len() > 2 && line.trim_matches(mark).is_empty())
+        || (number == "1" || (in_list && !number.is_empty())) && rest.strip_prefix(['.', ')']).is_some_and(is_item)
 }
 
 /// The result of a session.

@@ -110,7 +110,7 @@ fn precision_omega_is_chromas() {
     let Some(Published { root, texts, questions }) = published() else { return };
     let expected: HashMap<String, Value> =
         serde_json::from_str(&std::fs::read_to_string(root.join("expected_omega.json")).unwrap()).unwrap();
-    for (strategy, theirs) in [("recursive", "recursive"), ("windows", "token")] {
+    for (strategy, theirs) in [("chroma_recursive", "recursive"), ("windows", "token")] {
         for (max, overlap) in [(200, 0), (400, 0), (400, 200), (800, 400)] {
             let spec: Spec = format!("{strategy} unit=tokens max={max} overlap={overlap}").parse().unwrap();
             let of = |(doc, (_, text)): (usize, &(String, String))| {
@@ -162,7 +162,7 @@ fn text_that_stands_twice_is_where_it_is_and_not_where_a_search_finds_it() {
 }
 
 /// The text that a document repeats at its end contains no evidence and changes no figure, unless chunks are located
-/// by search. The figures of `recursive` change little: both copies of a paragraph are cut at the same places, so
+/// by search. The figures of `chroma_recursive` change little: both copies of a paragraph are cut at the same places, so
 /// the search finds a place that has a chunk anyway.
 #[test]
 fn text_that_is_said_again_changes_searched_figures_alone() {
@@ -175,8 +175,8 @@ fn text_that_is_said_again_changes_searched_figures_alone() {
     for (spec, ours, theirs) in [
         ("windows unit=tokens max=200", (21.1, 11.1), (20.7, 11.0)),
         ("windows unit=tokens max=400", (12.1, 7.1), (11.9, 7.0)),
-        ("recursive unit=tokens max=200", (28.6, 17.4), (28.5, 17.5)),
-        ("recursive unit=tokens max=400", (15.9, 10.1), (15.8, 10.1)),
+        ("chroma_recursive unit=tokens max=200", (28.6, 17.4), (28.5, 17.5)),
+        ("chroma_recursive unit=tokens max=400", (15.9, 10.1), (15.8, 10.1)),
     ] {
         let spec = spec.parse().unwrap();
         let (mut own, mut found) = (Vec::new(), Vec::new());

@@ -275,3 +275,25 @@ fn questions_without_evidence_are_asked_about_before_anything_is_tried() {
     assert!(out.contains("1 question") && !out.contains("made up"), "{out}");
     assert!(out.contains("The evidence of all questions was chosen from passages that search proposed."), "{out}");
 }
+
+/// In Markdown, a line of a paragraph often begins with a link, code, emphasis, a bracket or a number.
+#[test]
+fn no_passage_is_part_of_a_sentence_because_of_its_lines() {
+    let page = "# Depth\n\nTo limit the depth of\n[a tree](https://tree.example) or of\n`Value` types, the depth is\n(at most)\n\
+                *always*\n128 of\n\"depth\" since\n2024. It was set by Dr.\nAmes and e.g. San Marino.\n\n- The depth of an item\n  `goes` on.\n\
+                - The depth ends.\n\n1. The depth is first.\n2. The depth is second\n   2024.\n\n> The depth of a quote\n> goes on.\n\
+                Lazily so.\n";
+    let home = folder(&[("docs/page.md", page)]);
+    fs::write(home.path().join("questions.txt"), "what is the depth\n").unwrap();
+    let (code, _, said) = label(&home, "q\n");
+    let passages: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("     ")).collect();
+    assert!(code == 0 && !passages.is_empty(), "{said}");
+    for passage in passages {
+        assert!(passage.ends_with('.') && !passage.ends_with("Dr.") && !passage.ends_with("g."), "{passage}");
+        let first = passage.trim_start_matches(['-', '>', ' ', '.', '1', '2']);
+        assert!(
+            ["To limit", "It was", "The depth", "Lazily"].iter().any(|start| first.starts_with(start)),
+            "{passage}"
+        );
+    }
+}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import random
 from pathlib import Path
+from typing import Literal
 
 import chunkmill
 from chunkmill.integrations.langchain import ChunkmillLoader, ChunkmillTextSplitter
+from conftest import CORPUS, ROOT
 from langchain_core.documents import Document
+from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 TEXT = "# Guide\n\nStart here.\n\n## Install\n\nRun it.\n"
 
@@ -55,3 +60,49 @@ def test_the_loader_gives_the_chunks_of_a_dataset(dataset: Path) -> None:
         assert document.page_content == chunk.content
         assert document.metadata["source"] == chunk.path and document.metadata["start_line"] == chunk.start_line
     assert not by_id
+
+
+@functools.cache
+def tokens(text: str) -> int:
+    """Returns the number of tokens, which other tests compare with tiktoken's."""
+    return chunkmill.count(text)
+
+
+def test_recursive_gives_the_chunks_of_langchains_splitter() -> None:
+    """Equal without white space around them, except that we leave out a chunk that only repeats the one before."""
+    dice = random.Random(7)
+    pieces = [*"ab .?!é\t", "  ", "\n", "\n\n", "\n\n\n", "word ", "Two words. ", "日本語", "😀", "5,148.75 ", "config.toml", "x" * 30]
+    pieces += ["\r\n", "<|endoftext|>", "- item\n", "    code\n"]
+    generated = ["".join(dice.choices(pieces, k=dice.randrange(100))) for _ in range(1000)]
+    corpora = {
+        "larder": [path.read_text("utf-8-sig") for path in sorted(CORPUS.rglob("*.md"))],
+        "book": [path.read_text() for path in sorted((ROOT / "docs" / "src").rglob("*.md"))],
+        "code": [path.read_text() for path in sorted((ROOT / "src" / "chunk").glob("*.rs"))],
+    }
+    sizes: list[tuple[Literal["chars", "tokens"], int, int]] = [
+        ("chars", 1000, 200),
+        ("chars", 60, 30),
+        ("tokens", 400, 0),
+        ("tokens", 40, 20),
+    ]
+    separators = {"recursive": None, "chroma-recursive": ["\n\n", "\n", ".", "?", "!", " ", ""]}
+    compared = repeated = 0
+    for texts in [*corpora.values(), generated]:
+        for unit, most, overlap in sizes if texts is not generated else [("chars", 12, 5), ("tokens", 9, 4), ("tokens", 30, 0)]:
+            length = len if unit == "chars" else tokens
+            for preset, marks in separators.items():
+                splitter = RecursiveCharacterTextSplitter(
+                    separators=marks, chunk_size=most, chunk_overlap=overlap, length_function=length
+                )
+                for text in texts:
+                    cut = chunkmill.chunk(text, name="a.txt", preset=preset, unit=unit, max=most, overlap=overlap)
+                    ours = [chunk.content.strip() for chunk in cut]
+                    theirs = [chunk.strip() for chunk in splitter.split_text(text)]
+                    compared += len(theirs)
+                    for at, chunk in enumerate(theirs):
+                        if ours[at : at + 1] != [chunk]:
+                            assert at > 0 and ours[at - 1].endswith(chunk), (preset, unit, most, overlap, text)
+                            ours.insert(at, chunk)
+                            repeated += 1
+                    assert ours == theirs, (preset, unit, most, overlap, text)
+    assert compared > 100_000 and repeated < compared / 100, (compared, repeated)

@@ -22,7 +22,7 @@
 //! | `heading` | before every heading | never | windows of the maximum |
 //! | `lines` | before headings 2 and 3 of long documents | never | whole blocks up to the maximum |
 //! | `structure` | wherever it costs least | chunks under the minimum, inside one parent first | blocks, then rows, lines, sentences, words |
-//! | `recursive` | at separators, from blank line to character | pieces up to the maximum | – |
+//! | `recursive`, `chroma_recursive` | at separators, from blank line to character | pieces up to the maximum | – |
 //! | `windows` | anywhere | never | windows of the maximum |
 //! | `none` | nowhere | – | – |
 
@@ -43,6 +43,7 @@ mod recursive;
 mod section;
 mod segment;
 mod semantic;
+mod sentence;
 mod settings;
 mod spec;
 mod strategy;
@@ -56,6 +57,7 @@ use std::ops::Range;
 pub use context::Context;
 pub use normalize::Normalizer;
 pub use pooling::Pooling;
+pub use sentence::sentence_starts;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;
 pub use strategy::{Preset, Strategy, Switch};
@@ -213,7 +215,8 @@ pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
         Strategy::Heading => heading::propose(&packer)?,
         Strategy::Lines => lines::propose(&packer)?,
         Strategy::Structure => structure::propose(&packer)?,
-        Strategy::Recursive => recursive::propose(&packer)?,
+        Strategy::Recursive => recursive::propose(&packer, &recursive::LANGCHAIN)?,
+        Strategy::ChromaRecursive => recursive::propose(&packer, &recursive::CHROMA)?,
         Strategy::Windows => windows::propose(&packer)?,
         Strategy::None => none::propose(document),
     };

@@ -1,5 +1,5 @@
-//! The usual baseline: a hierarchy of separators, as in `LangChain`'s recursive character splitter, with the
-//! separators of Chroma's chunking evaluation.
+//! The usual baselines: a hierarchy of separators, as in `LangChain`'s recursive character splitter, with its default
+//! separators, or with those of Chroma's chunking evaluation.
 //!
 //! The text is cut before every occurrence of the first separator that it contains. A piece that is not under the
 //! maximum is cut by the next separators, and finally between characters. Neighbouring pieces are then joined up
@@ -15,18 +15,22 @@ use super::packer::Packer;
 use crate::error::Result;
 use crate::tokens::Unit;
 
-/// From the coarsest to the finest; the last one matches between any two characters.
-const SEPARATORS: [&str; 7] = ["\n\n", "\n", ".", "?", "!", " ", ""];
+/// `LangChain`'s separators, from the coarsest to the finest; the last one matches between any two characters.
+pub(super) const LANGCHAIN: [&str; 4] = ["\n\n", "\n", " ", ""];
 
-pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
+/// Chroma's.
+pub(super) const CHROMA: [&str; 7] = ["\n\n", "\n", ".", "?", "!", " ", ""];
+
+pub(super) fn propose(packer: &Packer<'_>, separators: &[&'static str]) -> Result<Vec<Group>> {
     let body = packer.document.body.clone();
-    let mut splitter = Splitter { packer, pieces: Vec::new(), done: body.start };
-    splitter.split(&body, &SEPARATORS)?;
+    let mut splitter = Splitter { packer, separators, pieces: Vec::new(), done: body.start };
+    splitter.split(&body, separators)?;
     Ok(Group::document(splitter.pieces))
 }
 
 struct Splitter<'a> {
     packer: &'a Packer<'a>,
+    separators: &'a [&'static str],
     pieces: Vec<Piece>,
     /// End of the last chunk's source.
     done: usize,
@@ -40,7 +44,7 @@ struct Open {
 }
 
 impl Splitter<'_> {
-    /// Splits a range. Calls itself only with fewer separators, so at most seven levels deep.
+    /// Splits a range. Calls itself only with fewer separators, so at most as deep as there are separators.
     fn split(&mut self, range: &Range<usize>, separators: &[&'static str]) -> Result<()> {
         let text = &self.packer.document.text[range.clone()];
         let found = separators.iter().position(|separator| text.contains(separator));
@@ -121,7 +125,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Adds a range as chunks. The part of it that was in an earlier chunk becomes overlap.
+    /// Adds a range as chunks. The part of it that was in an earlier chunk becomes overlap. A range whose text is
+    /// over the maximum only without the white space before it (` word` can be one token, and `word` two) keeps it.
     fn emit(&mut self, range: &Range<usize>) -> Result<()> {
         let text = &self.packer.document.text;
         let strip = |range: Range<usize>| {
@@ -132,20 +137,26 @@ impl Splitter<'_> {
         if core.is_empty() {
             return Ok(());
         }
-        let whole = strip(range.clone());
         let here = &text[range.start.max(self.done)..];
-        let separator = SEPARATORS.into_iter().find(|separator| here.starts_with(separator)).unwrap_or_default();
-        let boundary = if self.pieces.is_empty() { Boundary::Start } else { Boundary::Separator(separator) };
-        let overlaps = whole.start < self.done;
-        if !overlaps && self.packer.fits("", core.clone())? {
-            self.pieces.push(Piece::plain(core, boundary));
-        } else if overlaps && self.packer.fits("", whole.start..core.end)? {
-            let core = self.done..core.end;
-            let prefix = text[whole.start..core.start].to_owned();
-            self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
-        } else {
+        let separator = self.separators.iter().find(|separator| here.starts_with(**separator)).copied();
+        let boundary = Boundary::Separator(separator.unwrap_or_default());
+        let boundary = if self.pieces.is_empty() { Boundary::Start } else { boundary };
+        let stripped = strip(range.start..core.end).start;
+        let mut fitting = None;
+        for start in [stripped, range.start] {
+            if fitting.is_none() && self.packer.fits("", start..core.end)? {
+                fitting = Some(start);
+            }
+        }
+        match fitting {
+            Some(start) if start < self.done => {
+                let core = self.done..core.end;
+                let prefix = text[start..core.start].to_owned();
+                self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
+            }
+            Some(start) => self.pieces.push(Piece::plain(start..core.end, boundary)),
             // A text can have more tokens than its pieces together; it is then cut at the limit.
-            self.pieces.extend(self.packer.windows(&core, boundary)?);
+            None => self.pieces.extend(self.packer.windows(&core, boundary)?),
         }
         self.done = range.end;
         Ok(())

@@ -21,7 +21,7 @@ use crate::value::unknown;
 
 /// Version of the strategies' behaviour. It is part of every fingerprint. Increase it when a change in this module
 /// tree can move a boundary or alter a chunk.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 impl Strategy {
     /// Returns the preset whose values apply when a strategy is chosen without one.
@@ -37,6 +37,7 @@ impl Strategy {
             Self::Lines => Preset::LineThreshold,
             Self::Structure => Preset::Structure,
             Self::Recursive => Preset::Recursive,
+            Self::ChromaRecursive => Preset::ChromaRecursive,
             Self::Windows => Preset::Windows,
             Self::None => Preset::None,
         }
@@ -48,7 +49,7 @@ impl Strategy {
         match self {
             Self::Header | Self::Lines | Self::Structure => limits(true, false),
             Self::Section | Self::Semantic | Self::CodeAware | Self::Fixed => limits(true, true),
-            Self::Heading | Self::Recursive | Self::Windows => limits(false, false),
+            Self::Heading | Self::Recursive | Self::ChromaRecursive | Self::Windows => limits(false, false),
             Self::None => Limits { min: false, target: false, max: false },
         }
     }
@@ -144,6 +145,7 @@ impl Preset {
                 )
             },
             Self::Recursive => spec(Strategy::Recursive, Unit::Tokens, [0, 400, 400, 0]),
+            Self::ChromaRecursive => spec(Strategy::ChromaRecursive, Unit::Tokens, [0, 400, 400, 0]),
             Self::Windows => spec(Strategy::Windows, Unit::Tokens, [0, 400, 400, 0]),
             Self::None => spec(Strategy::None, Unit::Chars, [0, UNLIMITED, UNLIMITED, 0]),
         }

@@ -22,8 +22,10 @@ pub enum Strategy {
     Lines,
     /// The cheapest set of cuts: every place where a chunk may start has a price.
     Structure,
-    /// The usual baseline: separators from blank line to character, pieces merged up to a maximum.
+    /// The usual baseline, `LangChain`'s: separators from blank line to character, pieces merged up to a maximum.
     Recursive,
+    /// The same with the separators of Chroma's chunking evaluation, which cuts before the ends of sentences too.
+    ChromaRecursive,
     /// The plainest baseline: windows over the whole document.
     Windows,
     /// The whole document.
@@ -32,7 +34,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Header,
         Self::Section,
         Self::Semantic,
@@ -42,6 +44,7 @@ impl Strategy {
         Self::Lines,
         Self::Structure,
         Self::Recursive,
+        Self::ChromaRecursive,
         Self::Windows,
         Self::None,
     ];
@@ -59,6 +62,7 @@ impl Strategy {
             Self::Lines => "lines",
             Self::Structure => "structure",
             Self::Recursive => "recursive",
+            Self::ChromaRecursive => "chroma_recursive",
             Self::Windows => "windows",
             Self::None => "none",
         }
@@ -90,6 +94,8 @@ pub enum Preset {
     Structure,
     /// Baseline: `recursive`, 400 tokens.
     Recursive,
+    /// Baseline: `chroma_recursive`, 400 tokens.
+    ChromaRecursive,
     /// Baseline: `windows`, 400 tokens.
     Windows,
     /// The whole document as one chunk.
@@ -98,7 +104,7 @@ pub enum Preset {
 
 impl Preset {
     /// Every preset.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Ragdocs,
         Self::Sections,
         Self::Docs,
@@ -109,6 +115,7 @@ impl Preset {
         Self::LineThreshold,
         Self::Structure,
         Self::Recursive,
+        Self::ChromaRecursive,
         Self::Windows,
         Self::None,
     ];
@@ -130,6 +137,7 @@ impl Preset {
             Self::LineThreshold => "line-threshold",
             Self::Structure => "structure",
             Self::Recursive => "recursive",
+            Self::ChromaRecursive => "chroma-recursive",
             Self::Windows => "windows",
             Self::None => "none",
         }

@@ -8,9 +8,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+use unicode_segmentation::GraphemeCursor;
 
 use super::packer::Packer;
+use super::sentence::sentence_starts;
 use super::{Boundary, Strategy, Switch};
 use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, trim};
 use crate::error::Result;
@@ -276,26 +277,20 @@ impl Packer<'_> {
         Ok(if same { Vec::new() } else { units })
     }
 
-    /// Returns the sentences of a paragraph by Unicode's rules (UAX #29), except that none ends at the end of a
-    /// line or inside a link; nothing if it is one sentence.
+    /// Returns the sentences of a paragraph, except that none ends inside a link; nothing if it is one sentence.
     fn sentences(&self, unit: &Unit) -> Vec<Unit> {
         units_from(unit, &self.sentence_starts(unit.range.clone()), Grain::Sentence, Boundary::Sentence)
     }
 
     /// Returns where the [`sentences`](Self::sentences) of a range start.
     fn sentence_starts(&self, range: Range<usize>) -> Vec<usize> {
-        let text = &self.document.text[range.clone()];
-        if text.is_ascii() && !text.contains(['.', '!', '?']) {
-            // The rest is slow, and would find no end of a sentence.
-            return Vec::new();
-        }
-        let one_line = text.replace(['\n', '\r'], " ");
         let links = &self.document.links;
         let inside_link = |at: usize| {
             let before = links.partition_point(|link| link.range.start < at);
             before > 0 && at < links[before - 1].range.end
         };
-        let starts = one_line.split_sentence_bound_indices().map(|(at, _)| range.start + at);
+        let others = sentence_starts(&self.document.text[range.clone()]).into_iter().map(|at| range.start + at);
+        let starts = std::iter::once(range.start).chain(others);
         self.far_apart(starts.filter(|&at| !inside_link(at)))
     }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use chunkmill::chunk::sentence_starts;
 use chunkmill::document::{Document, Link, LinkKind};
-use unicode_segmentation::UnicodeSegmentation;
 
 /// Returns the byte ranges of the words in a range. A word is a run of letters and digits; `_`, `-`, `.` and an
 /// apostrophe between two of them belong to it, so `storage.staging_max` is one word. In a script without spaces,
@@ -23,22 +23,13 @@ pub(super) fn words(document: &Document, range: &Range<usize>) -> Vec<Range<usiz
     words
 }
 
-/// Returns the sentences of a paragraph (Unicode, annex 29). An ASCII mark without white space after it, such as
-/// the one in `!=`, does not end a sentence, nor does a line feed.
+/// Returns the sentences of a paragraph, as chunks are cut between them.
 pub(crate) fn sentences(text: &str, paragraph: &Range<usize>) -> Vec<Range<usize>> {
-    // One-byte characters are replaced by one-byte characters, so offsets stay the same.
-    let line = text[paragraph.clone()].replace(['\r', '\n'], " ");
-    let mut sentences = Vec::new();
-    let mut start = paragraph.start;
-    for (at, sentence) in line.split_sentence_bound_indices() {
-        let end = paragraph.start + at + sentence.len();
-        if end == paragraph.end || sentence.ends_with(|c: char| c.is_whitespace() || !c.is_ascii()) {
-            sentences.push(trimmed(text, start..end));
-            start = end;
-        }
-    }
-    sentences.retain(|range| !range.is_empty());
-    sentences
+    let starts = sentence_starts(&text[paragraph.clone()]).into_iter().map(|at| paragraph.start + at);
+    let mut borders: Vec<usize> = std::iter::once(paragraph.start).chain(starts).collect();
+    borders.push(paragraph.end);
+    let sentences = borders.windows(2).map(|pair| trimmed(text, pair[0]..pair[1]));
+    sentences.filter(|range| !range.is_empty()).collect()
 }
 
 /// Returns the folded words of a text outside a document, in order.

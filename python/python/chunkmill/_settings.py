@@ -26,9 +26,9 @@ class _Corpus(TypedDict, total=False):
 
 
 class _Chunking(TypedDict, total=False):
-    preset: Literal["ragdocs", "sections", "docs", "code", "fixed", "pdf", "heading-tokens", "line-threshold", "structure", "recursive", "windows", "none"] | None
+    preset: Literal["ragdocs", "sections", "docs", "code", "fixed", "pdf", "heading-tokens", "line-threshold", "structure", "recursive", "chroma-recursive", "windows", "none"] | None
     """A named group of chunk settings [default: structure]."""
-    strategy: Literal["header", "section", "semantic", "code_aware", "fixed", "heading", "lines", "structure", "recursive", "windows", "none"] | None
+    strategy: Literal["header", "section", "semantic", "code_aware", "fixed", "heading", "lines", "structure", "recursive", "chroma_recursive", "windows", "none"] | None
     """Rule that decides where documents may be cut [default: the preset's]."""
     unit: Literal["chars", "tokens", "words", "estimate", "model", "lines"] | None
     """Unit in which sizes are given [default: the preset's]."""
