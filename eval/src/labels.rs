@@ -304,11 +304,15 @@ impl LabelSet {
         Ok(set)
     }
 
-    /// Reads all documents at once. The memory used is the size of their texts.
+    /// Reads all documents at once. The memory used is the size of their texts. A folder whose documents were all deleted
+    /// is a corpus too: one that lost everything.
     ///
     /// # Errors
     /// [`Error::Corpus`] if the set has no corpus.
     pub fn corpus(&self) -> Result<Corpus> {
+        if has_no_files(&self.path.join(CORPUS)) {
+            return Ok(Corpus::default());
+        }
         let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
         let found = corpus::discover(&[Root::new(corpus_of(&self.path))], &filter, &[])?;
         let documents = found.sources.len() + found.quarantined.len();
@@ -368,6 +372,13 @@ impl LabelSet {
             _ => ScoredPlace { doc_id, range: quote.as_ref().map(|quote| quote.range.clone()) },
         }
     }
+}
+
+/// Returns whether a folder and those in it contain nothing else than folders.
+fn has_no_files(folder: &Path) -> bool {
+    let is_empty_folder =
+        |entry: fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir()) && has_no_files(&entry.path());
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_empty_folder)))
 }
 
 /// Writes questions as the text of a `queries.jsonl`. The same questions produce the same bytes.
