@@ -183,7 +183,7 @@ fn squad_becomes_a_set() {
 
     fs::write(&file, data.replace("\"ö\", \"answer_start\": 0", "\"ö\", \"answer_start\": 1")).unwrap();
     let (_home, out, err, mended) = ended(0, &["squad", arg(&file)]);
-    assert!(out.contains("\nmended: 1 row"), "{out}");
+    assert!(out.contains("\nmended: 2 rows"), "{out}");
     assert!(err.contains("dev.json:article 1:question a1: characters 1..2 are not \"ö\", which is at 0\n"), "{err}");
     assert_eq!(mended, files, "the answer is where it was");
     fs::write(&file, data.replace("\"id\"", "\"key\"")).unwrap();

@@ -91,7 +91,8 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
     stage.write("more/benchmarks/a.json", json!({"tests": [{"query": HOSTILE, "snippets": [snippet]}]}).to_string());
     stage.write("more/miracl-v1.0-sw/topics/topics.miracl-v1.0-sw-dev.tsv", format!("q\t{HOSTILE}\n"));
     stage.write("more/miracl-v1.0-sw/qrels/qrels.miracl-v1.0-sw-dev.tsv", "q 0 \u{1b}[2J 1\nq 0 \u{1b}[2J 2\n");
-    assert_eq!(stage.run(&["import", "miracl", "more", "--language", "sw", "-o", set], "", refused).0, 2);
+    stage.write("more/miracl-corpus-v1.0-sw/docs-0.jsonl", json!({"docid": HOSTILE, "text": HOSTILE}).to_string());
+    assert_eq!(stage.run(&["import", "miracl", "more", "--language", "sw", "-o", "imported"], "", refused).0, 3);
     let story = |text: &str| json!({"document": {"id": HOSTILE, "text": text}, "question": {"text": HOSTILE}});
     stage.write("stories.json", json!([story("a"), story("b")]).to_string());
     let paper = json!({"id": HOSTILE, "title": HOSTILE, "abstract": HOSTILE, "full_text": [], "qas": []});
