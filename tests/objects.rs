@@ -353,6 +353,9 @@ fn what_is_no_dataset_is_left_alone_in_a_bucket_too() {
     bucket.upload(&home.path().join("docs"), "docs");
     let job = job_over(&bucket.at("docs"));
     let error = run_job(&job, bucket.at("docs")).unwrap_err().to_string();
+    assert!(error.contains("is both corpus and output"), "{error}");
+    send(&bucket.at("other"), "a.txt", b"no dataset");
+    let error = run_job(&job, bucket.at("other")).unwrap_err().to_string();
     assert!(error.contains("is neither empty nor a dataset"), "{error}");
     let error = run_job(&job, bucket.at("docs/1.md")).unwrap_err().to_string();
     assert!(error.contains("mem://bucket/docs/1.md is a file"), "{error}");

@@ -81,6 +81,8 @@ fn a_condition_that_nothing_meets_is_said_with_the_nearest_name() {
         ("docs/other.md", "---\ntags: [fruits]\n---\n# Other\n\nzebra\n"),
     ]);
     let home = home.path();
+    // Every heading starts a chunk, so each heading path is one of a chunk.
+    ok(home, &[&["index", "docs", "-o", "out", "--preset", "heading-tokens"], &FAKE[..]].concat());
     for (args, remark) in [
         (
             ["--path", "guide/alert.md"],
