@@ -936,22 +936,19 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
         run(home.path(), &["search", "out", "cat", "--mode", "keyword", "--json", "--document-weight", "0"]);
     assert_eq!((code, json_lines(&out).len()), (0, 1), "{err}");
     assert_eq!(run(home.path(), &["search", "out", "cat"]).0, 5, "the other modes do");
-    write(
-        home.path(),
-        "chunkmill.toml",
-        b"[search]\nmode = \"keyword\"\ncontent_weight = 2.5\nkeyword_cache = \"kept\"\n",
-    );
-    let (_, doubled, err) =
-        run(home.path(), &["search", "out", "cat", "--json", "--headings-weight", "0", "--document-weight", "0"]);
+    write(home.path(), "mine.toml", b"[search]\nmode = \"keyword\"\ncontent_weight = 2.5\nkeyword_cache = \"kept\"\n");
+    let ask = ["search", "out", "cat", "--config", "mine.toml"];
+    let plain = ["--json", "--headings-weight", "0", "--document-weight", "0"];
+    let (_, doubled, err) = run(home.path(), &[&ask[..], &plain].concat());
     let score = |out: &str| json_lines(out)[0]["score"].as_f64().unwrap();
     assert!((score(&doubled) / score(&out) - 2.5).abs() < 1e-6, "{err}");
     assert!(!home.path().join("kept").exists(), "the environment says off");
     let mut command = program(home.path());
-    command.args(["search", "out", "cat"]).env_remove("CHUNKMILL_KEYWORD_CACHE").env("CHUNKMILL_CONTENT_WEIGHT", "-1");
+    command.args(ask).env_remove("CHUNKMILL_KEYWORD_CACHE").env("CHUNKMILL_CONTENT_WEIGHT", "-1");
     let (code, _, err) = finish(command.output().unwrap());
     assert!(code == 2 && err.contains("CHUNKMILL_CONTENT_WEIGHT") && err.contains("-1"), "{err}");
     let mut command = program(home.path());
-    command.args(["search", "out", "cat"]).env_remove("CHUNKMILL_KEYWORD_CACHE");
+    command.args(ask).env_remove("CHUNKMILL_KEYWORD_CACHE");
     assert_eq!(finish(command.output().unwrap()).0, 0);
     assert_eq!(tree(&home.path().join("kept")).len(), 1);
 }
