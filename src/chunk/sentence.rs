@@ -58,7 +58,7 @@ static FIRST_BYTES: LazyLock<[bool; 256]> = LazyLock::new(|| {
     first
 });
 
-/// What follows an abbreviation and its full stop.
+/// The text after an abbreviation and its full stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     /// The rest of the sentence.
