@@ -322,8 +322,8 @@ fn fence_marks(line: &str) -> Option<char> {
     ['`', '~'].into_iter().find(|&mark| line.len() - line.trim_start_matches(mark).len() >= 3)
 }
 
-/// Returns whether a line begins a block other than a quote, even directly under a paragraph. A number begins a list there if it is 1;
-/// within a list, any number begins an item.
+/// Returns whether a line begins a block other than a quote, even directly under a paragraph. A number begins a list
+/// there if it is 1; within a list, any number but a year begins an item.
 fn begins_block(line: &str, in_list: bool) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = &line[..line.len() - rest.len()];
@@ -333,7 +333,8 @@ fn begins_block(line: &str, in_list: bool) -> bool {
         || fence_marks(line).is_some()
         || line.strip_prefix(['-', '*', '+']).is_some_and(is_item)
         || ['-', '=', '*', '_'].iter().any(|&mark| line.len() > 2 && line.trim_matches(mark).is_empty())
-        || (number == "1" || (in_list && !number.is_empty())) && rest.strip_prefix(['.', ')']).is_some_and(is_item)
+        || (number == "1" || (in_list && (1..=3).contains(&number.len())))
+            && rest.strip_prefix(['.', ')']).is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
 /// The result of a session.

@@ -18,6 +18,9 @@ use std::cmp::Ordering::{Equal, Greater, Less};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+/// Quotes, brackets and emphasis that close a sentence after its stop.
+const CLOSING: &str = ")]}\"'”’“‘»«›‹*_~`）］｝」』】〉》〕〗〟＂";
+
 /// Longest text in bytes that is read before a stop as an abbreviation, or after it as its closing marks.
 const LONGEST: usize = 32;
 
@@ -58,7 +61,7 @@ static FIRST_BYTES: LazyLock<[bool; 256]> = LazyLock::new(|| {
     first
 });
 
-/// What follows an abbreviation and its full stop.
+/// The text after an abbreviation and its full stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     /// The rest of the sentence.
@@ -250,10 +253,7 @@ fn closing(text: &str) -> usize {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let len = match c {
-            ')' | ']' | '}' | '"' | '\'' | '”' | '’' | '“' | '‘' | '»' | '«' | '›' | '‹' | '*' | '_' | '~' | '`' => {
-                1
-            }
-            '）' | '］' | '｝' | '」' | '』' | '】' | '〉' | '》' | '〕' | '〗' | '〟' | '＂' => 1,
+            c if CLOSING.contains(c) => c.len_utf8(),
             '[' if rest[1..].starts_with(|c: char| c == '^' || c.is_ascii_digit()) => enclosed(rest, ']'),
             '<' if rest.starts_with("</") => enclosed(rest, '>'),
             _ => 0,
@@ -261,7 +261,7 @@ fn closing(text: &str) -> usize {
         if len == 0 {
             break;
         }
-        rest = &rest[if len == 1 { c.len_utf8() } else { len }..];
+        rest = &rest[len..];
     }
     text.len() - rest.len()
 }
