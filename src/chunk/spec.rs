@@ -21,7 +21,7 @@ use crate::value::unknown;
 
 /// Version of the strategies' behaviour. It is part of every fingerprint. Increase it when a change in this module
 /// tree can move a boundary or alter a chunk.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 impl Strategy {
     /// Returns the preset whose values apply when a strategy is chosen without one.

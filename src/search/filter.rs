@@ -8,7 +8,7 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::error::{Error, Result};
-use crate::ranking::{DocumentInfo, Headings, Rows};
+use crate::ranking::{DocumentInfo, HeadingInside, Headings, Row, Rows};
 
 /// The conditions on a hit, which must meet all of them. An empty list sets no condition.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Filter {
     /// Paths of the documents to search.
     pub paths: Vec<PathPattern>,
     /// Headings to search under: the beginning of a chunk's heading path, as the dataset writes it (`header_path`)
-    /// or with headings joined by ` > `.
+    /// or with headings joined by ` > `, or of the path of a heading in the chunk.
     pub headings: Vec<String>,
     /// Tags that a document must have, all of them.
     pub tags: Vec<String>,
@@ -80,7 +80,12 @@ impl Filter {
         }
         let documents: Vec<bool> = rows.documents().iter().map(|document| self.takes(document)).collect();
         let headings: Vec<bool> = rows.headings().iter().map(|headings| self.takes_headings(headings)).collect();
-        Some(rows.iter().map(|row| documents[row.doc as usize] && headings[row.headings as usize]).collect())
+        let inside = self.under_headings(rows.inside());
+        let passes = |(at, row): (usize, &Row)| {
+            documents[row.doc as usize]
+                && (headings[row.headings as usize] || inside[rows.inside_row(at)].contains(&true))
+        };
+        Some(rows.iter().enumerate().map(passes).collect())
     }
 
     fn takes(&self, document: &DocumentInfo) -> bool {
@@ -93,6 +98,16 @@ impl Filter {
             && self.tags.iter().all(|tag| document.tags.contains(tag))
     }
 
+    /// Returns which of the headings in chunks are one of those to search under, or below one.
+    fn under_headings(&self, headings: &[HeadingInside]) -> Vec<bool> {
+        let mut under: Vec<bool> = Vec::with_capacity(headings.len());
+        for (at, heading) in headings.iter().enumerate() {
+            let above = heading.parent.is_some_and(|parent| under[parent as usize]);
+            under.push(above || self.headings.iter().any(|path| is_path(headings, at, path)));
+        }
+        under
+    }
+
     fn takes_headings(&self, headings: &Headings) -> bool {
         let joined = headings.path.join(SEPARATOR);
         let under = |prefix: &String| {
@@ -100,6 +115,18 @@ impl Filter {
         };
         self.headings.is_empty() || self.headings.iter().any(under)
     }
+}
+
+/// Returns whether the path of a heading is this text.
+fn is_path(headings: &[HeadingInside], heading: usize, path: &str) -> bool {
+    let mut rest = Some(path);
+    let mut at = Some(&headings[heading]);
+    while let (Some(path), Some(HeadingInside { parent, title })) = (rest, at) {
+        at = parent.map(|parent| &headings[parent as usize]);
+        let above = path.strip_suffix(&**title);
+        rest = if at.is_some() { above.and_then(|above| above.strip_suffix(SEPARATOR)) } else { above };
+    }
+    rest == Some("")
 }
 
 /// Separator between headings.
