@@ -27,13 +27,22 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
 
 fn sections(packer: &Packer<'_>) -> Result<Vec<Part>> {
     let Packer { document, spec, ruler, .. } = *packer;
-    let level = |part: &Part| document.sections[part.section].level;
     let is_small = |part: &Part| -> Result<bool> { Ok(ruler.size(part.range.clone())? < spec.min()) };
     let mut merged: Vec<Part> = Vec::new();
+    // The level of the section that the last part starts in, not counting headings alone.
+    let mut level = 0;
     for part in parts(document, |_| Treatment::Prose) {
+        let own = document.sections[part.section].level;
         match merged.last_mut() {
-            Some(last) if last.is_bare(document) || level(last) >= level(&part) && is_small(last)? => last.join(&part),
-            _ => merged.push(part),
+            Some(last) if last.is_bare(document) => {
+                last.join(&part);
+                level = own;
+            }
+            Some(last) if level >= own && is_small(last)? => last.join(&part),
+            _ => {
+                merged.push(part);
+                level = own;
+            }
         }
     }
     if let [.., before, last] = &mut merged[..]
