@@ -187,14 +187,119 @@ impl TokenCounter for BreakingWords {
     }
 }
 
+/// Returns the words of a text in the simplest way: what white space separates, each dense character alone, and long
+/// runs in pieces.
+fn words_of(text: &str) -> Vec<&str> {
+    let dense = |c: char| c >= '\u{800}' && !('\u{1e00}'..'\u{2c00}').contains(&c);
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        for part in word.split_inclusive(dense) {
+            let run = part.trim_end_matches(dense);
+            let mut rest = run;
+            let mut length = 32;
+            while !rest.is_empty() {
+                let end = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
+                words.push(&rest[..end]);
+                (rest, length) = (&rest[end..], 3);
+            }
+            words.extend((run.len() < part.len()).then(|| &part[run.len()..]));
+        }
+    }
+    words
+}
+
 /// Computes seed 3's estimate in the simplest way: words that end outside code, and characters inside code.
 fn estimate(document: &Document, range: std::ops::Range<usize>) -> usize {
     let code = |at: usize| document.blocks.iter().any(|b| b.kind == BlockKind::Code && b.range.contains(&at));
     let slice = &document.text[range.clone()];
     let end = |word: &str| word.as_ptr() as usize - document.text.as_ptr() as usize + word.len();
-    let words = slice.split_whitespace().filter(|word| !code(end(word) - 1)).count();
+    let words = words_of(slice).into_iter().filter(|word| !code(end(word) - 1)).count();
     let chars = slice.char_indices().filter(|(at, _)| code(range.start + at)).count();
     words * 13 / 10 + chars / 4
+}
+
+/// Texts without blanks, and with few: their names, and as many characters of each as asked for.
+fn texts_without_blanks(characters: usize) -> Vec<(&'static str, String)> {
+    let mut state = 1_u64;
+    let mut base64 = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[(state >> 58) as usize])
+    };
+    let base64: String = (0..characters).map(|_| base64()).collect();
+    let of = |part: &str| part.chars().cycle().take(characters).collect::<String>();
+    vec![
+        ("Chinese", of("这个系统每天晚上备份所有的数据库。如果磁盘空间不足，备份会停止！")),
+        ("Japanese", of("今日は天気がいいので、散歩に行きました。公園で犬を見ました。")),
+        ("kana", of("きょうはてんきがいいので、コンピューターでさんぽをしました。")),
+        ("Korean", of("모든인간은태어날때부터자유로우며그존엄과권리에있어동등하다.")),
+        ("Thai", of("มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ")),
+        ("Lao", of("ມະນຸດທຸກຄົນເກີດມາມີກຽດສັກສີສິດທິເສລີພາບ")),
+        ("Khmer", of("មនុស្សទាំងអស់កើតមកមានសេរីភាពនិងភាពស្មើៗគ្នា")),
+        ("Burmese", of("လူတိုင်းသည်တူညီလွတ်လပ်သောဂုဏ်သိက္ခါဖြင့်")),
+        ("Tibetan", of("འགྲོ་བ་མིའི་རིགས་རྒྱུད་ཡོངས་ལ་སྐྱེས་ཙམ་ཉིད་ནས།")),
+        ("Chinese with English", of("用 Docker 部署 PostgreSQL 数据库时请先检查端口 5432 是否可用。")),
+        ("emoji", of("😀🚲🎉👍👩‍👩‍👧🇩🇪")),
+        ("URL", of("https://example.org/2026/11/reports/part/section?view=full&page=12&")),
+        ("minified code", of("function(e,t){return e.parentNode&&e.parentNode.removeChild(t),this};")),
+        ("base64", base64),
+    ]
+}
+
+/// The published estimate counts such a text as a single word.
+#[test]
+fn text_without_blanks_counts_as_about_as_many_tokens_as_it_has() {
+    for (name, text) in texts_without_blanks(3_000) {
+        let tokens = cl100k().count(&text).unwrap();
+        for unit in [Unit::Words, Unit::Estimate] {
+            let document = Document::from_text("doc.md", text.clone());
+            let sizer = Sizer::new(unit, Encoding::default(), None).unwrap();
+            let size = sizer.measure(&document).unwrap().size(0..text.len()).unwrap();
+            assert!(size * 5 / 2 > tokens && size < tokens * 5 / 2, "{name} in {unit}: {size}, {tokens} tokens");
+        }
+    }
+}
+
+#[test]
+fn prose_with_blanks_counts_as_published() {
+    let text = "The “quick” brown fox’s résumé — naïve, übermäßig; see https://example.org/a and `Get-ChildItem`… ";
+    let words = text.split_whitespace().count();
+    let sizer = Sizer::new(Unit::Words, Encoding::default(), None).unwrap();
+    assert_eq!(sizer.size(&text.repeat(100)).unwrap(), words * 100 * 13 / 10);
+}
+
+#[test]
+fn no_chunk_of_text_without_blanks_is_far_over_the_maximum_without_a_flag() {
+    for characters in [1_500, 30_000, 100_000] {
+        for (name, text) in texts_without_blanks(characters) {
+            let paragraphs: Vec<String> =
+                text.chars().collect::<Vec<_>>().chunks(180).map(|part| part.iter().collect()).collect();
+            for text in [text.clone(), paragraphs.join("\n\n")] {
+                for spec in [
+                    "docs",
+                    "code",
+                    "fixed",
+                    "pdf",
+                    "structure unit=words min=100 max=600",
+                    "header unit=words min=100 max=600",
+                    "heading unit=words max=600 overlap=50",
+                    "recursive unit=estimate max=600",
+                    "windows unit=words max=600",
+                    "section unit=words min=100 target=400 max=600 overlap=50 cut_oversized=true",
+                ] {
+                    let spec: Spec = spec.parse().unwrap();
+                    let document = Document::from_text("doc.md", format!("# Title\n\n{text}\n"));
+                    let chunks = chunkmill::chunk::chunk(&document, &spec, sizer(&spec)).unwrap();
+                    for chunk in chunks.iter().filter(|chunk| chunk.flags.is_empty()) {
+                        let content = chunk.content(&document);
+                        let tokens = cl100k().count(&content).unwrap();
+                        let at = format!("{name}, {characters} characters, `{spec}`");
+                        assert!(tokens <= spec.max() * 5 / 2, "{at}: {tokens} tokens");
+                        assert!(content.chars().count() <= spec.max() * 4, "{at}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -223,7 +328,7 @@ proptest! {
             let expected = match unit {
                 Unit::Chars => slice.chars().count(),
                 Unit::Tokens => tiktoken().encode_ordinary(&slice).len(),
-                Unit::Words => slice.split_whitespace().count() * 13 / 10,
+                Unit::Words => words_of(&slice).len() * 13 / 10,
                 Unit::Model => slice.split_whitespace().count(),
                 Unit::Lines => slice.split_inclusive('\n').count(),
                 Unit::Estimate => estimate(&document, range.clone()),

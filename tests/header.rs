@@ -83,10 +83,21 @@ fn small_sections_are_merged_forward_until_the_minimum() {
     let body = "x".repeat(60);
     let text: String = (0..7).map(|i| format!("## s{i}\n\n{body}\n\n")).collect();
     let cut = cut("ragdocs min=200 max=1500", &text);
-    // Three sections of 67 characters and two gaps of 2 make 205. The last section stays small.
-    assert_eq!(cut.chunks.iter().map(|chunk| chunk.sections(&cut.document)).collect::<Vec<_>>(), [3, 3, 1]);
+    // Three sections of 67 characters and two gaps of 2 make 205. The last section joins the one before.
+    assert_eq!(cut.chunks.iter().map(|chunk| chunk.sections(&cut.document)).collect::<Vec<_>>(), [3, 4]);
     assert!(cut.contents()[0].starts_with("## s0") && cut.contents()[0].contains("## s2"));
-    assert_eq!(cut.contents()[2], format!("## s6\n\n{body}"));
+    assert!(cut.contents()[1].ends_with(&format!("## s6\n\n{body}")));
+}
+
+#[test]
+fn a_small_last_section_joins_the_one_before_where_both_fit() {
+    let crumb = "# B\n\nsmall b";
+    for (before, joined) in [(paragraphs(1, 250), true), (paragraphs(6, 300), true), (paragraphs(1, 1475), false)] {
+        let cut = cut("ragdocs", &format!("# A\n\n{before}\n\n{crumb}\n"));
+        let last = cut.contents().pop().unwrap();
+        assert!(last.ends_with(crumb) && last.chars().count() <= 1500);
+        assert_eq!(last == crumb, !joined, "{last:?}");
+    }
 }
 
 #[test]
@@ -99,9 +110,9 @@ fn a_section_at_the_minimum_is_not_merged() {
 }
 
 #[test]
-fn a_merged_chunk_keeps_the_hierarchy_of_where_it_starts() {
+fn a_merged_chunk_has_the_path_of_its_first_section_with_text() {
     let cut = cut("ragdocs min=200", "# Top\n\n## A\n\nshort\n\n## B\n\nshort too\n");
-    assert_eq!(cut.paths(), ["Top"]);
+    assert_eq!(cut.paths(), ["Top > A"]);
     assert!(cut.contents()[0].contains("## A") && cut.contents()[0].contains("## B"));
 }
 
@@ -123,7 +134,15 @@ fn headings_keep_to_the_text_under_them_though_that_fits_only_without_them() {
     let text = format!("# Title\n\n## A\n{}", "word ".repeat(36));
     let cut = cut("ragdocs max=190 min=100 overlap=0", &text);
     assert_eq!(cut.contents(), [text.trim_end()]);
-    assert_eq!(cut.chunks[0].flags, ["oversized_paragraph"]);
+    assert_eq!(cut.chunks[0].flags, ["oversized_with_headings"], "the paragraph is within the maximum");
+    for preset in ["ragdocs", "docs unit=chars max=1500 target=900 min=10", "sections max=1500"] {
+        let fits = self::cut(preset, &format!("# A\n\n{}", "x".repeat(1495)));
+        assert!(fits.chunks[0].flags.is_empty(), "{preset}: exactly the maximum");
+        let over = self::cut(preset, &format!("# A\n\n{}", "x".repeat(1498)));
+        assert_eq!(over.chunks[0].flags, ["oversized_with_headings"], "{preset}");
+        let large = self::cut(preset, &format!("# A\n\n{}", "x".repeat(1501)));
+        assert!(large.chunks[0].flags.iter().all(|flag| !flag.ends_with("headings")), "{preset}");
+    }
 }
 
 #[test]
@@ -139,8 +158,8 @@ fn pieces_are_numbered_below_their_chunk() {
 fn a_paragraph_is_never_cut() {
     let long = "word ".repeat(500);
     let cut = cut("ragdocs max=700", &format!("# a\n\nbefore\n\n{long}\n\nafter\n"));
-    let whole = cut.contents().into_iter().position(|content| content == long.trim_end());
-    assert_eq!(cut.chunks[whole.unwrap()].flags, ["oversized_paragraph"]);
+    let whole = cut.chunks.iter().find(|chunk| &cut.document.text[chunk.range.clone()] == long.trim_end());
+    assert_eq!(whole.unwrap().flags, ["oversized_paragraph"]);
 }
 
 #[test]
@@ -176,6 +195,28 @@ fn siblings_overlap_by_the_last_characters_of_the_one_before() {
         assert!(pair[1].chars().count() <= 1000);
     }
     assert!(cut.chunks[1..].iter().all(|chunk| chunk.has_overlap && chunk.prefix.chars().count() == 52));
+}
+
+#[test]
+fn pieces_near_the_maximum_and_over_it_overlap_too() {
+    for size in [1380, 1440, 1451, 1490, 1499, 1600, 5000] {
+        for parent_headers in [true, false] {
+            let second = "x".repeat(size);
+            let text = format!("# A\n\n{}\n\n{second}\n", paragraphs(1, 1390));
+            let cut = cut(&format!("ragdocs parent_headers={parent_headers}"), &text);
+            let [first, last] = &cut.contents()[..] else { panic!("{size}: two pieces") };
+            let tail: String = first.chars().skip(first.chars().count() - 50).collect();
+            let prefix = last.strip_suffix(&second).unwrap();
+            assert!(prefix.ends_with(&format!("{tail}\n\n")), "{size}: {prefix:?}");
+            assert!(cut.chunks[1].has_overlap);
+            let expected: &[&str] = match size {
+                ..1448 => &[],
+                1448..=1500 => &["oversized_with_overlap"],
+                _ => &["oversized_paragraph"],
+            };
+            assert_eq!(cut.chunks[1].flags, expected, "{size}");
+        }
+    }
 }
 
 #[test]

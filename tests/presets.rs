@@ -30,9 +30,21 @@ mod sections {
     #[test]
     fn tiny_sections_merge_when_their_level_allows() {
         let cut = cut("sections", "# Title\n## A\nSmall.\n## B\nAlso small.\n## C\nMore content here.");
-        assert_eq!(cut.contents(), ["# Title", "## A\nSmall.\n## B\nAlso small.\n## C\nMore content here."]);
-        assert_eq!(cut.paths(), ["Title", "Title > A"]);
-        assert_eq!(cut.ids(), ["doc.md_chunk_0", "doc.md_chunk_1"]);
+        assert_eq!(cut.contents(), ["# Title\n## A\nSmall.\n## B\nAlso small.\n## C\nMore content here."]);
+        assert_eq!(cut.paths(), ["Title > A"], "a title alone takes the next section, though that is deeper");
+        assert_eq!(cut.ids(), ["doc.md_chunk_0"]);
+    }
+
+    #[test]
+    fn a_small_last_section_joins_the_one_before() {
+        let long = "Some words. ".repeat(40);
+        for last in ["## B\n\nSmall.", "## B\n\nSmall.\n\n## C\n\nTiny.", "## B"] {
+            let text = format!("# A\n\n{long}\n\n{last}\n");
+            assert_eq!(cut("sections", &text).contents(), [text.trim_end()]);
+        }
+        let full = "Some words. ".repeat(249);
+        let text = format!("# A\n\n{full}\n\n## B\n\nSmall.\n");
+        assert_eq!(cut("sections", &text).contents()[1], "## B\n\nSmall.", "not beyond the maximum");
     }
 
     #[test]
@@ -263,6 +275,30 @@ mod semantic {
         assert!(words[..words.len() - 1].iter().all(|&count| count == 385), "{words:?}");
         assert!(*words.last().unwrap() <= 462);
         assert!(cut.chunks[1..].iter().all(|chunk| chunk.prefix.split_whitespace().count() == 77));
+    }
+
+    #[test]
+    fn a_window_starts_on_the_line_of_its_first_text() {
+        let numbered = |mark: &str, count: usize| (0..count).map(|i| format!("{mark}{i} ")).collect::<String>();
+        for overlap in [0, 50, 100] {
+            let text = format!("# A\n\n{}\n\n\n{}\n", numbered("w", 383).trim_end(), numbered("x", 400));
+            let cut = cut(&format!("fixed overlap={overlap}"), &text);
+            let second = &cut.chunks[1];
+            assert!(text[second.range.clone()].starts_with("x0 "), "{overlap}: {:?}", second.range);
+            assert_eq!(cut.document.positions.lines_of(&second.range).0, 6, "{overlap}");
+            assert_eq!(second.has_overlap, overlap > 0);
+            assert!(cut.contents()[1].contains("\n\n\nx0") == (overlap > 0), "the content is the same");
+        }
+    }
+
+    #[test]
+    fn code_within_the_maximum_is_not_called_oversized_for_its_heading() {
+        let heading = format!("## {}", "word ".repeat(40).trim_end());
+        // 2,300 characters of code are 575 tokens; the heading has 53.
+        let code = format!("```\n{}```", "let x = some_call();\n".repeat(109));
+        let cut = cut("fixed", &format!("{heading}\n\n{code}\n"));
+        let flags: Vec<_> = cut.chunks.iter().flat_map(|chunk| chunk.flags.clone()).collect();
+        assert_eq!(flags, ["oversized_with_headings"]);
     }
 
     #[test]

@@ -203,6 +203,48 @@ fn vector_search_is_exact_ties_stand_in_order_and_threads_make_no_difference() {
 }
 
 #[test]
+fn a_heading_is_found_wherever_it_is_in_a_chunk() {
+    let home = TempDir::new().unwrap();
+    let long = |word: &str| format!("{word} ").repeat(60);
+    let lines = "line\n".repeat(520);
+    for (name, text) in [
+        ("bare.md", format!("# Guide\n\n## Install\n\n{}\n\n## Use\n\n{}\n", long("install"), long("use"))),
+        ("merged.md", format!("# A\n\nsmall a words\n\n## In A\n\nmore\n\n# B\n\n{}\n\n# C\n\nend\n", long("b"))),
+        // The strategy `lines` leaves the empty section out of every chunk.
+        ("long.md", format!("# T\n\n## Part\n\n{lines}\n## Void\n\n### Deep\n\ntext\n\n#### Deeper\n\nend\n")),
+    ] {
+        write(home.path(), &format!("docs/{name}"), text.as_bytes());
+    }
+    let found = |preset: &str, heading: &str| {
+        let searcher = searcher(dataset(home.path(), &["docs"], preset));
+        let filter = Filter { headings: vec![heading.to_owned()], ..Filter::default() };
+        let vector = Coarse::vector("a question");
+        let found = searcher.search(&Query { filter, ..query(Mode::Vector, "", Some(&vector), 100) }).unwrap();
+        let hits = searcher.hits(&found, false).unwrap();
+        hits.into_iter().map(|hit| (hit.path, hit.content)).collect::<Vec<_>>()
+    };
+    for preset in ["ragdocs", "structure", "docs", "sections", "heading-tokens", "line-threshold"] {
+        for (heading, path, holds) in [
+            ("Guide > Install", "bare.md", "install install"),
+            ("Guide", "bare.md", "use use"),
+            ("B", "merged.md", "b b b"),
+            ("A > In A", "merged.md", "more"),
+            ("C", "merged.md", "end"),
+            ("T > Void > Deep", "long.md", "text"),
+            ("T > Void > Deep > Deeper", "long.md", "end"),
+        ] {
+            let found = found(preset, heading);
+            assert!(found.iter().all(|(of, _)| of == path), "{preset}: {heading}");
+            let whole = preset == "line-threshold" && path != "long.md";
+            assert!(whole || found.iter().any(|(_, content)| content.contains(holds)), "{preset}: {heading}");
+        }
+        for heading in ["In A", "Guide > Instal", "B > A", "A > B", "Install", "T > Part > Deep", "Guide > "] {
+            assert!(found(preset, heading).is_empty(), "{preset}: {heading}");
+        }
+    }
+}
+
+#[test]
 fn filters_come_before_the_best_are_chosen() {
     let home = varied();
     let searcher = searcher(dataset(home.path(), &["docs", "more=more"], "heading-tokens"));

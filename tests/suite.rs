@@ -28,6 +28,7 @@ mod embedding;
 mod encodings;
 mod examples;
 mod faults;
+mod filed;
 mod fixtures;
 mod formats;
 mod gc;

@@ -13,15 +13,15 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        adopt_bare(packer.document, merge_small(packer, parts)?)
+        merge_small(packer, adopt_bare(packer, parts)?)?
     } else {
         join_prose(parts)
     };
     parts.iter().filter_map(|part| part.windows(packer).transpose()).collect()
 }
 
-/// Merges prose under the minimum, and headings without text, with the prose that follows. Prose that is still
-/// under the minimum joins the prose before it. Both require that the result fits a chunk.
+/// Merges prose under the minimum with the prose that follows. Prose that is still under the minimum joins the prose
+/// before it. Both require that the result fits a chunk.
 fn merge_small(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
     let is_small = |part: &Part| -> Result<bool> { Ok(packer.ruler.size(part.range.clone())? < packer.spec.min()) };
     let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
@@ -33,7 +33,7 @@ fn merge_small(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
                 if last.kind == Some(Kind::Text)
                     && part.kind == last.kind
                     && packer.fits("", last.range.start..part.range.end)?
-                    && (is_small(last)? || last.is_bare(packer.document) || (!follows && is_small(&part)?)) =>
+                    && (is_small(last)? || (!follows && is_small(&part)?)) =>
             {
                 last.range.end = part.range.end;
             }

@@ -2,9 +2,9 @@
 //! maximum.
 //!
 //! Merging goes through the document once, from its start. A chunk under the minimum takes the next section,
-//! whatever its level, until it reaches the minimum. The last chunk may stay small, unless it is only a heading,
-//! which joins the previous one. A chunk has the heading path of the section it starts in. Only the pieces of a
-//! section that had to be split overlap, because sections are different topics.
+//! whatever its level, until it reaches the minimum. A small last chunk joins the previous one if both fit, and always
+//! if it is only a heading. Only the pieces of a section that had to be split overlap, because sections are different
+//! topics.
 
 use std::ops::Range;
 
@@ -20,6 +20,15 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let mut groups = Vec::new();
     for sections in merged(packer)? {
         let range = text_of(document, &sections);
+        if packer.ruler.size(range.clone())? < spec.min()
+            && let Some(last) = groups.last_mut().and_then(|group: &mut Group| group.pieces.last_mut())
+            && last.flags.is_empty()
+            && last.suffix.is_empty()
+            && packer.fits(&last.prefix, last.range.start..range.end)?
+        {
+            last.range.end = range.end;
+            continue;
+        }
         let level = document.sections[sections.start].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
         let headers = |start: usize| {

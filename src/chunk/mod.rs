@@ -7,15 +7,16 @@
 //! - its content is a prefix, exactly the bytes `range` of the document, and a suffix;
 //! - the ranges of a document's chunks do not overlap, and they cover every byte except white space, dropped front
 //!   matter and what the spec leaves out;
-//! - its size is at most the spec's maximum, unless it is one atomic block and flagged
-//!   `oversized_…`.
+//! - its size is at most the spec's maximum, unless it is one atomic block, perhaps with its headings or overlap, and
+//!   flagged `oversized_…`;
+//! - its heading path is that of the first text in it that is not a heading.
 //!
 //! How the strategies differ, one file each:
 //!
 //! | strategy | may cut | merges | over the limit |
 //! | --- | --- | --- | --- |
-//! | `header` | before every heading | forward until the minimum | whole blocks up to the maximum |
-//! | `section` | before every heading, around documentation in source code | a small section with the next one that is not deeper; items of source code inside one item | whole blocks up to the target, then sentences |
+//! | `header` | before every heading | forward until the minimum, a small rest backward | whole blocks up to the maximum |
+//! | `section` | before every heading, around documentation in source code | a small section with the next one that is not deeper, a heading alone with any; items of source code inside one item | whole blocks up to the target, then sentences |
 //! | `semantic` | where a subtree of sections no longer fits | siblings up to the target | whole blocks up to the target |
 //! | `code_aware` | like `semantic`, and around code | like `semantic`, prose and code separately | like `semantic` |
 //! | `fixed` | before headings, or nowhere | forward until the minimum | windows of the target |
@@ -156,7 +157,7 @@ pub struct Chunk {
     pub n_in_section: usize,
     /// The kind of its contents.
     pub kind: Kind,
-    /// Titles of the headings above the start of its source, outermost first.
+    /// Titles of the headings above the first text of its source that is not a heading, outermost first.
     pub heading_path: Vec<String>,
     /// The heading path in the strategy's own notation.
     pub header_path: String,
@@ -236,7 +237,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
         for (sub, piece) in group.pieces.into_iter().enumerate() {
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
-            let section = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
+            let first = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
+            let section = first.map(|first| first_with_text(document, first, &piece.range));
             let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
             let id = match &footnote {
                 Some(ids) => ids[sub].clone(),
@@ -249,8 +251,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 sub_index,
                 n_in_section,
                 kind: kind(document, group.kind, &piece),
-                header_path: match section {
-                    Some(section) if spec.strategy() == Strategy::Lines => lines::header_path(document, section),
+                header_path: match first {
+                    Some(first) if spec.strategy() == Strategy::Lines => lines::header_path(document, first),
                     _ => heading_path.join(" > "),
                 },
                 heading_path,
@@ -264,6 +266,14 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
         }
     }
     chunks
+}
+
+/// Returns the first section with text of its own in a range that starts in the section `first`; `first` if there is
+/// none.
+fn first_with_text(document: &Document, first: usize, range: &Range<usize>) -> usize {
+    let inside = document.sections[first..].iter().take_while(|section| section.range.start < range.end);
+    let mut parts = inside.map(|section| section.range.start.max(range.start)..section.range.end.min(range.end));
+    first + parts.position(|part| part::has_text(document, &part)).unwrap_or(0)
 }
 
 /// Returns the label of the footnote whose definition starts here.

@@ -46,6 +46,15 @@ impl Group {
     }
 }
 
+/// A block that no window cuts.
+struct Whole {
+    /// The block with the headings that stay with it.
+    range: Range<usize>,
+    /// The block alone.
+    block: Range<usize>,
+    kind: BlockKind,
+}
+
 /// The parts of one future chunk.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -89,7 +98,8 @@ impl Packer<'_> {
     /// cut between the blocks inside it or, with a strategy that cuts between sentences, between the sentences of
     /// a paragraph. A block with nothing inside is cut only if `cut_oversized` is on; otherwise it becomes a
     /// separate piece with a flag. A piece starts with the `headers` for the offset of its source. Each piece
-    /// except the first continues with the end of the previous one, unless a block would then no longer fit.
+    /// except the first continues with the end of the previous one, unless a block would then no longer fit. With
+    /// `header`, whose design adds the overlap after the cut, that block is flagged rather than left without it.
     pub(super) fn fill(
         &self,
         range: &Range<usize>,
@@ -97,6 +107,8 @@ impl Packer<'_> {
         headers: &dyn Fn(usize) -> String,
     ) -> Result<Vec<Piece>> {
         let text = &self.document.text;
+        // Text that is cut has room for its overlap.
+        let keeps_overlap = self.spec.strategy() == Strategy::Header && !self.spec.is_on(Switch::CutOversized);
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = Piece { prefix: headers(range.start), ..Piece::plain(range.start..range.start, boundary) };
         let mut units = self.paragraphs(range)?;
@@ -122,16 +134,20 @@ impl Packer<'_> {
                 bare.clone()
             };
             let fits = |prefix: &str| self.within(self.spec.max(), prefix, alone.clone(), closing);
+            // Where there is no room for both, the overlap without headers.
+            let tail = if keeps_overlap { fresh.strip_prefix(bare.as_str()).unwrap_or_default() } else { "" };
             let prefix = if !empty && fits(&fresh)? {
-                Some(fresh)
+                Some(fresh.as_str())
+            } else if !tail.is_empty() {
+                fits(tail)?.then_some(tail)
             } else if fresh != bare && fits(&bare)? {
-                Some(bare.clone())
+                Some(bare.as_str())
             } else {
                 None
             };
-            let next = |prefix: String| Piece {
-                has_overlap: prefix.len() > bare.len(),
-                prefix,
+            let next = |prefix: &str| Piece {
+                has_overlap: prefix.len() > bare.len() || !prefix.is_empty() && prefix == tail,
+                prefix: prefix.to_owned(),
                 suffix: closing.to_owned(),
                 ..Piece::plain(unit.range.clone(), if empty { open.boundary } else { unit.boundary })
             };
@@ -151,12 +167,19 @@ impl Packer<'_> {
                 continue;
             }
             // Alone and without headers it is as small as it gets.
-            let mut oversized = next(opening.to_owned());
+            let mut oversized = next(opening);
             if !fits(opening)? {
                 (oversized.prefix, oversized.suffix) = Default::default();
-                if !self.fits("", alone)? {
+                if !self.fits("", alone.clone())? {
+                    if keeps_overlap {
+                        // Leaving anything out would not make it fit.
+                        oversized = next(&fresh);
+                    }
                     flag(&mut oversized, self.oversized(&unit)?);
                 }
+            } else if !tail.is_empty() {
+                oversized = next(tail);
+                flag(&mut oversized, WITH_OVERLAP);
             }
             if unit.inside_item {
                 flag(&mut open, CUT_ITEM);
@@ -184,7 +207,13 @@ impl Packer<'_> {
             Grain::Sentence => "oversized_sentence",
             Grain::Word => OVERSIZED_CHARACTER,
             Grain::Block | Grain::Group | Grain::Line => {
-                let body = self.under_headings(unit)?.map_or(unit.blocks.start, |body| body.blocks.start);
+                let body = self.under_headings(unit)?;
+                if let Some(body) = &body
+                    && self.fits("", trim(&self.document.text, body.range.clone()))?
+                {
+                    return Ok(WITH_HEADINGS);
+                }
+                let body = body.map_or(unit.blocks.start, |body| body.blocks.start);
                 self.document.blocks.get(body).map_or(OVERSIZED_CHARACTER, |block| block.kind.oversized())
             }
         })
@@ -239,8 +268,8 @@ impl Packer<'_> {
         let (target, max) = (self.spec.target(), self.spec.max());
         let mut ends = self.ruler.atoms(range)?;
         let whole = if self.spec.strategy() == Strategy::Fixed { self.uncuttable(range) } else { Vec::new() };
-        let block_before = |at: usize| whole[..whole.partition_point(|(block, _)| block.start < at)].last();
-        ends.retain(|&end| end == range.end || block_before(end).is_none_or(|(block, _)| end >= block.end));
+        let block_before = |at: usize| whole[..whole.partition_point(|whole| whole.range.start < at)].last();
+        ends.retain(|&end| end == range.end || block_before(end).is_none_or(|whole| end >= whole.range.end));
         let width = self.ruler.most_atoms_in(target).max(1);
         let overlap = self.ruler.atoms_in(self.spec.overlap()).min(width - 1);
         let at = |atom: usize| if atom == 0 { range.start } else { ends[atom - 1] };
@@ -263,8 +292,12 @@ impl Packer<'_> {
             if self.ruler.size(start..at(last))? > max {
                 start = at(done);
                 if self.ruler.size(start..at(last))? > max {
-                    let block = block_before(at(last)).filter(|(block, _)| start < block.end);
-                    flags.push(block.map_or(OVERSIZED_CHARACTER, |(_, kind)| kind.oversized()));
+                    let block = block_before(at(last)).filter(|whole| start < whole.range.end);
+                    flags.push(match block {
+                        Some(whole) if self.fits("", whole.block.clone())? => WITH_HEADINGS,
+                        Some(whole) => whole.kind.oversized(),
+                        None => OVERSIZED_CHARACTER,
+                    });
                 }
             }
             let core = at(done)..at(last);
@@ -273,13 +306,16 @@ impl Packer<'_> {
             }
             // A window that adds only white space to the previous one is left out.
             if !is_blank(&text[core.clone()]) {
+                // The source starts on the line of its first text; blank lines before it go with the overlap.
+                let source = trim(text, core.clone()).start..core.end;
+                let has_overlap = start < core.start;
                 pieces.push(Piece {
-                    prefix: text[start..core.start].to_owned(),
+                    prefix: if has_overlap { text[start..source.start].to_owned() } else { String::new() },
                     suffix: String::new(),
-                    has_overlap: start < core.start,
+                    has_overlap,
                     flags,
                     boundary: if pieces.is_empty() { boundary } else { Boundary::Limit },
-                    range: core,
+                    range: source,
                 });
             }
             done = last;
@@ -294,30 +330,31 @@ impl Packer<'_> {
 
     /// Returns the code blocks and tables at the top level of a range, with the headings above them and without
     /// white space at their ends. Headings at the end of the range are in one piece with the text before them.
-    fn uncuttable(&self, range: &Range<usize>) -> Vec<(Range<usize>, BlockKind)> {
+    fn uncuttable(&self, range: &Range<usize>) -> Vec<Whole> {
         let (text, blocks) = (&self.document.text, &self.document.blocks);
         let first = blocks.partition_point(|block| block.range.start < range.start);
         let first = self.document.top_level_block_before(first + 1).unwrap_or(first);
         let next = |block: &&Block| blocks.get(block.next);
         let inside = std::iter::successors(blocks.get(first), next).take_while(|block| block.range.start < range.end);
-        let mut whole: Vec<(Range<usize>, BlockKind)> = Vec::new();
+        let mut whole: Vec<Whole> = Vec::new();
         let mut headings = None;
         for block in inside {
-            let Range { start, end } = trim(text, block.range.clone());
+            let own = trim(text, block.range.clone());
             if block.is_heading() {
-                headings.get_or_insert(start);
+                headings.get_or_insert(own.start);
                 continue;
             }
-            let start = headings.take().unwrap_or(start);
+            let start = headings.take().unwrap_or(own.start);
             if matches!(block.kind, BlockKind::Code | BlockKind::Table) {
-                whole.push((start..end, block.kind));
+                whole.push(Whole { range: start..own.end, block: own, kind: block.kind });
             }
         }
-        let before = headings.map(|start| trim(text, range.start..start.max(range.start)));
-        if let Some(before) = before.filter(|before| !before.is_empty()) {
-            match whole.last_mut().filter(|(last, _)| last.end == before.end) {
-                Some((last, _)) => last.end = range.end,
-                None => whole.push((before.end - 1..range.end, BlockKind::Heading(1))),
+        let headings = headings.map(|start| start.max(range.start)..range.end);
+        let before = headings.as_ref().map(|headings| trim(text, range.start..headings.start));
+        if let (Some(before), Some(block)) = (before.filter(|before| !before.is_empty()), headings) {
+            match whole.last_mut().filter(|last| last.range.end == before.end) {
+                Some(last) => last.range.end = range.end,
+                None => whole.push(Whole { range: before.end - 1..range.end, block, kind: BlockKind::Heading(1) }),
             }
         }
         whole
@@ -326,6 +363,12 @@ impl Packer<'_> {
 
 /// Flag of chunks that contain only part of a list item.
 const CUT_ITEM: &str = BlockKind::ListItem.oversized();
+
+/// Flag of a block that is within the maximum, but not together with its headings.
+const WITH_HEADINGS: &str = "oversized_with_headings";
+
+/// Flag of a block that is within the maximum, but not together with the end of the previous chunk.
+const WITH_OVERLAP: &str = "oversized_with_overlap";
 
 /// Flag of a chunk of one character that is over the maximum by itself.
 pub(super) const OVERSIZED_CHARACTER: &str = "oversized_character";

@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 
 /// The sizes of a prefix and of a range add up to the size of both to within this many units. Where that could
-/// decide, the joined text is measured.
-pub(super) const JOIN_SLACK: usize = 8;
+/// decide, the joined text is measured. In words, two runs of characters become one.
+pub(super) const JOIN_SLACK: usize = 16;
 
 /// A packer for ranges of one document.
 pub(super) struct Packer<'a> {

@@ -2,12 +2,22 @@
 //! follow the sections: each is inside one.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::pack::Group;
 use super::packer::Packer;
 use super::{Boundary, Kind};
-use crate::document::{Block, Document, is_blank, trim};
+use crate::document::{Block, BlockKind, Document, Format, is_blank, trim};
 use crate::error::Result;
+
+/// HTML that shows nothing by itself: comments, and the tags of anchors and containers. The value is `None` only if
+/// the pattern is wrong, which a test would show.
+static NO_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let names = "a|b|br|center|details|div|em|font|hr|i|p|section|small|span|strong|sub|sup";
+    Regex::new(&format!(r"(?si)\A(?:\s|<!--.*?-->|</?(?:{names})(?:\s[^<>]*)?/?>)*\z")).ok()
+});
 
 /// The treatment of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +86,11 @@ impl Part {
         self.kind == Some(Kind::Text) && is_bare(document, &self.range)
     }
 
+    /// Returns whether headings may join it: footnotes and what is left out have none.
+    fn holds_text(&self) -> bool {
+        matches!(self.kind, Some(Kind::Text | Kind::Code))
+    }
+
     /// Returns the reason why a chunk starts here.
     pub(super) fn boundary(&self, document: &Document) -> Boundary {
         let section = &document.sections[self.section];
@@ -111,25 +126,70 @@ pub(super) fn is_bare(document: &Document, range: &Range<usize>) -> bool {
     begins && inside.iter().all(Block::is_heading)
 }
 
-/// Joins headings that still have no text to what follows them or, if that is not text, to what precedes them.
-pub(super) fn adopt_bare(document: &Document, parts: Vec<Part>) -> Vec<Part> {
-    let holds_text = |part: &Part| matches!(part.kind, Some(Kind::Text | Kind::Code));
+/// Returns whether a range has text that is not a heading, and that a page shows. Comments, anchors, rules and
+/// reference definitions are not shown.
+pub(super) fn has_text(document: &Document, range: &Range<usize>) -> bool {
+    let (text, blocks) = (&document.text, &document.blocks);
+    let first = blocks.partition_point(|block| block.range.start < range.start);
+    let inside = document.blocks_in(range);
+    // The range may start inside a heading.
+    let before = document.top_level_block_before(first).map(|before| &blocks[before]);
+    let start = before.filter(|before| before.is_heading()).map_or(range.start, |before| before.range.end);
+    let start = start.clamp(range.start, range.end);
+    let end = inside.first().map_or(range.end, |first| first.range.start).max(start);
+    !is_blank(&text[start..end]) || inside.iter().any(|block| shows_text(document, block))
+}
+
+fn shows_text(document: &Document, block: &Block) -> bool {
+    match block.kind {
+        BlockKind::Heading(_) | BlockKind::Rule | BlockKind::References => false,
+        BlockKind::Paragraph | BlockKind::Html if document.format == Format::Markdown => {
+            let text = document.text[block.range.clone()].trim();
+            !(text.starts_with('<') && NO_TEXT.as_ref().is_some_and(|nothing| nothing.is_match(text)))
+        }
+        _ => true,
+    }
+}
+
+/// Joins headings that still have no text to a neighbour: to what follows if that is under them or, while both fit a
+/// chunk, a sibling; otherwise to what precedes in the same chapter. Only headings without either join text of another
+/// chapter.
+pub(super) fn adopt_bare(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
+    let document = packer.document;
+    let parent = |section: usize| document.sections[section].parent;
     let mut adopted: Vec<Part> = Vec::with_capacity(parts.len());
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
-        if part.is_bare(document) {
-            if let Some(next) = parts.peek_mut().filter(|next| holds_text(next)) {
-                (next.section, next.range.start) = (part.section, part.range.start);
-                continue;
-            }
-            if let Some(last) = adopted.last_mut().filter(|last| holds_text(last)) {
-                last.range.end = part.range.end;
-                continue;
-            }
+        if !part.is_bare(document) {
+            adopted.push(part);
+            continue;
         }
-        adopted.push(part);
+        let next = parts.peek().filter(|next| next.holds_text());
+        let before = adopted.last().filter(|last| last.holds_text());
+        let chapter = parent(part.section);
+        let under = next.is_some_and(|next| is_under(document, next.section, part.section));
+        let sibling = next.is_some_and(|next| parent(next.section) == chapter);
+        let in_chapter = |before: &Part| chapter.is_none_or(|chapter| is_under(document, before.section, chapter));
+        let own = before.is_some_and(in_chapter);
+        let forward = match next {
+            Some(next) if sibling && own && !under => packer.fits("", part.range.start..next.range.end)?,
+            Some(_) => under || sibling || !own,
+            None => false,
+        };
+        if forward && let Some(next) = parts.peek_mut() {
+            (next.section, next.range.start) = (part.section, part.range.start);
+        } else if let Some(last) = adopted.last_mut().filter(|last| last.holds_text()) {
+            last.range.end = part.range.end;
+        } else {
+            adopted.push(part);
+        }
     }
-    adopted
+    Ok(adopted)
+}
+
+/// Returns whether a section is another one or below it.
+fn is_under(document: &Document, section: usize, above: usize) -> bool {
+    std::iter::successors(Some(section), |&at| document.sections[at].parent).any(|at| at == above)
 }
 
 /// Joins consecutive prose across section boundaries.

@@ -4,7 +4,7 @@
 //! subsections, each by the same rule; none of a parent's own text is lost. Siblings, and a section's own text
 //! with its first subsections, merge while they stay within the target, or within the maximum if one of them is
 //! under the minimum. Text over the maximum is split between paragraphs, which are not cut unless `cut_oversized`
-//! is on. A heading with nothing under it is joined with what follows.
+//! is on. A heading with nothing under it joins a sibling that follows, or what precedes it in its chapter.
 //!
 //! Only the pieces of a section that had to be split overlap: other neighbours are different topics. Footnotes are
 //! separate chunks; with `code_aware`, code blocks are too. If `respect_boundaries` is off, sections are ignored
@@ -20,7 +20,7 @@ use crate::error::Result;
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));
     let parts = if packer.spec.is_on(Switch::RespectBoundaries) {
-        adopt_bare(packer.document, merge(packer, glue_headings(packer, subtrees(packer, &parts)?)?)?)
+        merge(packer, adopt_bare(packer, subtrees(packer, &parts)?)?)?
     } else {
         join_prose(parts)
     };
@@ -73,29 +73,6 @@ fn subtree_ends(document: &Document) -> Vec<usize> {
         open.push(index);
     }
     ends
-}
-
-/// Joins a heading without text to what follows it: to a sibling if both fit a chunk, and always to what is
-/// directly under it, including code. If that is too large, the heading stays with its first piece.
-fn glue_headings(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
-    let document = packer.document;
-    let parent = |section: usize| document.sections[section].parent;
-    let mut glued: Vec<Part> = Vec::with_capacity(parts.len());
-    for part in parts {
-        if let Some(last) = glued.last_mut().filter(|last| last.is_bare(document))
-            && matches!(part.kind, Some(Kind::Text | Kind::Code))
-        {
-            let below = last.section == part.section || parent(part.section) == Some(last.section);
-            let sibling = parent(part.section) == parent(last.section);
-            let both = last.range.start..part.range.end;
-            if below || (sibling && packer.fits("", both.clone())?) {
-                (last.range, last.kind) = (both, part.kind);
-                continue;
-            }
-        }
-        glued.push(part);
-    }
-    Ok(glued)
 }
 
 fn merge(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {

@@ -42,7 +42,7 @@ mod words;
 pub use language::{Language, LanguageSetting};
 pub use reciprocal::{Part, Parts};
 pub use rows::DocumentInfo;
-pub(crate) use rows::{Headings, Row, Rows};
+pub(crate) use rows::{HeadingInside, Headings, Row, Rows};
 pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
 pub use stored::{StoredAs, StoredValue};
 

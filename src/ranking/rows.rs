@@ -56,6 +56,14 @@ pub(crate) struct Headings {
     pub(crate) path: Vec<String>,
 }
 
+/// A heading of a document.
+#[derive(Debug)]
+pub(crate) struct HeadingInside {
+    /// The number of the heading above it, which comes earlier.
+    pub(crate) parent: Option<u32>,
+    pub(crate) title: Box<str>,
+}
+
 /// A chunk without its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -77,6 +85,10 @@ pub(crate) struct Rows {
     /// First row of each file, followed by the number of rows.
     starts: Vec<usize>,
     headings: Vec<Headings>,
+    /// The headings that chunks contain, in the order of the chunks.
+    inside: Vec<HeadingInside>,
+    /// For each row, the number of headings in the rows before it; at the end, the number of all.
+    inside_before: Vec<u32>,
     documents: Vec<Arc<DocumentInfo>>,
 }
 
@@ -87,7 +99,14 @@ impl Rows {
             read_documents(dataset, file, &mut documents)?;
         }
         documents.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-        let mut read = Self { all: Vec::new(), starts: vec![0], headings: Vec::new(), documents };
+        let mut read = Self {
+            all: Vec::new(),
+            starts: vec![0],
+            headings: Vec::new(),
+            inside: Vec::new(),
+            inside_before: vec![0],
+            documents,
+        };
         let mut known = HashMap::new();
         for file in dataset.files(Table::Chunks) {
             read.read_chunks(dataset, file, &mut known)?;
@@ -128,6 +147,16 @@ impl Rows {
 
     pub(crate) fn headings_of(&self, row: &Row) -> &Headings {
         &self.headings[row.headings as usize]
+    }
+
+    /// Returns the headings that chunks contain, in the order of the chunks.
+    pub(crate) fn inside(&self) -> &[HeadingInside] {
+        &self.inside
+    }
+
+    /// Returns the numbers of the headings that a row contains.
+    pub(crate) fn inside_row(&self, row: usize) -> Range<usize> {
+        self.inside_before[row] as usize..self.inside_before[row + 1] as usize
     }
 
     pub(crate) fn documents(&self) -> &[Arc<DocumentInfo>] {
@@ -183,7 +212,7 @@ impl Rows {
     }
 
     fn read_chunks(&mut self, dataset: &Dataset, file: &FileEntry, known: &mut HashMap<Headings, u32>) -> Result<()> {
-        const COLUMNS: [&str; 9] = [
+        const COLUMNS: [&str; 10] = [
             "doc_id",
             "chunk_index",
             "start_byte",
@@ -193,7 +222,10 @@ impl Rows {
             "end_line",
             "header_path",
             "heading_path",
+            "headings",
         ];
+        // The last heading and those above it, each with its level. The chunks of a document are consecutive.
+        let mut above: Vec<(i64, u32)> = Vec::new();
         for batch in dataset.read(file, &COLUMNS, None)? {
             let batch = Columns { dataset, file, batch: batch? };
             let (ids, header_paths) = (batch.text("doc_id")?, batch.text("header_path")?);
@@ -202,7 +234,7 @@ impl Rows {
                     .map(|name| batch.ints(name));
             let (position, prefix_len, start_line, end_line) = (position?, prefix_len?, start_line?, end_line?);
             let (start_byte, end_byte) = (start_byte?, end_byte?);
-            let heading_paths = batch.lists("heading_path")?;
+            let (heading_paths, inside) = (batch.lists("heading_path")?, batch.lists("headings")?);
             let mut document: Option<(&str, u32)> = None;
             for at in 0..batch.batch.num_rows() {
                 let id = ids.value(at);
@@ -211,11 +243,20 @@ impl Rows {
                     _ => self.find(id).ok_or_else(|| batch.damaged("a chunk belongs to a document that is missing"))?,
                 };
                 document = Some((id, doc));
+                if self.all.last().is_none_or(|last| last.doc != doc) {
+                    above.clear();
+                }
                 let headings = Headings {
                     header_path: header_paths.value(at).to_owned(),
                     path: texts_of(&heading_paths.value(at))
                         .ok_or_else(|| batch.damaged("`heading_path` does not contain text"))?,
                 };
+                let of_row =
+                    headings_of(&inside.value(at)).ok_or_else(|| batch.damaged("`headings` is no list of headings"))?;
+                for (level, title) in of_row {
+                    self.add_heading(&batch, &mut above, level, &title, &headings.path)?;
+                }
+                self.inside_before.push(batch.small(self.inside.len())?);
                 let headings = if let Some(&number) = known.get(&headings) {
                     number
                 } else {
@@ -240,6 +281,49 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+impl Rows {
+    /// Adds a heading of a chunk with the heading path `path`. `above` are the headings that it may be under.
+    fn add_heading(
+        &mut self,
+        batch: &Columns<'_>,
+        above: &mut Vec<(i64, u32)>,
+        level: i64,
+        title: &str,
+        path: &[String],
+    ) -> Result<()> {
+        above.truncate(above.partition_point(|(higher, _)| *higher < level));
+        let same = |above: &[(i64, u32)]| {
+            above.iter().zip(path).take_while(|((_, at), title)| *self.inside[*at as usize].title == ***title).count()
+        };
+        let mut missing: &[String] = &[];
+        if let Some((last, higher)) = path.split_last()
+            && last == title
+            && (above.len() != higher.len() || same(above) < above.len())
+        {
+            // A heading above it is in no chunk.
+            let known = same(above).min(higher.len());
+            above.truncate(known);
+            missing = &higher[known..];
+        }
+        for (level, title) in
+            missing.iter().map(|title| (level.saturating_sub(1), title.as_str())).chain([(level, title)])
+        {
+            let parent = above.last().map(|(_, parent)| *parent);
+            above.push((level, batch.small(self.inside.len())?));
+            self.inside.push(HeadingInside { parent, title: title.into() });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the levels and titles in a list of headings.
+fn headings_of(list: &ArrayRef) -> Option<Vec<(i64, String)>> {
+    let list = list.as_struct_opt()?;
+    let levels = list.column_by_name("level")?.as_primitive_opt::<Int64Type>()?;
+    let titles = texts_of(list.column_by_name("title")?)?;
+    Some(levels.values().iter().copied().zip(titles).collect())
 }
 
 /// Reads text columns of some rows of one file, whose first row has the number `first`.

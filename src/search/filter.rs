@@ -10,7 +10,7 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::error::{Error, Result};
-use crate::ranking::{DocumentInfo, Headings, Row, Rows};
+use crate::ranking::{DocumentInfo, HeadingInside, Headings, Row, Rows};
 use crate::value::{did_you_mean, nearest_path};
 
 /// The conditions on a hit, which must meet all of them. An empty list sets no condition.
@@ -23,7 +23,7 @@ pub struct Filter {
     /// Paths of the documents to search.
     pub paths: Vec<PathPattern>,
     /// Headings to search under: the beginning of a chunk's heading path, as the dataset writes it (`header_path`)
-    /// or with headings joined by ` > `.
+    /// or with headings joined by ` > `, or of the path of a heading in the chunk.
     pub headings: Vec<String>,
     /// Tags that a document must have, all of them, in any case. `fruit` is also the tag `Fruit/Pear`.
     pub tags: Vec<String>,
@@ -101,8 +101,12 @@ impl Filter {
             self.paths.iter().map(|path| path.matcher(rows.documents())).collect::<Result<_>>()?;
         let documents: Vec<bool> = rows.documents().iter().map(|document| self.takes(document, &paths)).collect();
         let headings: Vec<bool> = rows.headings().iter().map(|headings| self.takes_headings(headings)).collect();
-        let takes = |row: &Row| documents[row.doc as usize] && headings[row.headings as usize];
-        Ok(Some(rows.iter().map(takes).collect()))
+        let inside = self.under_headings(rows.inside());
+        let takes = |(at, row): (usize, &Row)| {
+            documents[row.doc as usize]
+                && (headings[row.headings as usize] || inside[rows.inside_row(at)].contains(&true))
+        };
+        Ok(Some(rows.iter().enumerate().map(takes).collect()))
     }
 
     /// Returns a remark on each condition that nothing in the dataset meets, with the name that was most likely meant.
@@ -166,6 +170,16 @@ impl Filter {
             && self.tags.iter().all(|wanted| document.tags.iter().any(|tag| is_tag(tag, wanted)))
     }
 
+    /// Returns which of the headings in chunks are one of those to search under, or below one.
+    fn under_headings(&self, headings: &[HeadingInside]) -> Vec<bool> {
+        let mut under: Vec<bool> = Vec::with_capacity(headings.len());
+        for (at, heading) in headings.iter().enumerate() {
+            let above = heading.parent.is_some_and(|parent| under[parent as usize]);
+            under.push(above || self.headings.iter().any(|path| is_path(headings, at, path)));
+        }
+        under
+    }
+
     fn takes_headings(&self, headings: &Headings) -> bool {
         let joined = headings.path.join(SEPARATOR);
         let under = |prefix: &String| {
@@ -173,6 +187,18 @@ impl Filter {
         };
         self.headings.is_empty() || self.headings.iter().any(under)
     }
+}
+
+/// Returns whether the path of a heading is this text.
+fn is_path(headings: &[HeadingInside], heading: usize, path: &str) -> bool {
+    let mut rest = Some(path);
+    let mut at = Some(&headings[heading]);
+    while let (Some(path), Some(HeadingInside { parent, title })) = (rest, at) {
+        at = parent.map(|parent| &headings[parent as usize]);
+        let above = path.strip_suffix(&**title);
+        rest = if at.is_some() { above.and_then(|above| above.strip_suffix(SEPARATOR)) } else { above };
+    }
+    rest == Some("")
 }
 
 /// Separator between headings.

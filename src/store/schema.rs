@@ -222,7 +222,9 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "sub_index") => "position among the pieces of a section that was split; null if it was not",
         (Table::Chunks, "n_in_section") => "number of chunks in the section",
         (Table::Chunks, "kind") => "text, code, footnote, or document for a whole one",
-        (Table::Chunks, "heading_path") => "the headings that the range starts under, outermost first",
+        (Table::Chunks, "heading_path") => {
+            "the headings above the first text in the range that is not a heading, outermost first"
+        }
         (Table::Chunks, "header_path") => "the heading path as one string",
         (Table::Chunks, "headings") => {
             "the headings that start in the range, with their levels: Markdown headings, top-level keys of YAML and JSON, items of source code"
@@ -246,7 +248,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "n_model_tokens") => "the model's tokens, including special ones, before truncation",
         (Table::Chunks, "truncated") => "whether the text was truncated to what the model reads",
         (Table::Chunks, "flags") => {
-            "oversized_… for a block over the maximum, or part of a list item that is; zero_vector if the model knows no word of it; names of risks in the text"
+            "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; zero_vector if the model knows no word of it; names of risks in the text"
         }
         (Table::Chunks, "links") => {
             "links that start in the range: kind, target as written, absolute URL if the spec has a base, text"

@@ -76,6 +76,14 @@ impl Ends {
         self.until(range.end) - self.until(range.start)
     }
 
+    /// Returns whether something ends just before `byte`.
+    pub(super) fn is_end(&self, byte: usize) -> bool {
+        byte.checked_sub(1).is_some_and(|last| {
+            let (word, bit) = place(last);
+            self.bits.get(word).is_some_and(|bits| bits & bit != 0)
+        })
+    }
+
     /// Returns the ends after `byte`.
     pub(super) fn after(&self, byte: usize) -> impl Iterator<Item = usize> {
         let first = byte / WORD;

@@ -15,6 +15,7 @@ mod gpt2;
 mod o200k;
 mod ruler;
 mod runs;
+mod words;
 
 pub use cl100k::{Cl100k, cl100k};
 pub use encoding::Encoding;
@@ -35,9 +36,10 @@ pub enum Unit {
     Chars,
     /// Tokens of an [`Encoding`]; special tokens are treated as ordinary text.
     Tokens,
-    /// 1.3 times the number of words separated by white space, rounded down: an estimate of tokens.
+    /// 1.3 times the number of words, rounded down: an estimate of tokens. Words are separated by white space; a
+    /// character of a script like Chinese is a word too, and a run of more than 32 other characters is several.
     Words,
-    /// Seed 3's estimate of tokens: 1.3 times the number of words outside code blocks, rounded down,
+    /// Seed 3's estimate of tokens: 1.3 times the number of these words outside code blocks, rounded down,
     /// and a quarter of the number of characters inside them, rounded down.
     Estimate,
     /// Tokens of the embedding model's own tokenizer, without the special ones it adds.
@@ -153,9 +155,9 @@ impl<'a> Sizer<'a> {
         Ok(match self.measure {
             Measure::Chars => text.chars().count(),
             Measure::Tokens => self.encoding.counter().count(text)?,
-            Measure::Words => words_to_size(text.split_whitespace().count()),
+            Measure::Words => words_to_size(words::ends(text).count()),
             Measure::Estimate => {
-                let words = words_to_size(text.split_whitespace().count());
+                let words = words_to_size(words::ends(text).count());
                 words.max(text.chars().count() / CHARS_PER_TOKEN)
             }
             Measure::Model(counter) => counter.count(text)?,
@@ -184,10 +186,7 @@ impl<'a> Sizer<'a> {
                 let code = self.by(Measure::Chars).suffix(text, size.saturating_mul(CHARS_PER_TOKEN))?;
                 text.len() - prose.len().min(code.len())
             }
-            Measure::Words => match words_in(size).checked_sub(1) {
-                Some(last) => text.split_whitespace().rev().nth(last).map_or(0, |word| offset_in(text, word)),
-                None => text.len(),
-            },
+            Measure::Words => words::start_of_last(text, words_in(size)),
             Measure::Tokens => tokens(self.encoding.counter())?,
             Measure::Model(counter) => tokens(counter)?,
         };
@@ -221,7 +220,7 @@ fn offset_in(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Returns the byte offset just after each word, where words are separated by white space.
+/// Returns the byte offset just after each word, where only white space separates words.
 pub(crate) fn word_ends(text: &str) -> impl Iterator<Item = u32> {
     text.split_whitespace().map(|word| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::code::Code;
 use super::{
-    Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, word_ends, words_in,
+    Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, words, words_in,
     words_to_size,
 };
 use crate::document::Document;
@@ -51,11 +51,12 @@ impl<'d> Ruler<'d> {
         let index = match sizer.measure {
             Measure::Chars => Index::Chars,
             Measure::Lines => Index::Lines,
-            Measure::Words => Index::Words { ends: Ends::new(text.len(), word_ends(text)), code: Code::default() },
-            Measure::Estimate => {
-                let code = Code::of(document);
-                let outside = |end: &u32| !code.holds(*end as usize - 1);
-                Index::Words { ends: Ends::new(text.len(), word_ends(text).filter(outside)), code }
+            Measure::Words | Measure::Estimate => {
+                let estimate = matches!(sizer.measure, Measure::Estimate);
+                let code = if estimate { Code::of(document) } else { Code::default() };
+                let outside = words::ends(text).filter(|end| !code.holds(end - 1));
+                let ends = outside.map(|end| u32::try_from(end).unwrap_or(u32::MAX));
+                Index::Words { ends: Ends::new(text.len(), ends), code }
             }
             Measure::Tokens => tokens(sizer.encoding.counter())?,
             Measure::Model(counter) => tokens(counter)?,
@@ -182,15 +183,17 @@ impl<'d> Ruler<'d> {
         }
     }
 
+    /// Returns the number of words of a range outside of code: those of its text alone. Only the rest of a long word
+    /// that the range cuts at its start counts differently from the document; at its end, part of a word is a word.
     fn words(&self, ends: &Ends, code: &Code, range: &Range<usize>) -> usize {
-        if range.is_empty() {
-            return 0;
+        let (before, inside) = (&self.document.text[..range.start], &self.document.text[range.clone()]);
+        let rest = words::rest_of_run(before, inside);
+        let anew = words::ends(&inside[..rest]).filter(|end| !code.holds(range.start + end - 1)).count();
+        if rest == inside.len() {
+            return anew;
         }
-        let text = &self.document.text;
-        let cut = text[..range.end].chars().next_back().is_some_and(|c| !c.is_whitespace())
-            && text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace())
-            && !code.holds(range.end - 1);
-        ends.within(range) + usize::from(cut)
+        let cut = !inside.ends_with(char::is_whitespace) && !ends.is_end(range.end) && !code.holds(range.end - 1);
+        anew + ends.within(&(range.start + rest..range.end)) + usize::from(cut)
     }
 
     /// Returns the number of tokens of a range between two texts. The count of the range's middle comes from the
