@@ -52,6 +52,7 @@ mod windows;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use context::Context;
 pub use normalize::Normalizer;
@@ -65,7 +66,7 @@ use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
 use pack::{Group, Piece};
-use packer::Packer;
+use packer::{Budget, Packer};
 
 /// The contents of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,10 +155,10 @@ pub struct Chunk {
     pub n_in_section: usize,
     /// The kind of its contents.
     pub kind: Kind,
-    /// Titles of the headings above the start of its source, outermost first.
-    pub heading_path: Vec<String>,
+    /// Titles of the headings above the start of its source, outermost first. The chunks of a section share them.
+    pub heading_path: Arc<[String]>,
     /// The heading path in the strategy's own notation.
-    pub header_path: String,
+    pub header_path: Arc<str>,
     /// Text before the source: parent headers, overlap, or the head of a table or fence that was cut.
     pub prefix: String,
     /// Text after the source: the end of a fence that was cut.
@@ -202,9 +203,19 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 /// # Errors
 /// Those of [`chunk`].
 pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
+    Ok(chunk_within(ruler, spec, u64::MAX)?.unwrap_or_default())
+}
+
+/// Does the same as [`chunk_measured`] for chunks that may take at most `memory` bytes. They are counted before they
+/// are built.
+///
+/// # Errors
+/// The outer error is that of [`chunk`]; the inner one is the memory that the chunks take at least, in bytes.
+pub(crate) fn chunk_within(ruler: &Ruler<'_>, spec: &Spec, memory: u64) -> Result<Result<Vec<Chunk>, u64>> {
     let document = ruler.document();
     let room = if spec.strategy() == Strategy::Structure { structure::room(ruler, spec)? } else { 0 };
-    let packer = Packer { document, spec: &spec.narrowed(room), sizer: ruler.sizer(), ruler };
+    let budget = Budget::new(memory);
+    let packer = Packer { document, spec: &spec.narrowed(room), sizer: ruler.sizer(), ruler, budget: &budget };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
         Strategy::Section => section::propose(&packer)?,
@@ -217,11 +228,19 @@ pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
         Strategy::Windows => windows::propose(&packer)?,
         Strategy::None => none::propose(document),
     };
-    Ok(assemble(document, spec, groups))
+    let chunks = assemble(document, spec, groups, &budget);
+    Ok(if budget.is_over() { Err(budget.used()) } else { Ok(chunks) })
 }
 
-fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> {
+/// Makes chunks of groups, as many as there is room for.
+fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>, budget: &Budget) -> Vec<Chunk> {
+    // The pieces of sections that were split are counted already.
+    let whole: usize = groups.iter().filter(|group| !group.split).map(|group| group.pieces.len()).sum();
+    if !budget.take(groups.len() * size_of::<Group>() + whole * size_of::<Piece>()) {
+        return Vec::new();
+    }
     let mut chunks = Vec::with_capacity(groups.len());
+    let mut paths = Paths { document, spec, of: None, last: Path::default() };
     let mut signals = Signals { document, next: 0, open: Vec::new() };
     let mut ids = Ids::new(spec.strategy(), &document.source.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
@@ -234,11 +253,14 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
             let section = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
-            let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
+            let Some((heading_path, header_path)) = paths.of(section, budget) else { return chunks };
             let id = match &footnote {
                 Some(ids) => ids[sub].clone(),
                 None => ids.text(index, section_index, sub_index),
             };
+            if !budget.take(size_of::<Chunk>() + id.len()) {
+                return chunks;
+            }
             chunks.push(Chunk {
                 id,
                 index,
@@ -246,11 +268,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 sub_index,
                 n_in_section,
                 kind: kind(document, group.kind, &piece),
-                header_path: match section {
-                    Some(section) if spec.strategy() == Strategy::Lines => lines::header_path(document, section),
-                    _ => heading_path.join(" > "),
-                },
                 heading_path,
+                header_path,
                 flags: flags(document, &mut signals, &piece),
                 prefix: piece.prefix,
                 suffix: piece.suffix,
@@ -261,6 +280,37 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
         }
     }
     chunks
+}
+
+/// A heading path: its titles, and all of it in the strategy's own notation.
+type Path = (Arc<[String]>, Arc<str>);
+
+/// The heading paths of sections in order. Consecutive chunks of a section share theirs.
+struct Paths<'d> {
+    document: &'d Document,
+    spec: &'d Spec,
+    /// The section that the last path is of.
+    of: Option<usize>,
+    last: Path,
+}
+
+impl Paths<'_> {
+    /// Returns the heading path of a section, or `None` if there is no room for it.
+    fn of(&mut self, section: Option<usize>, budget: &Budget) -> Option<Path> {
+        if self.of != section {
+            let titles = section.map(|section| self.document.heading_path(section)).unwrap_or_default();
+            let texts: usize = titles.iter().map(String::len).sum();
+            if !budget.take(titles.len() * size_of::<String>() + 2 * texts) {
+                return None;
+            }
+            let written = match section {
+                Some(section) if self.spec.strategy() == Strategy::Lines => lines::header_path(self.document, section),
+                _ => titles.join(" > "),
+            };
+            (self.of, self.last) = (section, (titles.into(), written.into()));
+        }
+        Some(self.last.clone())
+    }
 }
 
 /// Returns the label of the footnote whose definition starts here.

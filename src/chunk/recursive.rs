@@ -138,11 +138,15 @@ impl Splitter<'_> {
         let boundary = if self.pieces.is_empty() { Boundary::Start } else { Boundary::Separator(separator) };
         let overlaps = whole.start < self.done;
         if !overlaps && self.packer.fits("", core.clone())? {
-            self.pieces.push(Piece::plain(core, boundary));
+            self.pieces.extend(self.packer.counted(Piece::plain(core, boundary)));
         } else if overlaps && self.packer.fits("", whole.start..core.end)? {
             let core = self.done..core.end;
             let prefix = text[whole.start..core.start].to_owned();
-            self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
+            self.pieces.extend(self.packer.counted(Piece {
+                prefix,
+                has_overlap: true,
+                ..Piece::plain(core, boundary)
+            }));
         } else {
             // A text can have more tokens than its pieces together; it is then cut at the limit.
             self.pieces.extend(self.packer.windows(&core, boundary)?);
