@@ -31,7 +31,7 @@ help:
 	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE', '--shape NAME --tokens N' or '--static' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
 	@echo "peers-python     chunkers from Python; PEERS='--corpus DIR'"
-	@echo "costs            cost of hostile documents; COSTS='--mb 8' (ten minutes)"
+	@echo "costs            cost of hostile documents; COSTS='--mb 8' (ten minutes); of real ones, FILES='FOLDER …'"
 	@echo "growth           a commit of a billion chunks; GROWTH='--parts 2500' (minutes)"
 	@echo "scifact          retrieval figures on SciFact, next to published ones (minutes)"
 	@echo ""
@@ -132,7 +132,7 @@ growth:
 
 costs:
 	$(CARGO) build --release --bin chunkmill
-	$(PYTHON) benches/costs/run.py $(COSTS)
+	$(PYTHON) benches/costs/$(if $(FILES),files.py $(FILES),run.py) $(COSTS)
 
 # Runs the programs as a user would: the job on our own corpus, twice, and the harness on its labels.
 smoke: export CHUNKMILL_EMBEDDING_CACHE = off

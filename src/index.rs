@@ -228,11 +228,11 @@ impl<'a> Recipe<'a> {
         }
         // Measured once, to cut the document and to count the tokens of its chunks.
         let ruler = self.sizer.measure(&document)?;
-        let chunks = chunk::chunk_measured(&ruler, self.spec)?;
-        let memory = chunks.iter().map(chunk_bytes).sum();
-        if memory > limit {
-            return too_costly(document.source, memory, document.content_hash);
-        }
+        let memory = document.memory();
+        let chunks = match chunk::chunk_within(&ruler, self.spec, limit.saturating_sub(memory))? {
+            Ok(chunks) => chunks,
+            Err(more) => return too_costly(document.source, memory + more, document.content_hash),
+        };
         let row = DocumentRow::new(&document, chunks.len());
         let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
         let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
@@ -246,14 +246,6 @@ impl<'a> Recipe<'a> {
     pub fn prepare(&self, source: impl Into<Fetched>) -> Result<Result<Prepared, Quarantined>> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
-}
-
-/// Estimates the memory that a chunk takes, in bytes.
-fn chunk_bytes(chunk: &Chunk) -> u64 {
-    let Chunk { id, heading_path, header_path, prefix, suffix, .. } = chunk;
-    let path: usize = heading_path.iter().map(|title| size_of::<String>() + title.len()).sum();
-    let texts = [id, header_path, prefix, suffix].map(String::len).iter().sum::<usize>() + path;
-    (size_of::<Chunk>() + size_of::<usize>() + texts) as u64
 }
 
 /// Estimated bytes of a row: short texts, links, a vector of about 400 values, and what the batch adds for it.

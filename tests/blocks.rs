@@ -98,6 +98,56 @@ fn same(text: &str) {
     }
 }
 
+/// Returns how many blocks contain the most nested one, and the kind of the last block that no other contains.
+fn depth_and_last(text: &str) -> (usize, BlockKind) {
+    let blocks = Document::from_text("doc.md", text).blocks;
+    assert!(blocks.iter().all(|block| text.is_char_boundary(block.range.start) && block.range.end <= text.len()));
+    let (mut open, mut depth, mut last) = (Vec::<usize>::new(), 0, BlockKind::Paragraph);
+    for (at, block) in blocks.iter().enumerate() {
+        open.retain(|&next| next > at);
+        if open.is_empty() {
+            last = block.kind;
+        }
+        depth = depth.max(open.len());
+        open.push(block.next);
+    }
+    (depth, last)
+}
+
+#[test]
+fn quotes_and_lists_nest_to_a_limit_and_what_is_deeper_is_text() {
+    // A line that continues a paragraph lazily costs as much as there are levels.
+    for levels in [">", "> ", "- ", "* ", "1. ", "12) ", "> - ", "- > ", "\t- ", ">\t", "[^a]: > ", "[^a\\]b]: > - "] {
+        for (count, lazy) in [(5000, "b\n"), (5000, "\n\nb\n"), (70, "b\n")] {
+            let start = format!("{}a\n", levels.repeat(count));
+            let text = [&*start, lazy, "\n# End\n\n", &start, lazy].concat();
+            let (depth, _) = depth_and_last(&text);
+            assert!(depth <= 2 * 256 + 2, "{levels:?}: {depth}");
+            let document = Document::from_text("doc.md", text);
+            assert_eq!(document.sections.last().map(|section| section.title.as_str()), Some("End"), "{levels:?}");
+        }
+    }
+    // Markers below others, each in a line of its own.
+    let steps: String = (0..400).map(|level| format!("{}- a\n", "  ".repeat(level))).collect();
+    assert!(depth_and_last(&steps).0 <= 2 * 256 + 2);
+}
+
+#[test]
+fn below_the_limit_nothing_nests_differently_and_long_rules_stay_rules() {
+    for levels in [">", "> ", "- ", "1. ", "> - ", "[^a]: > "] {
+        let count = 250 / levels.len();
+        let (start, steps) = (levels.repeat(count), "  ".repeat(60));
+        same(&format!("{start}a\nlazy\n\nb\n\n- a\n{steps}- b\n"));
+    }
+    for rule in ["- ", "* ", "-\t"] {
+        same(&format!("a\n\n{}\n\nb\n", rule.repeat(300)));
+    }
+    let (_, last) = depth_and_last(&format!("a\n\n{}\n", "- ".repeat(300)));
+    assert_eq!(last, BlockKind::Rule);
+    let code = format!("```\n{}- a\n```\n", " ".repeat(300));
+    assert_eq!(depth_and_last(&code), (0, BlockKind::Code));
+}
+
 /// Possible beginnings of a line.
 #[rustfmt::skip]
 const STARTS: &[&str] = &[

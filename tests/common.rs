@@ -29,7 +29,7 @@ impl Cut {
     }
 
     pub fn paths(&self) -> Vec<&str> {
-        self.chunks.iter().map(|chunk| chunk.header_path.as_str()).collect()
+        self.chunks.iter().map(|chunk| &*chunk.header_path).collect()
     }
 }
 

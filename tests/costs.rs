@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::common::{folder, json_lines, peak, program, run, tree, write};
 
 /// The worst kinds of `make costs`, and the most common text.
-const KINDS: [(&str, &str); 30] = [
+const KINDS: [(&str, &str); 32] = [
     ("md", "["),
     ("md", "!["),
     ("md", "<"),
@@ -30,6 +30,8 @@ const KINDS: [(&str, &str); 30] = [
     ("md", "\\["),
     ("md", "&amp;"),
     ("md", "$a$ "),
+    ("md", "# a {#b}\n"),
+    ("md", "[a]: b\n\té|[}_!"),
     ("md", "a\n\n"),
     ("mdx", "export const a = {\n"),
     ("txt", "a\n\n"),
@@ -73,6 +75,110 @@ fn neither_do_very_many_lines_or_sentences_that_are_cut_nor_a_very_long_list() {
     let kinds = [("ts", "@a\n"), ("md", "A. "), ("md", "- a\n\n")];
     let over = over_the_limit(&kinds, 8_000_000, "structure");
     assert!(over.is_empty(), "{over}");
+}
+
+/// Chunks a document and asserts that its memory is within the limit. Returns whether it was quarantined.
+#[cfg(target_os = "linux")]
+fn is_quarantined_within_the_limit(text: &str, preset: &str) -> bool {
+    let home = folder(&[]);
+    write(home.path(), "a.md", text.as_bytes());
+    let mut command = program(home.path());
+    command.args(["chunk", "a.md", "--threads", "1", "--preset", preset]);
+    let (peak, code) = peak(command);
+    let limit = 16 * text.len() as u64 + 100_000_000;
+    assert!(peak <= limit && (code == 0 || code == 3), "{code}: {peak} bytes, over {limit}: {:?}", &text[..100]);
+    code == 3
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn cells_that_the_parser_adds_to_the_short_rows_of_tables_count() {
+    for (columns, rows) in [(100, 20), (500, 500), (2000, 130), (2000, 10)] {
+        let line = |cell: &str| format!("{}|\n", cell.repeat(columns));
+        let table = format!("{}{}{}\n", line("|a"), line("|-"), "a\n".repeat(rows));
+        is_quarantined_within_the_limit(&table.repeat(2_000_000 / table.len()), "structure");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_chunks_repeat_is_counted_before_it_is_built() {
+    let long: String = (1..7).map(|level| format!("{} {}\n\n", "#".repeat(level), "h".repeat(300))).collect();
+    // Of headings, each section has its own path.
+    let headings = long.clone() + &"###### b\n".repeat(70_000);
+    let sections = long + &"###### b\n\nWords of the section.\n\n".repeat(20_000);
+    for preset in ["heading-tokens", "ragdocs", "structure", "sections"] {
+        is_quarantined_within_the_limit(&headings, preset);
+        is_quarantined_within_the_limit(&sections, preset);
+    }
+}
+
+/// Returns documents of about 4 MB as people write them, and one of 1 MB.
+#[cfg(target_os = "linux")]
+fn ordinary() -> Vec<(&'static str, String)> {
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    let changelog = lines(40_000, &|i| {
+        format!(
+            "## 1.{}.{} (2024-01-{:02})\n\n* Fix `open_file()` of [#{i}](https://example.com/{i}) in *some* case_of_it.\n\n",
+            i / 10,
+            i % 10,
+            i % 28 + 1
+        )
+    });
+    let code =
+        lines(60_000, &|i| format!("    if (list[{i}] != NULL && (flags & F_{i}) == 0) *out++ = list[{i}]->next;\n"));
+    let table = lines(60_000, &|i| format!("| `--option-{i}` | *number* | `{i}` | Sets [option {i}](#option-{i}) |\n"));
+    let log = lines(50_000, &|i| {
+        format!(
+            "2024-01-02T03:04:05.{i:06}Z [worker_{i}] INFO <main> request_id={i} path=/a/b/{i}?x=1&y=2 **done** in {i}_ms\n"
+        )
+    });
+    let glossary = lines(20_000, &|i| format!("**Term {i}**\n: The _meaning_ of term {i}.\n\n"));
+    vec![
+        ("changelog", format!("# Changelog\n\n{changelog}")),
+        ("code", format!("# Code\n\n```c\n{code}```\n")),
+        (
+            "table",
+            format!("# Options\n\n| option | value | default | what it does |\n| --- | --- | --- | --- |\n{table}"),
+        ),
+        ("log", log),
+        ("glossary", format!("# Glossary\n\n{glossary}")),
+    ]
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn large_ordinary_documents_are_not_quarantined() {
+    let lost =
+        |(name, text): (&'static str, String)| is_quarantined_within_the_limit(&text, "structure").then_some(name);
+    let lost: Vec<&str> = ordinary().into_par_iter().filter_map(lost).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+/// Returns a document whose front matter of 60 KB is in each of its many rows.
+#[cfg(target_os = "linux")]
+fn with_long_front_matter(sections: usize) -> String {
+    let front = format!("---\nx: {}\n---\n", "h".repeat(60_000));
+    (0..sections).fold(front, |text, i| text + &format!("# {i}\n\nwords\n\n"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn front_matter_is_not_held_once_for_each_chunk() {
+    const MEMORY: u64 = 300_000_000;
+    let home = folder(&[]);
+    let home = home.path();
+    (0..4).for_each(|i| write(home, &format!("docs/{i}.md"), with_long_front_matter(4000).as_bytes()));
+    let mut command = program(home);
+    command.args(["index", "docs", "-o", "out", "--embedder", "fake", "--preset", "heading-tokens", "--files", "1"]);
+    command.args(["--embedding-cache", "off", "--memory", &MEMORY.to_string()]);
+    // Together, the rows repeat 960 MB.
+    let (highest, code) = peak(command);
+    assert!(code == 0 && highest <= MEMORY, "{code}: {highest} bytes");
+    let mut command = program(home);
+    command.args(["verify", "out", "--corpus", "docs"]);
+    let (highest, code) = peak(command);
+    assert!(code == 0 && highest <= MEMORY, "{code}: {highest} bytes");
 }
 
 #[test]

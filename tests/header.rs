@@ -34,7 +34,7 @@ fn each_header_of_level_1_to_6_starts_a_section() {
 fn the_header_path_joins_titles_with_an_angle_bracket() {
     let cut = cut("ragdocs min=1", "# Architecture\n\na\n\n## Components\n\nb\n");
     assert_eq!(cut.paths()[1], "Architecture > Components");
-    assert_eq!(cut.chunks[1].heading_path, ["Architecture", "Components"]);
+    assert_eq!(*cut.chunks[1].heading_path, ["Architecture", "Components"]);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_row_has_every_field_of_the_data_model() {
     assert_eq!(&*row.doc_id, "doc.md");
     assert_eq!(row.content, "# Guide\n\nSee [[Home]] and [more](more.md). #howto");
     assert_eq!(row.chunk_index, 0);
-    assert_eq!(row.header_path, "Guide");
+    assert_eq!(&*row.header_path, "Guide");
     assert_eq!(usize::try_from(row.start_byte).unwrap(), text.find("# Guide").unwrap());
     assert_eq!(usize::try_from(row.end_byte).unwrap(), text.trim_end().len());
     assert_eq!(row.start_char, row.start_byte, "all ASCII");

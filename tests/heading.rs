@@ -81,7 +81,7 @@ fn the_last_tokens_of_a_window_are_the_first_of_the_next() {
 fn the_heading_path_nests_and_resets() {
     let text = "# H1 Text\n\n## H2 Text\n\n### H3 Text\n\n## New H2\n\n# New H1\n\n### Deep\n";
     let paths: Vec<Vec<String>> =
-        cut("heading-tokens", text).chunks.into_iter().map(|chunk| chunk.heading_path).collect();
+        cut("heading-tokens", text).chunks.into_iter().map(|chunk| chunk.heading_path.to_vec()).collect();
     assert_eq!(paths[2], ["H1 Text", "H2 Text", "H3 Text"]);
     assert_eq!(paths[3], ["H1 Text", "New H2"]);
     assert_eq!(paths[4], ["New H1"]);
@@ -93,7 +93,7 @@ fn windows_inherit_the_heading_path() {
     let text = format!("# Top\n\n## Long\n{}", " word".repeat(700));
     let cut = cut("heading-tokens", &text);
     assert!(cut.chunks[1..].len() > 1);
-    assert!(cut.chunks[1..].iter().all(|chunk| chunk.heading_path == ["Top", "Long"]));
+    assert!(cut.chunks[1..].iter().all(|chunk| *chunk.heading_path == ["Top", "Long"]));
 }
 
 #[test]

@@ -85,11 +85,11 @@ proptest! {
         row.metadata = Arc::clone(&document.metadata);
         row.promotion_level.clone_from(&document.promotion_level);
         row.modified_time = document.modified_time;
-        (row.chunk_id, row.header_path, row.content, row.content_hash) = (chunk_id, header_path, content, hash);
+        (row.chunk_id, row.header_path, row.content, row.content_hash) = (chunk_id, header_path.into(), content, hash);
         row.headings =
             headings.iter().zip(numbers).map(|(title, level)| HeadingRow { level, title: title.clone() }).collect();
-        row.heading_path = headings;
-        row.links = targets.iter().zip(&row.heading_path).map(|(target, text)| LinkRow {
+        row.heading_path = headings.into();
+        row.links = targets.iter().zip(row.heading_path.iter()).map(|(target, text)| LinkRow {
             kind: "wikilink",
             target: target.clone(),
             url: known.as_ref().map(|(_, _, url)| url.clone()),

@@ -388,7 +388,7 @@ mod lines {
         let cut = cut(RULES, text);
         assert_eq!(cut.paths(), ["", "## A", "## A > ### B", "## C"]);
         assert!(cut.contents()[1].contains("#### deep"));
-        assert_eq!(cut.chunks[2].heading_path, ["T", "A", "B"]);
+        assert_eq!(*cut.chunks[2].heading_path, ["T", "A", "B"]);
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod lines {
         let text = format!("## A\n\n{}```\n{}```\n\n{}", long(8), "code\n\n".repeat(15), long(8));
         let cut = cut(RULES, &text);
         assert!(cut.chunks.iter().any(|chunk| chunk.flags == ["oversized_code_block"]));
-        assert!(cut.chunks.iter().all(|chunk| chunk.header_path == "## A"));
+        assert!(cut.chunks.iter().all(|chunk| &*chunk.header_path == "## A"));
     }
 
     #[test]

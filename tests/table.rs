@@ -209,6 +209,34 @@ fn path_and_collection_mean_what_they_mean_for_files() {
 }
 
 #[test]
+fn rows_that_repeat_a_long_text_come_in_batches_of_their_own() {
+    let long = "h".repeat(60_000);
+    let sections = |count: usize| (0..count).map(|i| format!("# {i}\n\nwords\n\n")).collect::<String>();
+    let text = format!("---\nx: {long}\n---\n{}", sections(400));
+    let table = table(&[
+        ("doc_id", strings(&["short.md", "long.md", "last.md"])),
+        ("text", strings(&[&sections(400), &text, "words"])),
+        ("own", strings(&[long.as_str(), "a", "b"])),
+    ]);
+    let (code, output, err) = filter(&stream(&table, 3), &["--preset", "heading-tokens"]);
+    assert_eq!(code, 0, "{err}");
+    let batches: Vec<RecordBatch> = StreamReader::try_new(&*output, None).unwrap().map(Result::unwrap).collect();
+    // Each row of the first document repeats the column of the table, each of the second its front matter.
+    assert!(batches.len() > 4 && batches.iter().all(|batch| batch.num_rows() < 200), "{}", batches.len());
+    let rows = rows(&read(&output));
+    assert_eq!(rows.len(), 801);
+    for (at, row) in rows.iter().enumerate() {
+        let (id, own, metadata) = match at {
+            0..400 => ("short.md", long.as_str(), 2),
+            400..800 => ("long.md", "a", 60_008),
+            _ => ("last.md", "b", 2),
+        };
+        assert_eq!((row["doc_id"].as_str(), row["own"].as_str(), row["metadata"].len()), (id, own, metadata), "{at}");
+        assert_eq!(row["chunk_index"], (at % 400).to_string());
+    }
+}
+
+#[test]
 fn a_table_without_rows_gives_the_columns() {
     let table = table(&[("doc_id", strings(&[])), ("text", strings(&[])), ("lang", strings(&[]))]);
     let (code, output, err) = filter(&stream(&table, 1), &[]);

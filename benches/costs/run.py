@@ -3,7 +3,7 @@
     python3 benches/costs/run.py [--mb 8] [--presets ragdocs structure] [--only TEXT] [--json FILE]
 
 Chunks hundreds of kinds of hostile text, each a repetition of one or a few characters, in every format, with one
-process per file. All are tried with half a megabyte, and the worst of them again with `--mb` megabytes. The report
+process per file. In a kind with ` then `, the first half of the file repeats one text in a line, the second another. All are tried with half a megabyte, and the worst of them again with `--mb` megabytes. The report
 shows the worst by memory, relative to the limit of 16 bytes per byte plus 100 MB, and the worst by CPU time, as a
 multiple of the time for prose of the same size: the pages of `datasets/larder`. Documents that the program
 quarantines are marked. The exit code is 1 if a document exceeds a limit.
@@ -44,6 +44,13 @@ WRITTEN = [
     "'''", '"""', "#a\n", "@a\n", "(", "[\n", "\\\n", "if a:\n ", "lambda: ", "mod a {\n", "impl A {\n", "namespace a {\n", "interface A {\n", "function a() {}\n", "export ", "=> ", "::", ";", "; ", "a;\n", "a b ", "a ", "a", "7", "7 ", "\n", " \n", "\n\t", "\r", "\r\n", "a\r\n", "\t",
 ]  # fmt: skip
 
+# Each level of a quote or a list that a line opens stays open in the lines that continue it.
+DEEP = [f"{levels} then {lines}" for levels in [">", "> ", "- ", "1. ", "> - ", "- > ", "[^a]: > "] for lines in ["a\n", "a\n\n"]]
+DEEP += ["> - then >\n", "- then a\n\n- - - - b\n"]
+DEEP += [f"{'>' * 100} a\n" + "a\n" * 200 + "\n", f"{'- ' * 200}a\n" + "a\n" * 200 + "\n"]
+# The parser fills the short rows of a table.
+WIDE = ["|a" * columns + "|\n" + "|-" * columns + "|\n" + "a\n" * rows + "\n" for columns, rows in [(100, 100), (500, 500), (2000, 130), (2000, 10)]]
+
 FORMATS = ["md", "mdx", "txt", "yaml", "json", "py", "rs", "ts"]
 
 
@@ -55,6 +62,7 @@ def kinds(suffix: str) -> list[str]:
         found += [mark + "\n" for mark in singles] + [mark + " " for mark in MARKS] + [mark + "a" for mark in MARKS]
         found += [first + second for first in MARKS for second in MARKS if first != second]
         found += [mark * 3 + " a\n" for mark in MARKS]
+        found += DEEP + WIDE
     return list(dict.fromkeys(found))
 
 
@@ -70,10 +78,18 @@ class Cost:
     quarantined: bool
 
 
+def content(kind: str, size: int) -> bytes:
+    """Returns a document of this kind."""
+    head, then, rest = kind.partition(" then ")
+    if then:
+        return content(head, size // 2) + b"a\n" + content(rest, size // 2)
+    return kind.encode() * max(1, size // len(kind.encode()))
+
+
 def chunk(folder: Path, kind: str, suffix: str, preset: str, size: int, *more: str) -> Cost:
     """Chunks one document in its own process."""
     path = folder / f"{uuid.uuid4()}.{suffix}"
-    path.write_bytes(kind.encode() * max(1, size // len(kind.encode())))
+    path.write_bytes(content(kind, size))
     command = [str(PROGRAM), "chunk", str(path), "--preset", preset, "--threads", "1", "--quiet", *more]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

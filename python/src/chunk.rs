@@ -311,11 +311,14 @@ impl Chunker {
         let batches = py.detach(|| {
             let (mut batches, mut open, mut rows) = (Vec::new(), Vec::new(), 0);
             for document in all.iter().flatten() {
-                open.push(chunks_batch(document, &[])?);
-                rows += document.len();
-                if rows >= BATCH_ROWS {
-                    batches.push(concat_batches(&schema, &open)?);
-                    (open, rows) = (Vec::new(), 0);
+                // The rows of one document may repeat a long text.
+                for part in chunkmill::store::batches(document.iter().map(ChunkRow::bytes)) {
+                    open.push(chunks_batch(&document[part.clone()], &[])?);
+                    rows += part.len();
+                    if rows >= BATCH_ROWS || part.end < document.len() {
+                        batches.push(concat_batches(&schema, &open)?);
+                        (open, rows) = (Vec::new(), 0);
+                    }
                 }
             }
             batches.push(concat_batches(&schema, &open)?);

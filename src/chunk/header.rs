@@ -36,7 +36,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         };
         let prefix = headers(range.start);
         groups.push(if packer.fits(&prefix, range.clone())? {
-            Group::whole(Piece { prefix, ..Piece::plain(range, start) })
+            Group::whole(packer.counted(Piece { prefix, ..Piece::plain(range, start) }))
         } else {
             Group::split(packer.fill(&range, start, &headers)?)
         });

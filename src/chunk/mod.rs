@@ -54,6 +54,7 @@ mod windows;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use context::Context;
 pub use normalize::Normalizer;
@@ -68,7 +69,7 @@ use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
 use pack::{Group, Piece};
-use packer::Packer;
+use packer::{Budget, Packer};
 
 /// The contents of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,10 +158,11 @@ pub struct Chunk {
     pub n_in_section: usize,
     /// The kind of its contents.
     pub kind: Kind,
-    /// Titles of the headings above the first text of its source that is not a heading, outermost first.
-    pub heading_path: Vec<String>,
+    /// Titles of the headings above the first text of its source that is not a heading, outermost first. The chunks of
+    /// a section share them.
+    pub heading_path: Arc<[String]>,
     /// The heading path in the strategy's own notation.
-    pub header_path: String,
+    pub header_path: Arc<str>,
     /// Text before the source: parent headers, overlap, or the head of a table or fence that was cut.
     pub prefix: String,
     /// Text after the source: the end of a fence that was cut.
@@ -205,9 +207,19 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 /// # Errors
 /// Those of [`chunk`].
 pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
+    Ok(chunk_within(ruler, spec, u64::MAX)?.unwrap_or_default())
+}
+
+/// Does the same as [`chunk_measured`] for chunks that may take at most `memory` bytes. They are counted before they
+/// are built.
+///
+/// # Errors
+/// The outer error is that of [`chunk`]; the inner one is the memory that the chunks take at least, in bytes.
+pub(crate) fn chunk_within(ruler: &Ruler<'_>, spec: &Spec, memory: u64) -> Result<Result<Vec<Chunk>, u64>> {
     let document = ruler.document();
     let room = if spec.strategy() == Strategy::Structure { structure::room(ruler, spec)? } else { 0 };
-    let packer = Packer { document, spec: &spec.narrowed(room), sizer: ruler.sizer(), ruler };
+    let budget = Budget::new(memory);
+    let packer = Packer { document, spec: &spec.narrowed(room), sizer: ruler.sizer(), ruler, budget: &budget };
     let groups = match spec.strategy() {
         Strategy::Header => header::propose(&packer)?,
         Strategy::Section => section::propose(&packer)?,
@@ -221,11 +233,19 @@ pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
         Strategy::Windows => windows::propose(&packer)?,
         Strategy::None => none::propose(document),
     };
-    Ok(assemble(document, spec, groups))
+    let chunks = assemble(document, spec, groups, &budget);
+    Ok(if budget.is_over() { Err(budget.used()) } else { Ok(chunks) })
 }
 
-fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> {
+/// Makes chunks of groups, as many as there is room for.
+fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>, budget: &Budget) -> Vec<Chunk> {
+    // The pieces of sections that were split are counted already.
+    let whole: usize = groups.iter().filter(|group| !group.split).map(|group| group.pieces.len()).sum();
+    if !budget.take(groups.len() * size_of::<Group>() + whole * size_of::<Piece>()) {
+        return Vec::new();
+    }
     let mut chunks = Vec::with_capacity(groups.len());
+    let mut paths = Paths { document, spec, of: None, last: Path::default() };
     let mut signals = Signals { document, next: 0, open: Vec::new() };
     let mut ids = Ids::new(spec.strategy(), &document.source.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
@@ -238,12 +258,15 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
             let index = chunks.len();
             let sub_index = group.split.then_some(sub);
             let first = if group.kind == Kind::Document { None } else { document.section_at(piece.range.start) };
-            let section = first.map(|first| first_with_text(document, first, &piece.range));
-            let heading_path = section.map(|section| document.heading_path(section)).unwrap_or_default();
+            let sections = first.map(|first| (first, first_with_text(document, first, &piece.range)));
+            let Some((heading_path, header_path)) = paths.of(sections, budget) else { return chunks };
             let id = match &footnote {
                 Some(ids) => ids[sub].clone(),
                 None => ids.text(index, section_index, sub_index),
             };
+            if !budget.take(size_of::<Chunk>() + id.len()) {
+                return chunks;
+            }
             chunks.push(Chunk {
                 id,
                 index,
@@ -251,11 +274,8 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>) -> Vec<Chunk> 
                 sub_index,
                 n_in_section,
                 kind: kind(document, group.kind, &piece),
-                header_path: match first {
-                    Some(first) if spec.strategy() == Strategy::Lines => lines::header_path(document, first),
-                    _ => heading_path.join(" > "),
-                },
                 heading_path,
+                header_path,
                 flags: flags(document, &mut signals, &piece),
                 prefix: piece.prefix,
                 suffix: piece.suffix,
@@ -274,6 +294,38 @@ fn first_with_text(document: &Document, first: usize, range: &Range<usize>) -> u
     let inside = document.sections[first..].iter().take_while(|section| section.range.start < range.end);
     let mut parts = inside.map(|section| section.range.start.max(range.start)..section.range.end.min(range.end));
     first + parts.position(|part| part::has_text(document, &part)).unwrap_or(0)
+}
+
+/// A heading path: its titles, and all of it in the strategy's own notation.
+type Path = (Arc<[String]>, Arc<str>);
+
+/// The heading paths of chunks in order. Consecutive chunks of a section share theirs.
+struct Paths<'d> {
+    document: &'d Document,
+    spec: &'d Spec,
+    /// The sections that the last path is of.
+    of: Option<(usize, usize)>,
+    last: Path,
+}
+
+impl Paths<'_> {
+    /// Returns the heading path of a chunk, or `None` if there is no room for it. `sections` are the one in which the
+    /// chunk starts and the first in it with text.
+    fn of(&mut self, sections: Option<(usize, usize)>, budget: &Budget) -> Option<Path> {
+        if self.of != sections {
+            let titles = sections.map(|(_, section)| self.document.heading_path(section)).unwrap_or_default();
+            let texts: usize = titles.iter().map(String::len).sum();
+            if !budget.take(titles.len() * size_of::<String>() + 2 * texts) {
+                return None;
+            }
+            let written = match sections {
+                Some((first, _)) if self.spec.strategy() == Strategy::Lines => lines::header_path(self.document, first),
+                _ => titles.join(" > "),
+            };
+            (self.of, self.last) = (sections, (titles.into(), written.into()));
+        }
+        Some(self.last.clone())
+    }
 }
 
 /// Returns the label of the footnote whose definition starts here.

@@ -25,9 +25,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes a group of a section that is one chunk.
-    pub(super) fn whole(piece: Piece) -> Self {
-        Self { pieces: vec![piece], split: false, kind: Kind::Text }
+    /// Makes a group of a section that is one chunk, or none if there is no room for it.
+    pub(super) fn whole(piece: impl Into<Option<Piece>>) -> Self {
+        Self { pieces: piece.into().into_iter().collect(), split: false, kind: Kind::Text }
     }
 
     /// Makes a group of a section that was split.
@@ -67,6 +67,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
+    /// Returns the number of bytes that it takes.
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.prefix.len() + self.suffix.len()
+    }
+
     /// Creates a piece without prefix, suffix or flags.
     pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
         let (prefix, suffix) = Default::default();
@@ -236,10 +241,15 @@ impl Packer<'_> {
         Ok(())
     }
 
+    /// Returns a piece if there is room for it.
+    pub(super) fn counted(&self, piece: Piece) -> Option<Piece> {
+        self.budget.take(piece.bytes()).then_some(piece)
+    }
+
     fn finish(&self, pieces: &mut Vec<Piece>, mut piece: Piece) {
         piece.range = trim(&self.document.text, piece.range);
         if !piece.range.is_empty() {
-            pieces.push(piece);
+            pieces.extend(self.counted(piece));
         }
     }
 
@@ -309,14 +319,15 @@ impl Packer<'_> {
                 // The source starts on the line of its first text; blank lines before it go with the overlap.
                 let source = trim(text, core.clone()).start..core.end;
                 let has_overlap = start < core.start;
-                pieces.push(Piece {
+                let piece = Piece {
                     prefix: if has_overlap { text[start..source.start].to_owned() } else { String::new() },
                     suffix: String::new(),
                     has_overlap,
                     flags,
                     boundary: if pieces.is_empty() { boundary } else { Boundary::Limit },
                     range: source,
-                });
+                };
+                pieces.extend(self.counted(piece));
             }
             done = last;
             first = last.saturating_sub(overlap);

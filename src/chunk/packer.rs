@@ -1,5 +1,6 @@
 //! A document with the limits of its chunks and what measures them, for every strategy.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::Spec;
@@ -17,6 +18,35 @@ pub(super) struct Packer<'a> {
     pub(super) spec: &'a Spec,
     pub(super) sizer: Sizer<'a>,
     pub(super) ruler: &'a Ruler<'a>,
+    pub(super) budget: &'a Budget,
+}
+
+/// The memory that the chunks of a document may take, in bytes. A chunk without room is left out, and the
+/// document is then given up.
+pub(super) struct Budget {
+    most: u64,
+    used: Cell<u64>,
+}
+
+impl Budget {
+    pub(super) fn new(most: u64) -> Self {
+        Self { most, used: Cell::new(0) }
+    }
+
+    /// Reserves some bytes. Returns whether there was room for them.
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        self.used.set(self.used.get().saturating_add(bytes as u64));
+        !self.is_over()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.used.get() > self.most
+    }
+
+    /// Returns the number of bytes reserved, even if that is too many.
+    pub(super) fn used(&self) -> u64 {
+        self.used.get()
+    }
 }
 
 impl Packer<'_> {

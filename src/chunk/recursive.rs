@@ -152,9 +152,10 @@ impl Splitter<'_> {
             Some(start) if start < self.done => {
                 let core = self.done..core.end;
                 let prefix = text[start..core.start].to_owned();
-                self.pieces.push(Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) });
+                let piece = Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) };
+                self.pieces.extend(self.packer.counted(piece));
             }
-            Some(start) => self.pieces.push(Piece::plain(start..core.end, boundary)),
+            Some(start) => self.pieces.extend(self.packer.counted(Piece::plain(start..core.end, boundary))),
             // A text can have more tokens than its pieces together; it is then cut at the limit.
             None => self.pieces.extend(self.packer.windows(&core, boundary)?),
         }

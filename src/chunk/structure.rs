@@ -77,6 +77,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         let starts_section = segments.row[chunk.start].bond == Bond::Section;
         let before = groups.last().and_then(|group| group.pieces.last()).map(|piece| piece.range.clone());
         let piece = piece(packer, &segments, chunk, before.filter(|_| !starts_section))?;
+        let Some(piece) = packer.counted(piece) else { break };
         match groups.last_mut() {
             Some(group) if !starts_section => {
                 group.split = true;

@@ -8,9 +8,10 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
 
 use super::regions::Regions;
-use super::room::{self, Room};
+use super::room::Room;
 use super::{
-    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
+    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, depth, is_blank, nodes, one_line,
+    tag, trial, trim,
 };
 
 /// Maximum number of nested links and images that a text is added to.
@@ -24,7 +25,8 @@ const MAX_RESERVED: usize = 1024;
 /// Maximum nesting of parentheses in a link destination; the parser has the same limit.
 const MAX_PARENTHESES: usize = 32;
 
-fn options() -> Options {
+/// The extensions of markdown that are read.
+pub(super) fn options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -46,9 +48,9 @@ pub(super) fn parse(
     room: &mut Room,
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
-    let masked = regions.apply(text);
+    let masked = regions.apply(text, &depth::too_deep(text, body.clone()));
     let masked = &masked[body.clone()];
-    if !room::take_parser(room, masked) {
+    if !has_room(masked, room) {
         return Parsed::default();
     }
     let mut state = State::new(text, body, &regions);
@@ -56,6 +58,20 @@ pub(super) fn parse(
         state.parsed.blocks.push(Block { kind: BlockKind::FrontMatter, range, next: 1 });
     }
     state.read(masked)
+}
+
+/// Reserves room for what the parser makes of a text and what we make of that. Returns whether there is enough. If the
+/// estimate is too high, the code and the HTML of the text are found first.
+fn has_room(text: &str, room: &mut Room) -> bool {
+    if nodes::is_small(text, room.left()) {
+        return true;
+    }
+    let most = nodes::most_bytes(text, 0..text.len(), &[]);
+    if most as u64 <= room.left() {
+        return room.take(most);
+    }
+    let verbatim = trial::verbatim(text, room.left());
+    room.take(nodes::most_bytes(text, 0..text.len(), &verbatim))
 }
 
 struct State<'t> {

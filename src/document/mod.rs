@@ -7,10 +7,12 @@
 
 mod anchor;
 mod code;
+mod depth;
 mod format;
 mod front_matter;
 mod markdown;
 mod name;
+mod nodes;
 mod position;
 mod regions;
 mod room;
@@ -18,6 +20,7 @@ mod security;
 mod structured;
 mod tag;
 mod text;
+mod trial;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -349,6 +352,7 @@ impl Document {
     pub(crate) fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
         let mut room = Room::new(memory);
         let document = Self::read(source, content, &mut room);
+        tracing::debug!("{} may need {} bytes of memory", document.source.path, room.used());
         if room.is_over() {
             let Self { source, content_hash, .. } = document;
             return Err(Costly { source, content_hash, memory: room.used() });
@@ -494,6 +498,12 @@ impl Document {
         }
         path.reverse();
         path
+    }
+
+    /// Estimates the memory that it takes, in bytes, without what parsing it took.
+    pub(crate) fn memory(&self) -> u64 {
+        let parts = self.blocks.len() * room::PARSED + self.sections.len() * room::HEADING;
+        (self.text.len() * room::TEXT + parts) as u64
     }
 
     /// Returns the number of lines, including a last one without a line feed.

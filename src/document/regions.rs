@@ -90,12 +90,14 @@ impl Regions {
         scan.found
     }
 
-    /// Returns the text for the parser: the original if there is nothing to hide, otherwise a copy.
-    pub(super) fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.literal.is_empty() {
+    /// Returns the text for the parser: the original if there is nothing to hide, otherwise a copy. `letters` are
+    /// offsets of ASCII characters that become letters.
+    pub(super) fn apply<'t>(&self, text: &'t str, letters: &[usize]) -> Cow<'t, str> {
+        if self.literal.is_empty() && letters.is_empty() {
             return Cow::Borrowed(text);
         }
         let mut bytes = text.as_bytes().to_vec();
+        letters.iter().for_each(|&at| bytes[at] = b'x');
         for Region { range, content } in &self.literal {
             let (head, tail): (&[u8], &[u8]) =
                 if *content == Content::Math { (b"$$", b"$$") } else { (b"<!--", b"-->") };

@@ -9,6 +9,7 @@
 //! and the C interface checks nothing.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,7 +23,7 @@ use super::{Prepared, Recipe};
 use crate::corpus::{self, DEFAULT_COLLECTION, DEFAULT_MAX_BYTES, Source};
 use crate::embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
 use crate::error::{Error, Result, Skip, caught};
-use crate::store::{chunks_batch, chunks_schema};
+use crate::store::{ChunkRow, batches, chunks_batch, chunks_schema};
 
 /// Bytes of texts that are chunked together and become one batch.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -132,7 +133,7 @@ impl<'a> TableFilter<'a> {
             };
             let prepared: Vec<Result<Prepared, String>> = rows.into_par_iter().map(prepare).collect::<Result<_>>()?;
             errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
-            emit(&self.batch(batch, &cells, start, prepared, stop, failed)?)?;
+            self.batches(batch, &cells, start, prepared, stop, failed, &mut emit)?;
             start = end;
         }
         Ok(errors)
@@ -158,8 +159,10 @@ impl<'a> TableFilter<'a> {
         Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
     }
 
-    /// Builds the output rows for the rows of `table` from `first` on.
-    fn batch(
+    /// Builds the output rows for the rows of `table` from `first` on, and passes them to `emit` in batches. A few
+    /// documents can have very many rows that repeat the same long text.
+    #[expect(clippy::too_many_arguments, reason = "a part of `chunk`, separate for its length")]
+    fn batches(
         &mut self,
         table: &RecordBatch,
         cells: &Cells,
@@ -167,7 +170,8 @@ impl<'a> TableFilter<'a> {
         prepared: Vec<Result<Prepared, String>>,
         stop: &AtomicBool,
         failed: impl Fn(ArrowError) -> Error,
-    ) -> Result<RecordBatch> {
+        emit: &mut impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         // For each output row: the row of the table, and either the index of the chunk or the error.
         let (mut rows, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let (mut chunks, mut texts, mut readings) = (Vec::new(), Vec::new(), Vec::new());
@@ -197,13 +201,26 @@ impl<'a> TableFilter<'a> {
         for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
             row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
         }
-        let make = || {
-            let vectors = self.vectors.map(|of| (of, vectors.as_slice()));
-            let chunks = chunks_batch(&chunks, vectors.as_slice())?;
+        // Each copied value once more for each row.
+        let copied: Vec<usize> = (first..=rows.last().copied().unwrap_or(first))
+            .map(|row| self.input.others.iter().map(|&other| bytes_at(table.column(other), row)).sum())
+            .collect();
+        let bytes = rows.iter().zip(&places).map(|(row, place)| {
+            copied.get(row - first).copied().unwrap_or_default()
+                + place.map_or(0, |place: usize| chunks.get(place).map_or(0, ChunkRow::bytes))
+        });
+        let make = |now: Range<usize>| {
+            let (rows, places, errors) = (&rows[now.clone()], &places[now.clone()], &errors[now]);
+            // Rows without chunks are between them.
+            let mut held = places.iter().flatten();
+            let start = held.clone().next().copied().unwrap_or_default();
+            let end = held.next_back().map_or(start, |last| last + 1);
+            let vectors = self.vectors.map(|of| (of, &vectors[start * of.dim..end * of.dim]));
+            let chunks = chunks_batch(&chunks[start..end], vectors.as_slice())?;
             let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
             let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
             let places: UInt32Array =
-                places.iter().map(|place| place.map(number).transpose()).collect::<Result<_, _>>()?;
+                places.iter().map(|place| place.map(|at| number(at - start)).transpose()).collect::<Result<_, _>>()?;
             let mut columns = Vec::with_capacity(self.schema.fields().len());
             let before = self.schema.fields().len() - self.input.others.len() - 1;
             for field in &self.schema.fields()[..before] {
@@ -218,10 +235,10 @@ impl<'a> TableFilter<'a> {
             for &other in &self.input.others {
                 columns.push(take(table.column(other), &rows, None)?);
             }
-            columns.push(Arc::new(StringArray::from(errors)) as ArrayRef);
+            columns.push(Arc::new(errors.iter().map(Option::as_deref).collect::<StringArray>()) as ArrayRef);
             RecordBatch::try_new(self.schema(), columns)
         };
-        safely(make).map_err(failed)
+        batches(bytes).try_for_each(|rows| emit(&safely(|| make(rows)).map_err(&failed)?))
     }
 }
 
@@ -397,6 +414,11 @@ fn unpacked(column: &ArrayRef) -> Result<u64, ArrowError> {
         // As it is, or refused before.
         _ => 0,
     })
+}
+
+/// Returns how many bytes the value of a row takes.
+fn bytes_at(column: &ArrayRef, row: usize) -> usize {
+    column.slice(row, 1).to_data().get_slice_memory_size().unwrap_or_default()
 }
 
 fn unusable(problem: String, help: &str) -> Error {

@@ -47,6 +47,8 @@ pub use reader::Dataset;
 pub use reader::vectors;
 pub(crate) use rows::EdgeRow;
 pub use rows::QuarantineRow;
+#[doc(hidden)] // For tables in the Python module.
+pub use rows::batches;
 #[doc(hidden)] // `index::Recipe` creates them.
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
 #[doc(hidden)] // For tables in the Python module.

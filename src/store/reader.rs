@@ -18,10 +18,13 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::{FORMAT_VERSION, FileEntry, Manifest, Table};
+use super::{FORMAT_VERSION, FileEntry, Manifest, Table, writer};
 use crate::error::{Error, Result};
 use crate::storage::{Input, Location};
 use crate::value::count;
+
+/// Maximum number of rows in memory at once.
+const BATCH_ROWS: usize = 4096;
 
 /// An open snapshot.
 #[derive(Debug, Clone)]
@@ -163,7 +166,8 @@ impl Dataset {
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
         let total = usize::try_from(file.rows).unwrap_or(usize::MAX);
-        let mut builder = builder.with_projection(mask).with_batch_size(4096);
+        let rows_at_once = writer::rows_at_once(builder.metadata().row_groups(), BATCH_ROWS);
+        let mut builder = builder.with_projection(mask).with_batch_size(rows_at_once);
         if let Some(rows) = rows {
             builder = builder.with_row_selection(RowSelection::from_consecutive_ranges(rows.into_iter(), total));
         }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,8 @@ pub struct ChunkRow {
     pub n_in_section: i64,
     #[serde(deserialize_with = "name")]
     pub kind: Name,
-    pub heading_path: Vec<String>,
-    pub header_path: String,
+    pub heading_path: Arc<[String]>,
+    pub header_path: Arc<str>,
     pub headings: Vec<HeadingRow>,
     pub content: String,
     pub normalized_content: Option<String>,
@@ -170,7 +171,39 @@ impl From<&Quarantined> for QuarantineRow {
     }
 }
 
+/// Bytes of text that are turned into one batch of a table.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Divides rows of these sizes among the batches of a table, each as large as it may be. In a batch, every row repeats
+/// what the chunks of a document share.
+pub fn batches(bytes: impl Iterator<Item = usize>) -> impl Iterator<Item = Range<usize>> {
+    let mut rows = bytes.enumerate().peekable();
+    std::iter::from_fn(move || {
+        let (first, mut total) = rows.next()?;
+        let mut end = first + 1;
+        while let Some((row, bytes)) = rows.next_if(|(_, bytes)| total + bytes <= BATCH_BYTES) {
+            (end, total) = (row + 1, total + bytes);
+        }
+        Some(first..end)
+    })
+}
+
 impl ChunkRow {
+    /// Returns how many bytes of text its columns take in a table, including what it shares with other rows.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let own = [&self.chunk_id, &self.content, &self.content_hash].map(String::len).iter().sum::<usize>();
+        let shared = [&self.doc_id, &self.collection, &self.path, &self.metadata, &self.header_path];
+        let lists = [&self.heading_path, &self.tags, &self.aliases].into_iter().flat_map(|list| list.iter());
+        let url = |url: &Option<String>| url.as_ref().map_or(0, String::len);
+        own + self.normalized_content.as_ref().map_or(0, String::len)
+            + shared.map(|text| text.len()).iter().sum::<usize>()
+            + lists.map(String::len).sum::<usize>()
+            + self.headings.iter().map(|heading| heading.title.len()).sum::<usize>()
+            + self.links.iter().map(|link| link.target.len() + link.text.len() + url(&link.url)).sum::<usize>()
+            + self.images.iter().map(|image| image.target.len() + image.alt.len() + url(&image.url)).sum::<usize>()
+    }
+
     /// Records what a model made of the text: how many tokens it counted, whether that is over the `max_tokens` it
     /// reads, and whether the vector says nothing.
     pub fn set_embedding(&mut self, vector: &[f32], n_tokens: i64, max_tokens: usize) {

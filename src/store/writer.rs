@@ -30,12 +30,12 @@ use arrow::datatypes::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::metadata::{KeyValue, RowGroupMetaData, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
 
 use super::outline::OutlineRow;
-use super::rows::{ChunkRow, DocumentRow, EdgeRow};
+use super::rows::{ChunkRow, DocumentRow, EdgeRow, batches};
 use super::schema::{self, FloatEncoding, Table};
 use super::workspace::{StagedFile, Workspace};
 use super::{Counts, FileEntry, Manifest};
@@ -45,11 +45,17 @@ use crate::error::{Error, Result};
 /// Bytes of rows in a row group, far below the 64 MB that readers like.
 const ROW_GROUP_BYTES: usize = 16 << 20;
 
+/// Returns how many rows to read at a time from a file of a table, at most `most`: fewer if the rows of a row group
+/// are few, because then they are large. In a file, what rows have in common takes no room.
+pub(super) fn rows_at_once(groups: &[RowGroupMetaData], most: usize) -> usize {
+    // The last row group has as many rows as were left.
+    let full = groups.split_last().map_or(groups, |(_, full)| full).iter();
+    let fewest = full.filter_map(|group| usize::try_from(group.num_rows()).ok()).min();
+    fewest.unwrap_or(most).clamp(1, most)
+}
+
 /// Bytes of rows that are encoded together.
 const BATCH_BYTES: usize = 2 << 20;
-
-/// Bytes of text that are turned into one batch.
-const PUSHED_BYTES: usize = 64 << 20;
 
 /// Compression level.
 const ZSTD_LEVEL: i32 = 3;
@@ -91,18 +97,10 @@ impl<'a> PartWriter<'a> {
     ) -> Result<()> {
         let [of] = self.manifest.representations();
         let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
-        let (mut chunks, mut vectors) = (chunks, vectors);
-        while !chunks.is_empty() {
-            // With its overlaps, a document may have more text than a batch can hold.
-            let mut bytes = 0;
-            let fits = |row: &&ChunkRow| {
-                bytes += row.content.len();
-                bytes <= PUSHED_BYTES
-            };
-            let now = chunks.iter().take_while(fits).count().max(1);
-            let batch = schema::chunks_batch(&chunks[..now], &[(of, &vectors[..now * of.dim])]);
+        for rows in batches(chunks.iter().map(ChunkRow::bytes)) {
+            let vectors = &vectors[rows.start * of.dim..rows.end * of.dim];
+            let batch = schema::chunks_batch(&chunks[rows], &[(of, vectors)]);
             self.push_chunks(&batch.map_err(|error| failed(&self.chunks.path, error))?)?;
-            (chunks, vectors) = (&chunks[now..], &vectors[now * of.dim..]);
         }
         let batch = schema::documents_batch(documents);
         self.push_documents(&batch.map_err(|error| failed(&self.documents.path, error))?)?;

@@ -184,7 +184,8 @@ pub(super) fn open(
         usize::try_from(group.total_byte_size()).unwrap_or_default() / rows
     });
     let rows = BATCH_BYTES / row_bytes.max().unwrap_or_default().max(1);
-    let reader = builder.with_batch_size(rows.clamp(1, BATCH_ROWS)).build();
+    let most = writer::rows_at_once(builder.metadata().row_groups(), BATCH_ROWS);
+    let reader = builder.with_batch_size(rows.clamp(1, most)).build();
     let reader = reader.map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
     Some(reader.map(|batch| batch.map_err(|error| format!("cannot be read: {error}"))))
 }
