@@ -10,7 +10,7 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, Tag
 use super::regions::Regions;
 use super::room::{self, Room};
 use super::{
-    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, one_line, tag, trim,
+    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, is_blank, line, one_line, tag, trim,
 };
 
 /// Maximum number of nested links and images that a text is added to.
@@ -46,7 +46,7 @@ pub(super) fn parse(
     room: &mut Room,
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
-    let masked = regions.apply(text);
+    let masked = line::with_feeds(regions.apply(text));
     let masked = &masked[body.clone()];
     if !room::take_parser(room, masked) {
         return Parsed::default();
@@ -160,7 +160,10 @@ impl<'t> State<'t> {
                     self.run.end = range.end;
                 }
             }
-            Event::Code(text) => self.inline(text, Paragraph::Other),
+            Event::Code(text) => {
+                self.inline(text, Paragraph::Other);
+                self.parsed.markup.code.push(range);
+            }
             Event::InlineMath(_) => self.inline(&self.text[range], Paragraph::Other),
             Event::DisplayMath(text) => self.inline(text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {

@@ -64,6 +64,8 @@ class Report:
     """Number of links inside the corpus, including those to missing targets."""
     unresolved_edges: int
     edges_by_kind: dict[str, dict[str, int]]
+    malformed_front_matter: int
+    """Number of documents whose front matter is not valid and was read line by line."""
     chunks_kept: int
     """Number of chunks in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
@@ -111,6 +113,8 @@ class Hit:
     chunk_index: int
     prefix_len: int
     """Number of bytes of ``content`` before the document's own text."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The document's front matter, without title, tags and aliases."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
     """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
 
