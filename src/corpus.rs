@@ -2,10 +2,15 @@
 //! document.
 //!
 //! The result depends on the roots alone, never on the machine: `.gitignore` and `.ignore` files inside a root
-//! apply, a user's global ones and those above the root do not. Symbolic links are never followed, and anything
-//! other than a file or folder is never opened. Hidden files are documents like any other; only the folders of
-//! version control systems are skipped. A root may be in an object store, where the same rules apply.
+//! apply. Of those above the root, only those of the same git repository do; a user's global ones do not. A dataset
+//! below a root is passed over, and a file that is below several roots is one document. Symbolic links are never
+//! followed, and anything other than a file or folder is never opened. Hidden files are documents like any other;
+//! only the folders of version control systems are skipped. A root may be in an object store, where the same rules
+//! apply.
 
+mod dataset;
+mod encoding;
+mod ignored;
 mod special;
 
 use std::cell::RefCell;
@@ -15,14 +20,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, mpsc};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Error, Result, Skip};
 use crate::storage::{Entry, Location};
-use crate::value::did_you_mean;
+use crate::value::{count, did_you_mean};
+use dataset::{MANIFEST, is_dataset, is_manifest};
+use encoding::decode;
+use ignored::{Ignored, RULES};
 use special::{special, special_at, special_rules};
 
 /// Collection of a root without a name.
@@ -34,9 +42,6 @@ pub const EXTERNAL: &str = "external";
 
 /// Default globs of the files that are documents.
 pub const DEFAULT_INCLUDE: [&str; 6] = ["*.md", "*.markdown", "*.mdx", "*.mkd", "*.txt", "*.text"];
-
-/// Names of the files that contain a folder's ignore rules.
-const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// Default size limit of a document: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
@@ -65,6 +70,12 @@ impl Root {
     /// added.
     fn doc_id(&self, path: &str) -> String {
         if self.collection == DEFAULT_COLLECTION { path.to_owned() } else { format!("{}:{path}", self.collection) }
+    }
+}
+
+impl Root {
+    fn wrong(&self, problem: String, help: &str) -> Error {
+        Error::Corpus { path: self.location.path().to_owned(), problem, help: help.to_owned() }
     }
 }
 
@@ -275,30 +286,40 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     let except: Vec<PathBuf> = except.iter().filter_map(|location| canonical(location).ok()).collect();
     let mut found = Discovery::default();
     let selection = Selection::new(filter);
+    let mut places = Vec::with_capacity(roots.len());
     for root in roots {
-        let path = root.location.path();
-        let wrong =
-            |problem: String, help: &str| Error::Corpus { path: path.to_owned(), problem, help: help.to_owned() };
-        let absent = |error: std::io::Error| {
-            let meant = did_you_mean(root.location.meant());
-            wrong(error.to_string(), &format!("name an existing folder or file{meant}"))
-        };
-        let canonical = canonical(&root.location).map_err(absent)?;
+        let canonical = canonical(&root.location).map_err(|error| absent(root, &error))?;
         if except.contains(&canonical) {
             return Err(is_output(root));
         }
-        let place = Place::new(root, &canonical);
-        let entry = root.location.storage().find(&canonical).map_err(absent)?;
+        places.push(Place::new(root, &canonical));
+    }
+    let mut once = Once::new(&mut places);
+    for place in &places {
+        let (root, canonical) = (place.root, place.canonical.path());
+        let absent = |error: std::io::Error| absent(root, &error);
+        let entry = root.location.storage().find(canonical).map_err(absent)?;
         let is_here = !root.location.is_in_object_store();
-        if let Some(reason) = is_here.then(|| special_at(&canonical)).flatten() {
-            return Err(wrong(reason.to_string(), "name an existing folder or file"));
+        if let Some(reason) = is_here.then(|| special_at(canonical)).flatten() {
+            return Err(root.wrong(reason.to_string(), "name an existing folder or file"));
         }
+        let before = [found.sources.len(), found.quarantined.len()];
         match entry.filter(|entry| !entry.is_folder) {
             // A file that the user names is a document, whatever its name.
-            Some(file) => found.add(&place, &file, path.file_name().unwrap_or(canonical.as_os_str()).to_str(), filter),
-            None if !is_here => list(&place, &selection, &except, &mut found).map_err(absent)?,
-            None => walk(&place, &selection, &except, &mut found)?,
+            Some(file) => {
+                let name = root.location.path().file_name().unwrap_or(canonical.as_os_str());
+                found.add(place, &file, name.to_str(), filter);
+            }
+            None if !is_here => list(place, &selection, &except, &mut found).map_err(absent)?,
+            None => walk(place, &selection, &except, &mut found)?,
         }
+        if let Some(once) = &mut once {
+            once.keep(&mut found, before, canonical)?;
+        }
+    }
+    if let Some(Once { again: again @ 1.., .. }) = once {
+        let (again, is) = (count(again, "document"), if again == 1 { "is" } else { "are" });
+        tracing::warn!("{again} {is} below several of these folders and counted once, below the outermost one");
     }
     let remark = selection.remark();
     if found.sources.is_empty() && found.quarantined.is_empty() {
@@ -346,10 +367,65 @@ fn canonical(location: &Location) -> std::io::Result<PathBuf> {
 }
 
 fn is_output(root: &Root) -> Error {
-    Error::Corpus {
-        path: root.location.path().to_owned(),
-        problem: "is both corpus and output".to_owned(),
-        help: "write the dataset to another folder: -o OUT".to_owned(),
+    root.wrong("is both corpus and output".to_owned(), "write the dataset to another folder: -o OUT")
+}
+
+fn absent(root: &Root, error: &std::io::Error) -> Error {
+    let meant = did_you_mean(root.location.meant());
+    root.wrong(error.to_string(), &format!("name an existing folder or file{meant}"))
+}
+
+/// Finds documents that are below several roots.
+struct Once {
+    /// Each document found so far, with its collection if it is not quarantined.
+    known: HashMap<PathBuf, Option<Arc<str>>>,
+    /// Number of documents that were found again.
+    again: usize,
+}
+
+impl Once {
+    /// If a root is below another, puts outer roots before inner ones. Otherwise returns `None`.
+    fn new(places: &mut [Place<'_>]) -> Option<Self> {
+        let mut paths: Vec<&Path> = places.iter().map(|place| place.canonical.path()).collect();
+        paths.sort();
+        paths.windows(2).any(|two| two[1].starts_with(two[0])).then(|| {
+            places.sort_by(|a, b| a.canonical.path().cmp(b.canonical.path()));
+            Self { known: HashMap::new(), again: 0 }
+        })
+    }
+
+    /// Keeps those of the last documents that were not found before.
+    ///
+    /// # Errors
+    /// [`Error::Corpus`] if a document is in two collections.
+    fn keep(&mut self, found: &mut Discovery, before: [usize; 2], root: &Path) -> Result<()> {
+        for source in found.sources.split_off(before[0]) {
+            match self.known.get(&source.file()) {
+                None => {
+                    self.known.insert(source.file(), Some(Arc::clone(&source.collection)));
+                    found.sources.push(source);
+                }
+                Some(Some(other)) if *other != source.collection => {
+                    return Err(Error::Corpus {
+                        path: source.file(),
+                        problem: format!("is in two collections, `{other}` and `{}`", source.collection),
+                        help: "name folders that do not overlap, or leave it out of one of them with --exclude"
+                            .to_owned(),
+                    });
+                }
+                Some(_) => self.again += 1,
+            }
+        }
+        for document in found.quarantined.split_off(before[1]) {
+            let file = root.join(&*document.path);
+            if self.known.contains_key(&file) {
+                self.again += 1;
+            } else {
+                self.known.insert(file, None);
+                found.quarantined.push(document);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -373,7 +449,7 @@ impl<'r> Place<'r> {
 /// [`Error::Corpus`] if an ignore file is not a regular file: what it was meant to hide must not be indexed.
 fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
     let (root, canonical, filter) = (place.root, place.canonical.path(), selection.filter);
-    let skip: Vec<PathBuf> = except.to_vec();
+    let (skip, top, above) = (except.to_vec(), canonical.to_owned(), Ignored::above(canonical));
     let refused = |(path, reason): (PathBuf, Skip)| Error::Corpus {
         path,
         problem: reason.to_string(),
@@ -393,10 +469,17 @@ fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found:
         .follow_links(false)
         .filter_entry(move |entry| {
             let vcs = entry.depth() > 0 && entry.file_name().to_str().is_some_and(is_of_version_control);
-            let enters = !vcs && !skip.iter().any(|dir| dir == entry.path());
-            let is_folder = enters && entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let hidden = |above: &Ignored| entry.depth() > 0 && above.hide(entry.path(), is_folder, &top);
+            if vcs || skip.iter().any(|dir| dir == entry.path()) || above.as_ref().is_some_and(hidden) {
+                return false;
+            }
+            if is_folder && entry.depth() > 0 && is_dataset(entry.path()) {
+                tell_of_dataset(entry.path());
+                return false;
+            }
             let refused = is_folder.then(|| special_rules(entry.path())).flatten();
-            enters && refused.is_none_or(|rules| tell.send(rules).is_err())
+            refused.is_none_or(|rules| tell.send(rules).is_err())
         })
         .build();
     for entry in walker {
@@ -462,6 +545,17 @@ fn list(
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
         ignored.add(path, &String::from_utf8_lossy(&text?));
     }
+    let may_be_dataset = |entry: &&Entry| *entry.name() == *MANIFEST && entry.path.parent() != Some(root);
+    let mut except = except.to_vec();
+    for manifest in entries.iter().filter(may_be_dataset) {
+        let folder = manifest.path.parent().filter(|folder| !except.iter().any(|known| folder.starts_with(known)));
+        if let Some(folder) = folder
+            && is_manifest(storage.open(&manifest.path)?)
+        {
+            tell_of_dataset(folder);
+            except.push(folder.to_owned());
+        }
+    }
     for entry in &entries {
         let Some(name) = entry.path.strip_prefix(root).ok().and_then(slashed) else { continue };
         let passed_over = name.rsplit_once('/').is_some_and(|(above, _)| above.split('/').any(is_of_version_control))
@@ -473,65 +567,27 @@ fn list(
     Ok(())
 }
 
+fn tell_of_dataset(folder: &Path) {
+    tracing::warn!("{} is a dataset, not a part of the corpus; it is passed over", folder.display());
+}
+
 /// Returns whether a folder with this name belongs to a version control system.
 fn is_of_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj")
-}
-
-/// Rules of ignore files, applied as in [`WalkBuilder`]: the nearest file with a verdict wins, and every `.ignore`
-/// takes precedence over every `.gitignore`. A file that they admit may be hidden.
-struct Ignored<'a> {
-    root: &'a Path,
-    hidden: bool,
-    /// Rules by the folder that contains their file.
-    ignore: HashMap<PathBuf, Gitignore>,
-    gitignore: HashMap<PathBuf, Gitignore>,
-}
-
-impl<'a> Ignored<'a> {
-    fn new(root: &'a Path, hidden: bool) -> Self {
-        let (ignore, gitignore) = Default::default();
-        Self { root, hidden, ignore, gitignore }
-    }
-
-    fn add(&mut self, path: &Path, text: &str) {
-        let Some(folder) = path.parent() else { return };
-        let mut rules = GitignoreBuilder::new(folder);
-        for line in text.lines() {
-            // Skip invalid patterns, as in a local folder.
-            let _ = rules.add_line(None, line);
-        }
-        let is_git = path.file_name().is_some_and(|name| name == ".gitignore");
-        let kind = if is_git { &mut self.gitignore } else { &mut self.ignore };
-        if let Ok(rules) = rules.build() {
-            kind.insert(folder.to_owned(), rules);
-        }
-    }
-
-    /// Returns whether a file, or a folder above it, is ignored.
-    fn ignores(&self, file: &Path) -> bool {
-        let below = |path: &&Path| path.starts_with(self.root) && *path != self.root;
-        file.ancestors().take_while(below).any(|path| self.ignores_alone(path, path != file))
-    }
-
-    /// Returns whether this path itself is ignored.
-    fn ignores_alone(&self, path: &Path, is_folder: bool) -> bool {
-        let said = [&self.ignore, &self.gitignore].into_iter().find_map(|kind| {
-            let mut above = path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
-            above.find_map(|folder| {
-                let verdict = kind.get(folder)?.matched(path, is_folder);
-                (!verdict.is_none()).then(|| verdict.is_ignore())
-            })
-        });
-        let is_hidden = || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        said.unwrap_or_else(|| !self.hidden && is_hidden())
-    }
 }
 
 /// Returns the path with `/` between its parts, or `None` if it is not UTF-8.
 fn slashed(path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))
+}
+
+/// Returns a time in microseconds since 1970; negative before that.
+fn micros(time: SystemTime) -> Option<i64> {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_micros()).ok(),
+        Err(error) => i64::try_from(error.duration().as_nanos().div_ceil(1000)).ok().map(|before| -before),
+    }
 }
 
 impl Discovery {
@@ -563,7 +619,6 @@ impl Discovery {
             let reason = Skip::TooLarge { bytes: file.bytes, limit: filter.max_bytes };
             return self.quarantine(root, name.to_owned(), reason);
         }
-        let modified = file.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let path: Arc<str> = name.into();
         let doc_id = root.doc_id(name);
         self.sources.push(Source {
@@ -573,7 +628,7 @@ impl Discovery {
             root: Arc::clone(&place.canonical),
             is_root: file.path == place.canonical.path(),
             bytes: file.bytes,
-            modified_micros: modified.and_then(|time| i64::try_from(time.as_micros()).ok()),
+            modified_micros: file.modified.and_then(micros),
         });
     }
 }
@@ -685,7 +740,8 @@ pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
 /// Decodes a document from its bytes. Decoding is strict: nothing is replaced silently.
 ///
 /// # Errors
-/// A [`Skip`], with the source, if they are over [`MAX_BYTES`], or not UTF-8 (or UTF-16 with a byte order mark).
+/// A [`Skip`], with the source, if they are over [`MAX_BYTES`], or not text in UTF-8 (or UTF-16 with a byte order
+/// mark).
 #[doc(hidden)] // The Python module reads documents as the job does.
 pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
     let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -694,32 +750,4 @@ pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quar
         Ok(text) => Ok((source, Content { text, hash, bytes: size })),
         Err(reason) => Err(Quarantined::of(source, reason, Some(hash))),
     }
-}
-
-fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Skip::TooLarge { bytes: bytes.len() as u64, limit: MAX_BYTES });
-    }
-    match bytes.as_slice() {
-        [0xFF, 0xFE, rest @ ..] => utf16("UTF-16LE", rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => utf16("UTF-16BE", rest, u16::from_be_bytes),
-        [b'%', b'P', b'D', b'F', b'-', ..] => Err(Skip::Format { format: "a PDF" }),
-        [b'P', b'K', 3, 4, ..] => Err(Skip::Format { format: "an Office file or another ZIP archive" }),
-        [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Skip::Format { format: "an Office file" }),
-        _ => String::from_utf8(bytes)
-            .map_err(|error| Skip::Encoding { encoding: "UTF-8", offset: error.utf8_error().valid_up_to() }),
-    }
-}
-
-fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Skip> {
-    const BOM: usize = 2;
-    let (pairs, rest) = bytes.as_chunks::<2>();
-    let mut text = String::with_capacity(bytes.len());
-    let mut offset = BOM;
-    for decoded in char::decode_utf16(pairs.iter().map(|&pair| unit(pair))) {
-        let c = decoded.map_err(|_| Skip::Encoding { encoding, offset })?;
-        text.push(c);
-        offset += 2 * c.len_utf16();
-    }
-    if rest.is_empty() { Ok(text) } else { Err(Skip::Encoding { encoding, offset }) }
 }

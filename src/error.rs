@@ -264,6 +264,18 @@ pub enum Skip {
         /// Byte offset of the first invalid byte.
         offset: usize,
     },
+    /// Text in an encoding that is not read, or is not read without a byte order mark.
+    #[error("seems to be {encoding}, which is not read{}; save it as UTF-8", if encoding.starts_with("UTF-16") { " without a byte order mark" } else { "" })]
+    Unmarked {
+        /// The encoding that the bytes indicate.
+        encoding: &'static str,
+    },
+    /// A file with so many NUL bytes that it is not text.
+    #[error("is not text: it contains {}", value::count(*nuls, "NUL byte"))]
+    Binary {
+        /// Number of NUL bytes.
+        nuls: usize,
+    },
     /// A file over the size limit.
     #[error("is {}, over the limit of {limit}", value::count(*bytes, "byte"))]
     TooLarge {
@@ -321,7 +333,8 @@ impl Skip {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "unreadable",
-            Self::Encoding { .. } => "encoding",
+            Self::Encoding { .. } | Self::Unmarked { .. } => "encoding",
+            Self::Binary { .. } => "binary",
             Self::TooLarge { .. } => "too_large",
             Self::TooCostly { .. } => "too_costly",
             Self::Symlink => "symlink",

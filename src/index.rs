@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Pooling, Spec};
 use crate::corpus::{self, Content, Fetched, Filter, Quarantined, Root, Source};
-use crate::document::{Admission, Costly, Document};
+use crate::document::{Admission, Costly, Document, MALFORMED_FRONT_MATTER};
 use crate::embed::{Cache, Embedder, Passage, Reading};
 use crate::error::{Error, Result, Skip};
 use crate::links::Outline;
@@ -140,6 +140,8 @@ pub struct Report {
     pub quarantined: Vec<QuarantineRow>,
     /// Documents of the previous snapshot that are not in the corpus any more.
     pub deleted: Leaving,
+    /// Ids of the documents whose front matter is not valid, see [`MALFORMED_FRONT_MATTER`].
+    pub malformed_front_matter: Vec<String>,
     /// Number of chunks in reused parts, or with vectors from the previous snapshot.
     pub chunks_kept: u64,
     /// Number of distinct texts that were embedded.
@@ -156,10 +158,27 @@ pub struct Report {
 
 impl Report {
     /// Creates the report of a commit of parts that other processes built.
-    fn of_commit(manifest: Manifest, quarantined: Vec<QuarantineRow>, deleted: Leaving, elapsed: Duration) -> Self {
+    fn of_commit(
+        manifest: Manifest,
+        quarantined: Vec<QuarantineRow>,
+        out: &Location,
+        deleted: Leaving,
+        elapsed: Duration,
+    ) -> Result<Self> {
         let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
         let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
-        Self { manifest, quarantined, deleted, chunks_kept, texts_embedded, texts_cached, tokens_read, elapsed, stages }
+        Ok(Self {
+            malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
+            manifest,
+            quarantined,
+            deleted,
+            chunks_kept,
+            texts_embedded,
+            texts_cached,
+            tokens_read,
+            elapsed,
+            stages,
+        })
     }
 }
 
@@ -396,6 +415,7 @@ pub fn run(
     let (manifest, quarantined) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
     let [preparing, embedding, writing] = built.busy;
     Ok(Report {
+        malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
         manifest,
         quarantined,
         deleted,

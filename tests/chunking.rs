@@ -76,12 +76,14 @@ fn a_hundred_megabyte_line_and_deep_nesting_finish() {
 }
 
 #[test]
-fn front_matter_is_dropped_and_malformed_front_matter_is_not() {
+fn front_matter_is_dropped_unless_it_has_no_keys() {
     let good = cut("none", "---\ntitle: A\n---\n\ntext\n");
     assert_eq!(good.contents(), ["text"]);
     let bad = cut("none", "---\ntitle: [\n---\n\ntext\n");
-    assert_eq!(bad.contents(), ["---\ntitle: [\n---\n\ntext"]);
-    assert_eq!(bad.document.flags, ["malformed_front_matter"]);
+    assert_eq!((bad.contents(), bad.document.flags), (vec!["text".to_owned()], vec!["malformed_front_matter"]));
+    let none = cut("none", "---\nno key\n---\n\ntext\n");
+    assert_eq!(none.contents(), ["---\nno key\n---\n\ntext"]);
+    assert_eq!(none.document.flags, ["malformed_front_matter"]);
 }
 
 #[test]

@@ -56,6 +56,99 @@ fn ignore_files_count_without_a_repository_and_those_above_the_root_do_not() {
 }
 
 #[test]
+fn ignore_files_of_the_repository_above_a_root_count() {
+    let outer = folder(&[
+        (".gitignore", "*.md\n"),
+        ("repo/.git/HEAD", ""),
+        ("repo/.gitignore", "build/\n*.tmp.md\n/docs/anchored.md\nnamed/\n!kept.tmp.md\n"),
+        ("repo/docs/.ignore", "below.md\n"),
+        ("repo/docs/a.md", ""),
+        ("repo/docs/b.tmp.md", ""),
+        ("repo/docs/kept.tmp.md", ""),
+        ("repo/docs/anchored.md", ""),
+        ("repo/docs/deep/anchored.md", ""),
+        ("repo/docs/build/c.md", ""),
+        ("repo/docs/deep/build/d.md", ""),
+        ("repo/docs/deep/below.md", ""),
+        ("repo/docs/own/.gitignore", "!build/\n"),
+        ("repo/docs/own/build/e.md", ""),
+        ("repo/named/build/f.md", ""),
+        ("repo/named/g.md", ""),
+    ]);
+    let found = |root: &str| find(&[Root::new(outer.path().join(root))], &standard());
+    let docs = ["a.md", "deep/anchored.md", "kept.tmp.md", "own/build/e.md"];
+    assert_eq!(ids(&found("repo/docs")), docs);
+    let whole = ids(&found("repo")).join(" ");
+    assert_eq!(whole, docs.map(|doc| format!("docs/{doc}")).join(" "), "as from the repository's own folder");
+    assert_eq!(ids(&found("repo/named")), ["build/f.md", "g.md"], "somebody named what the repository ignores");
+    assert_eq!(ids(&found("repo/docs/b.tmp.md")), ["b.tmp.md"]);
+}
+
+#[test]
+fn a_dataset_below_a_root_is_passed_over_with_a_message() {
+    let home = folder(&[
+        ("docs/a.md", "# A\n\ntext\n"),
+        ("docs/sub/manifest.json", "{\"format_version\": \"x\"}"),
+        ("docs/sub/b.md", ""),
+    ]);
+    for _ in 0..2 {
+        let (code, _, err) =
+            crate::common::run(home.path(), &["index", "docs", "-o", "docs/out", "--embedder", "fake"]);
+        assert_eq!((code, err.contains("is a dataset")), (0, false), "its own dataset is no surprise: {err}");
+    }
+    assert!(home.path().join("docs/out/README.md").exists());
+    let (code, out, err) = crate::common::run(home.path(), &["chunk", "docs"]);
+    let paths: Vec<_> = crate::common::json_lines(&out).iter().map(|row| row["path"].to_string()).collect();
+    assert_eq!((code, paths), (0, vec!["\"a.md\"".to_owned()]), "{err}");
+    assert!(err.contains("out is a dataset, not a part of the corpus; it is passed over"), "{err}");
+    assert_eq!(ids(&find(&[Root::new(home.path().join("docs"))], &standard())), ["a.md", "sub/b.md"]);
+}
+
+#[test]
+fn a_file_below_several_roots_is_one_document() {
+    let home = folder(&[("docs/a.md", ""), ("docs/sub/b.md", ""), ("docs/sub/c.xyz", ""), ("docs2/a2.md", "")]);
+    let root = |name: &str| Root::new(home.path().join(name));
+    for roots in [
+        &["docs", "docs/sub"][..],
+        &["docs/sub", "docs"],
+        &["docs", "docs"],
+        &["docs", "docs/a.md"],
+        &["docs/sub/b.md", "docs/sub", "docs", "docs/../docs/sub"],
+    ] {
+        let roots: Vec<Root> = roots.iter().map(|name| root(name)).collect();
+        assert_eq!(ids(&find(&roots, &standard())), ["a.md", "sub/b.md"], "{roots:?}");
+    }
+    assert_eq!(ids(&find(&[root("docs"), root("docs/sub/c.xyz")], &standard())), ["a.md", "c.xyz", "sub/b.md"]);
+    assert_eq!(ids(&find(&[root("docs"), root("docs2")], &standard())), ["a.md", "a2.md", "sub/b.md"]);
+    let named: Root = format!("x={}", home.path().join("docs/sub").display()).parse().unwrap();
+    let error = discover(&[root("docs"), named], &standard(), &[]).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("b.md: is in two collections, `default` and `x`"), "{error}");
+    // Quarantined documents count once too.
+    let filter = Filter::new(&[], &[], true, 0).unwrap();
+    crate::common::write(home.path(), "docs/sub/b.md", b"long");
+    let found = find(&[root("docs"), root("docs/sub")], &filter);
+    assert_eq!(found.quarantined.iter().map(|q| &*q.path).collect::<Vec<_>>(), ["sub/b.md"]);
+    let (code, out, err) =
+        crate::common::run(home.path(), &["index", "docs", "docs/sub", "-o", "out", "--embedder", "fake", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &summary["discovered"]), (0, &2.into()), "{err}");
+    assert!(err.contains("1 document is below several of these folders and counted once"), "{err}");
+}
+
+#[test]
+fn a_file_may_be_older_than_1970() {
+    let corpus = folder(&[("a.md", ""), ("b.md", "")]);
+    let old = std::time::UNIX_EPOCH - Duration::from_micros(315_619_200_000_001);
+    for (name, time) in [("a.md", old), ("b.md", std::time::UNIX_EPOCH)] {
+        fs::File::options().write(true).open(corpus.path().join(name)).unwrap().set_modified(time).unwrap();
+    }
+    let found = find(&[Root::new(corpus.path())], &standard());
+    let times: Vec<_> = found.sources.iter().map(|source| source.modified_micros).collect();
+    assert_eq!(times, [Some(-315_619_200_000_001), Some(0)]);
+}
+
+#[test]
 fn globs_include_and_exclude() {
     let corpus = folder(&[("a.md", ""), ("a.rst", ""), ("old/b.md", ""), ("old/deep/c.md", "")]);
     let root = [Root::new(corpus.path())];
@@ -239,6 +332,39 @@ fn decoding_is_strict() {
     assert!(read_bytes(b"abc\xE9").unwrap_err().contains("not valid UTF-8 (first bad byte at offset 3)"));
     assert!(read_bytes(b"\xFF\xFEa\0\x00\xD8").unwrap_err().contains("UTF-16LE"));
     assert!(read_bytes(b"\xFF\xFEa").unwrap_err().contains("UTF-16LE"));
+}
+
+#[test]
+fn other_encodings_and_files_that_are_no_text_are_named() {
+    let encode = |text: &str, wide: bool, big: bool| -> Vec<u8> {
+        let units: Vec<u32> =
+            if wide { text.chars().map(u32::from).collect() } else { text.encode_utf16().map(u32::from).collect() };
+        let bytes = units.iter().map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
+        let kept = |bytes: [u8; 4]| match (wide, big) {
+            (true, _) => bytes.to_vec(),
+            (false, true) => bytes[2..].to_vec(),
+            (false, false) => bytes[..2].to_vec(),
+        };
+        bytes.flat_map(kept).collect()
+    };
+    for text in ["# A\n\ntext\n", "# Überschrift\n\nein Text mit Größe\n", "# Имя\n\nэто текст, и он длинный\n", "a"]
+    {
+        for (wide, big, name) in
+            [(false, false, "UTF-16LE"), (false, true, "UTF-16BE"), (true, false, "UTF-32LE"), (true, true, "UTF-32BE")]
+        {
+            let said = read_bytes(&encode(text, wide, big)).unwrap_err();
+            assert!(said.starts_with(&format!("encoding: seems to be {name}, which is not read")), "{text:?}: {said}");
+            let marked = read_bytes(&encode(&format!("\u{feff}{text}"), wide, big));
+            match wide {
+                true => assert!(marked.unwrap_err().contains(name)),
+                false => assert_eq!(marked.unwrap(), text),
+            }
+        }
+    }
+    let archive = [b"a.md\0\0\0\0\0\0\0".as_slice(), &b"some text of a member\n".repeat(20), &[0; 400]].concat();
+    assert_eq!(read_bytes(&archive).unwrap_err(), "binary: is not text: it contains 407 NUL bytes");
+    let stray = format!("{}\0{}", "words ".repeat(100), "words ".repeat(100));
+    assert_eq!(read_bytes(stray.as_bytes()).unwrap(), stray, "a stray one loses no text");
 }
 
 #[test]

@@ -298,6 +298,28 @@ fn wikilinks_follow_names() {
 }
 
 #[test]
+fn a_name_that_is_spelled_exactly_comes_first() {
+    let paths = ["A.md", "a.md", "link.md", "x/Setup.md", "y/setup.md", "z/deep/SETUP.md", "z/Only.md", "É.md", "é.md"];
+    let catalog = Catalog::new(paths.iter().map(|path| listing(path, path, PAGE)).collect());
+    let follow = |from: &str, name: &str| follow(&catalog, from, LinkKind::Wikilink, name);
+    for (from, name, to) in [
+        ("link.md", "a", "a.md"),
+        ("link.md", "A", "A.md"),
+        ("link.md", "a.md", "a.md"),
+        ("x/Setup.md", "a", "a.md"),
+        ("link.md", "setup", "y/setup.md"),
+        ("link.md", "Setup", "x/Setup.md"),
+        ("link.md", "deep/SETUP", "z/deep/SETUP.md"),
+        ("link.md", "deep/setup", "z/deep/SETUP.md"),
+        ("x/Setup.md", "SETUP", "x/Setup.md"),
+        ("link.md", "only", "z/Only.md"),
+        ("link.md", "é", "é.md"),
+    ] {
+        assert_eq!(follow(from, name), to, "[[{name}]] in {from}");
+    }
+}
+
+#[test]
 fn names_that_thousands_of_documents_have_are_found_at_once() {
     let paths: Vec<String> = (0..50_000).map(|i| format!("{}/{i}/README.md", i % 7)).collect();
     let catalog = Catalog::new(paths.iter().map(|path| Listing::new(path, path, &[], Vec::new())).collect());

@@ -82,6 +82,27 @@ fn forms_of_a_word_are_one_word_in_the_language_of_each_document() {
 }
 
 #[test]
+fn a_document_says_its_language_in_any_usual_way() {
+    let norwegian = "no nb nn nb-NO no_NO Norwegian norsk nob".split(' ').enumerate();
+    let mut files = vec![("docs/en.md".to_owned(), format!("# One\n\n{ENGLISH}\n"))];
+    files.extend(
+        norwegian
+            .map(|(at, lang)| (format!("docs/{at}.md"), format!("---\nlang: {lang}\n---\n# A\n\nDe hus står her.\n"))),
+    );
+    files.push(("docs/pt.md".to_owned(), "---\nLanguage: pt-BR\n---\n# B\n\nmeninos\n".to_owned()));
+    files.push(("docs/zh.md".to_owned(), "---\nlang: zh-Hans\n---\n# C\n\nquadrangles here\n".to_owned()));
+    files.push(("docs/js.md".to_owned(), "---\nlanguage: js\n---\n# D\n\ntriangles here\n".to_owned()));
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let home = folder(&files);
+    let searcher = open(&home, "heading-tokens");
+    let found = |text: &str| keyword(&searcher, text, chunks(LanguageSetting::Auto));
+    assert_eq!(found("husene").len(), 8);
+    assert_eq!(found("menino"), ["pt.md"]);
+    assert_eq!(found("quadrangle"), [""; 0], "Chinese has no stemmer");
+    assert_eq!(found("triangle"), ["js.md"], "that is no language of a text");
+}
+
+#[test]
 fn function_words_of_a_question_do_not_count_unless_it_has_no_others() {
     let home = folder(&[
         ("docs/what.md", &format!("# Asking\n\nWhat is what? How does one know what is which? {ENGLISH}\n")),

@@ -994,3 +994,45 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
     assert_eq!(finish(command.output().unwrap()).0, 0);
     assert_eq!(tree(&home.path().join("kept")).len(), 1);
 }
+
+#[test]
+fn front_matter_is_found_shown_and_counted() {
+    let home = folder(&[
+        ("docs/backup.md", "---\nowner: me\nversion: 1.10\nkeep: [1, yes]\n---\n# Backup\n\nHow to back up a vault.\n"),
+        ("docs/plain.md", "# Plain\n\nAnother vault.\n"),
+        ("docs/only.md", "---\ntitle: Harvest plan\ndescription: The zebra harvest starts in week 34.\n---\n"),
+        ("docs/broken.md", "---\ntitle: Get-It: the guide\ntags: [no]\nowner: you\n---\n# A\n\nsome text\n"),
+    ]);
+    let index = |more: &[&str]| {
+        let args = [&["index", "docs", "-o", "out", "--embedder", "fake"], more].concat();
+        let (code, out, err) = run(home.path(), &args);
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    let (out, err) = index(&[]);
+    let said = "front matter of 1 document is not valid and was read line by line (flag `malformed_front_matter`";
+    assert!(out.contains(said) && !err.contains("broken.md"), "{out} {err}");
+    // The same for what a later run finds unchanged.
+    assert!(index(&["-v"]).1.contains("the front matter of broken.md is not valid"));
+    let summary: serde_json::Value = serde_json::from_str(&index(&["--json"]).0).unwrap();
+    assert_eq!(summary["malformed_front_matter"], 1);
+
+    let search = |text: &str, more: &[&str]| {
+        let args = [&["search", "out", text, "--mode", "keyword", "--json"], more].concat();
+        json_lines(&run(home.path(), &args).1)
+    };
+    let hits = search("vault", &["--show", "both"]);
+    let of = |path: &str| hits.iter().find(|hit| hit["path"] == path).unwrap()["metadata"].to_string();
+    assert_eq!(of("backup.md"), r#"{"keep":[1,"yes"],"owner":"me","version":"1.10"}"#);
+    assert_eq!(of("plain.md"), "{}");
+    assert!(search("vault", &["--show", "documents"])[0]["chunks"][0]["metadata"].is_object());
+    assert_eq!(search("get", &[])[0]["metadata"]["owner"], "you");
+    let tagged = search("text", &["--tag", "no"]);
+    assert_eq!((tagged.len(), &tagged[0]["path"]), (1, &"broken.md".into()));
+    for word in ["zebra", "harvest"] {
+        let found = search(word, &[]);
+        let paths: Vec<_> = found.iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, ["only.md"], "{word}");
+    }
+    assert_eq!(run(home.path(), &["verify", "out", "--corpus", "docs"]).0, 0);
+}

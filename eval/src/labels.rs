@@ -21,6 +21,7 @@ mod find;
 mod folder;
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 

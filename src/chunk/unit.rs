@@ -13,7 +13,7 @@ use unicode_segmentation::GraphemeCursor;
 use super::packer::Packer;
 use super::sentence::sentence_starts;
 use super::{Boundary, Strategy, Switch};
-use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, trim};
+use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, line, trim};
 use crate::error::Result;
 
 /// Lines and sentences are joined to at least 1/`FINEST` of the maximum before they are offered as units: a cut
@@ -240,7 +240,7 @@ impl Packer<'_> {
             // A container's own text, before the first block inside it, is a unit if it has lines
             // of its own.
             let head = &self.document.text[unit.range.start..blocks[index].range.start];
-            if head.contains('\n') {
+            if head.contains(['\n', '\r']) {
                 let range = unit.range.start..blocks[index].range.start;
                 units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
             }
@@ -338,8 +338,7 @@ impl Packer<'_> {
             Some(BlockKind::Code) => self.wrap(fence_wrap(text, &range))?,
             _ => Wrap::default(),
         };
-        let feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
-        let starts = feeds.map(|feed| range.start + feed + 1).filter(|&at| at > wrap.start());
+        let starts = line::ends(&text[range.clone()]).map(|end| range.start + end).filter(|&at| at > wrap.start());
         let last = wrap.end().unwrap_or(range.end).min(range.end);
         let starts = std::iter::once(unit.range.start).chain(starts.take_while(|&at| at < last));
         let starts = self.far_apart(starts);
@@ -454,21 +453,21 @@ fn last_break(text: &str, start: usize, end: usize) -> usize {
 
 /// Returns the lines to repeat before every piece of a table, its header and the line under it, and none after it.
 fn table_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
-    let mut feeds = memchr::memchr_iter(b'\n', &text.as_bytes()[range.clone()]);
-    let head = range.start + feeds.nth(1)? + 1;
+    let head = range.start + line::ends(&text[range.clone()]).nth(1)?;
     Some([range.start..head, range.end..range.end])
 }
 
 /// Returns the lines that open and close a fence; `None` if the block is indented code.
 fn fence_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let block = &text[range.clone()];
-    let (opening, _) = block.split_once('\n')?;
-    let (mark, len, _) = fence(inside_containers(opening))?;
-    let last = block.rfind('\n')?;
-    let close = fence(inside_containers(&block[last + 1..])).filter(|_| last > opening.len());
+    let opening = line::ends(block).next()?;
+    let (mark, len, _) = fence(inside_containers(&block[..opening]))?;
+    let last = line::start(block);
+    let close = fence(inside_containers(&block[last..])).filter(|_| last > opening);
     let closes = close.is_some_and(|(with, marks, rest)| with == mark && marks >= len && is_blank(rest));
-    let end = if closes { range.start + last } else { range.end };
-    Some([range.start..range.start + opening.len() + 1, end..range.end])
+    // The end of the line before is repeated with the closing line.
+    let end = if closes { range.start + last - 1 } else { range.end };
+    Some([range.start..range.start + opening, end..range.end])
 }
 
 /// Returns the units of a block that start at `starts`, or groups of them.
@@ -500,7 +499,5 @@ pub(super) fn close_gaps(units: &mut [Unit], range: Range<usize>) {
 
 /// Returns whether a text ends with a blank line.
 pub(super) fn blank_line_before(text: &str) -> bool {
-    let Some(line_end) = text.strip_suffix('\n') else { return false };
-    let line = line_end.rsplit('\n').next().unwrap_or(line_end);
-    is_blank(line)
+    text.ends_with(['\n', '\r']) && is_blank(&text[line::last(text)..])
 }

@@ -111,7 +111,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     for signal in &document.signals {
         let line = document.positions.line_at(signal.range.start);
         let text: String = document.text[signal.range.clone()].chars().take(60).collect();
-        print(format!("  {} at line {line}: {text:?}", signal.kind))?;
+        let quoted = if signal.quoted { ", quoted" } else { "" };
+        print(format!("  {} at line {line}{quoted}: {text:?}", signal.kind))?;
     }
     for (index, chunk) in explained.iter().enumerate() {
         print(render(index, chunk))?;

@@ -13,6 +13,7 @@ use super::{print, print_json, tell, use_threads};
 use crate::chunk::Spec;
 use crate::config::{self, Config, Options};
 use crate::corpus::Root;
+use crate::document::MALFORMED_FRONT_MATTER;
 use crate::embed::Embedder;
 use crate::error::exit;
 use crate::index::{Job, Report};
@@ -129,6 +130,7 @@ pub struct Summary<'a> {
     counts: Counts,
     deleted: u64,
     deleted_first: &'a [String],
+    malformed_front_matter: usize,
     chunks_kept: u64,
     texts_embedded: usize,
     texts_cached: usize,
@@ -150,6 +152,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
             counts: report.manifest.counts,
             deleted: report.deleted.count,
             deleted_first: &report.deleted.first,
+            malformed_front_matter: report.malformed_front_matter.len(),
             chunks_kept: report.chunks_kept,
             texts_embedded: report.texts_embedded,
             texts_cached: report.texts_cached,
@@ -223,6 +226,14 @@ fn describe(report: &Report, out: &str) -> String {
             count(counts.truncated, "chunk"),
             report.manifest.model.max_tokens
         ));
+    }
+    let malformed = &report.malformed_front_matter;
+    if !malformed.is_empty() {
+        lines.push(format!(
+            "  malformed  front matter of {} is not valid and was read line by line (flag `{MALFORMED_FRONT_MATTER}`; -v names them)",
+            count(malformed.len(), "document")
+        ));
+        malformed.iter().for_each(|id| tracing::info!("the front matter of {id} is not valid"));
     }
     for document in report.quarantined.iter().take(10) {
         lines.push(format!("  quarantine {}: {}", document.doc_id, document.reason));

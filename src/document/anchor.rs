@@ -1,10 +1,15 @@
-//! Names of places in a document: the part after `#` in a link to it.
+//! Names of places in a document, the part after `#` in a link to it, and what HTML says about them.
 //!
 //! A heading is named as GitHub names it, because authors write their links for GitHub. The rule is that of the
 //! `github-slugger` package, whose cases our tests were checked with.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser};
+
+use super::one_line;
 
 /// The byte that replaces each ASCII byte in a name; zero if the byte is dropped.
 const NAMED: [u8; 256] = {
@@ -145,4 +150,61 @@ fn attributes(text: &str, mut at: usize, mut found: impl FnMut(&str, &str)) -> u
         }
         at = (text.len() - value.len() + len + usize::from(quote.is_some())).max(at).min(text.len());
     }
+}
+
+/// How far the end of a heading in HTML is searched for.
+const MAX_HEADING: usize = 4096;
+
+/// Returns the text of the first `<h1>` with a text in some ranges of HTML, and where it begins. Many pages have
+/// their title there, centred. If it contains an image alone, the text is that of the image.
+pub(super) fn html_title(text: &str, html: &[Range<usize>]) -> Option<(String, usize)> {
+    html.iter().find_map(|range| {
+        let mut at = range.start;
+        while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[at..range.end]).map(|open| at + open) {
+            let rest = &text[open + 1..];
+            at = open + 1;
+            if let Some(comment) = rest.strip_prefix("!--") {
+                at += comment.find("-->").map_or(rest.len(), |end| end + "!---->".len());
+                at = at.min(range.end);
+            } else if rest.get(..2).is_some_and(|name| name.eq_ignore_ascii_case("h1"))
+                && rest[2..].starts_with(|c: char| c.is_ascii_whitespace() || c == '>')
+            {
+                at = attributes(&text[..range.end], open + 3, |_, _| {});
+                let near = &text.as_bytes()[at..text.len().min(at + MAX_HEADING)];
+                let close = memchr::memmem::find(near, b"</h1").or_else(|| memchr::memmem::find(near, b"</H1"))?;
+                let title = visible(&text[at..at + close]);
+                if !title.is_empty() {
+                    return Some((title, open));
+                }
+                at = (at + close).min(range.end);
+            }
+        }
+        None
+    })
+}
+
+/// Returns the text of some HTML as a page shows it.
+fn visible(html: &str) -> String {
+    let (mut plain, mut image) = (String::new(), String::new());
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        plain.push_str(before);
+        let end =
+            attributes(tag, tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len()), |name, value| {
+                if name.eq_ignore_ascii_case("alt") && image.is_empty() {
+                    value.clone_into(&mut image);
+                }
+            });
+        plain.push(' ');
+        rest = &tag[end..];
+    }
+    plain.push_str(rest);
+    let plain = if plain.trim().is_empty() { image } else { plain };
+    // The parser resolves character references and removes the marks of Markdown.
+    let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = Parser::new(&line).filter_map(|event| match event {
+        Event::Text(text) | Event::Code(text) => Some(text.into_string()),
+        _ => None,
+    });
+    one_line(shown.collect())
 }

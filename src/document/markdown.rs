@@ -10,8 +10,8 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, Tag
 use super::regions::Regions;
 use super::room::Room;
 use super::{
-    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, depth, is_blank, nodes, one_line,
-    tag, trial, trim,
+    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, depth, is_blank, line, nodes,
+    one_line, tag, trial, trim,
 };
 
 /// Maximum number of nested links and images that a text is added to.
@@ -48,7 +48,7 @@ pub(super) fn parse(
     room: &mut Room,
 ) -> Parsed {
     let regions = Regions::find(text, body.clone(), positions, mdx);
-    let masked = regions.apply(text, &depth::too_deep(text, body.clone()));
+    let masked = line::with_feeds(regions.apply(text, &depth::too_deep(text, body.clone())));
     let masked = &masked[body.clone()];
     if !has_room(masked, room) {
         return Parsed::default();
@@ -176,7 +176,10 @@ impl<'t> State<'t> {
                     self.run.end = range.end;
                 }
             }
-            Event::Code(text) => self.inline(text, Paragraph::Other),
+            Event::Code(text) => {
+                self.inline(text, Paragraph::Other);
+                self.parsed.markup.code.push(range);
+            }
             Event::InlineMath(_) => self.inline(&self.text[range], Paragraph::Other),
             Event::DisplayMath(text) => self.inline(text, Paragraph::Math),
             Event::SoftBreak | Event::HardBreak => {

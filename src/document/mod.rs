@@ -10,6 +10,7 @@ mod code;
 mod depth;
 mod format;
 mod front_matter;
+pub(crate) mod line;
 mod markdown;
 mod name;
 mod nodes;
@@ -47,10 +48,10 @@ use room::Room;
 
 /// Version of this module's output. It is recorded in every dataset. Increase it when a change here can alter a
 /// block, a section, a tag or a position.
-pub(crate) const PARSER_VERSION: u32 = 4;
+pub(crate) const PARSER_VERSION: u32 = 5;
 
-/// Flag of a document whose front matter is not a mapping or breaks its syntax or limits. The front matter then
-/// stays in the body as text, so nothing is lost.
+/// Flag of a document whose front matter breaks the rules of its syntax and was read line by line. If it does not
+/// look like keys with values at all, or exceeds the limits, it stays in the body as text, so nothing is lost.
 pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
 
 /// Flag of a document with more than [`MAX_TAGS`] tags. The rest are not recorded.
@@ -96,7 +97,7 @@ pub enum BlockKind {
     References,
     /// Text that a site generator reads instead of markdown: MDX code, or a template tag with its content.
     Template,
-    /// Front matter that could not be read and is kept as text.
+    /// Front matter that is kept as text: it could not be read, or there is no other text.
     FrontMatter,
     /// A key with its value, or an element, in YAML or JSON; the entries inside are its children.
     Entry,
@@ -260,7 +261,8 @@ pub struct Document {
     pub format: Format,
     /// The whole text, including any byte order mark and front matter.
     pub text: String,
-    /// The text without byte order mark and front matter. This part is chunked.
+    /// The text without byte order mark and front matter. This part is chunked. If there is no other text, it is the
+    /// front matter itself, without the lines around it.
     pub body: Range<usize>,
     /// The blocks of the body.
     pub blocks: Vec<Block>,
@@ -268,7 +270,7 @@ pub struct Document {
     top_level: Vec<usize>,
     /// The sections of the body; empty if the body is blank.
     pub sections: Vec<Section>,
-    /// Title from the front matter, otherwise the first heading of level 1 in markdown.
+    /// Title from the front matter, otherwise the first heading of level 1 in markdown, which may be an `<h1>`.
     pub title: Option<String>,
     /// Tags from the front matter and `#tag`s in the text, without `#`, in order and without duplicates.
     pub tags: Vec<String>,
@@ -327,6 +329,8 @@ struct Markup {
     gaps: Vec<Range<usize>>,
     /// Comments in a template language.
     comments: Vec<Range<usize>>,
+    /// Code inside paragraphs.
+    code: Vec<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -372,9 +376,16 @@ impl Document {
         if format == Format::Markdown
             && let Some(block) = front_matter::find(&text, body.start)
         {
-            if let Some(parsed) = front_matter::parse(&block, &text) {
+            if let Some((parsed, breaks)) = front_matter::parse(&block, &text) {
                 front = parsed;
-                body.start = block.end;
+                flags.extend(breaks.then_some(MALFORMED_FRONT_MATTER));
+                if is_blank(&text[block.end..]) && front.speaks() {
+                    // It is all that the page says, so the page is found by it.
+                    body = block.inner;
+                    kept = Some(trim(&text, body.clone()));
+                } else {
+                    body.start = block.end;
+                }
             } else {
                 flags.push(MALFORMED_FRONT_MATTER);
                 kept = Some(body.start..block.end);
@@ -402,7 +413,11 @@ impl Document {
         let leveled = *source.collection != *EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
         let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
-        let title = front.title.or_else(|| titles.next().map(|section| section.title.clone()));
+        let title = front.title.or_else(|| {
+            let (first, html) = (titles.next(), anchor::html_title(&text, &parsed.markup.html));
+            let html = html.filter(|(_, at)| first.is_none_or(|section| *at < section.range.start));
+            html.map(|(title, _)| title).or_else(|| first.map(|section| section.title.clone()))
+        });
         let mut tags = front.tags;
         tags.append(&mut parsed.tags);
         let mut tags = unique(tags);
@@ -410,7 +425,7 @@ impl Document {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
         }
-        let (signals, many) = security::scan(&text, &source.path, positions.is_ascii(), &parsed);
+        let (signals, many) = security::scan(&text, &source.path, format, positions.is_ascii(), &parsed);
         if many {
             flags.push(MANY_SIGNALS);
         }
@@ -506,7 +521,7 @@ impl Document {
         (self.text.len() * room::TEXT + parts) as u64
     }
 
-    /// Returns the number of lines, including a last one without a line feed.
+    /// Returns the number of lines, including a last one without an end.
     #[must_use]
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
@@ -561,7 +576,7 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let kept = slice.trim_end();
     let blank = kept.len() - kept.trim_start().len();
-    let start = kept[..blank].rfind('\n').map_or(0, |feed| feed + 1);
+    let start = line::start(&kept[..blank]);
     range.start + start..range.start + kept.len()
 }
 

@@ -15,12 +15,13 @@ const MAX_RESERVED: usize = 4096;
 
 /// The positions of the lines and characters of one text.
 ///
-/// A line ends after its line feed, as `grep -n` and editors count; a carriage return alone does not end a line. A
+/// A line ends with a line feed, with a carriage return alone, or with the two together, as in `CommonMark`. A
 /// character is a Unicode scalar value. A byte order mark at the start counts as three bytes and one character.
 /// Memory: 4 bytes per line plus, unless the text is ASCII, an eighth of the text.
 #[derive(Debug, Clone)]
 pub struct Positions {
-    line_feeds: Vec<u32>,
+    /// The last byte of each end of a line.
+    line_ends: Vec<u32>,
     /// Characters before every multiple of [`STRIDE`]; empty if the text is ASCII.
     chars_before: Vec<u32>,
     /// One bit per byte, set if the byte does not start a character; empty if the text is ASCII.
@@ -32,18 +33,26 @@ impl Positions {
     /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) bytes once.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let mut line_feeds = Vec::with_capacity((text.len() / LINE).min(MAX_RESERVED));
-        let (words, rest) = text.as_bytes().as_chunks::<WORD>();
+        let mut line_ends = Vec::with_capacity((text.len() / LINE).min(MAX_RESERVED));
+        let bytes = text.as_bytes();
+        let returns = memchr::memchr(b'\r', bytes).is_some();
+        let (words, rest) = bytes.as_chunks::<WORD>();
         let last = padded(rest);
         for (word, start) in words.iter().chain([&last]).zip((0..).step_by(WORD)) {
-            let mut feeds = bits(word, |byte| byte == b'\n');
-            while feeds != 0 {
-                line_feeds.push(start + feeds.trailing_zeros());
-                feeds &= feeds - 1;
+            let mut ends = bits(word, |byte| byte == b'\n');
+            if returns {
+                // A carriage return before a line feed is not an end by itself.
+                let next = bytes.get(start as usize + WORD) == Some(&b'\n');
+                let before_feed = ends >> 1 | u64::from(next) << (WORD - 1);
+                ends |= bits(word, |byte| byte == b'\r') & !before_feed;
+            }
+            while ends != 0 {
+                line_ends.push(start + ends.trailing_zeros());
+                ends &= ends - 1;
             }
         }
         let (chars_before, continuation_bits) = (Vec::new(), Vec::new());
-        let mut positions = Self { line_feeds, chars_before, continuation_bits, len: text.len() };
+        let mut positions = Self { line_ends, chars_before, continuation_bits, len: text.len() };
         if !text.is_ascii() {
             positions.count_chars(text.as_bytes());
         }
@@ -90,7 +99,7 @@ impl Positions {
     /// Returns the 1-based number of the line that contains the byte at this offset.
     #[must_use]
     pub fn line_at(&self, byte: usize) -> usize {
-        self.line_feeds.partition_point(|&feed| (feed as usize) < byte) + 1
+        self.line_ends.partition_point(|&end| (end as usize) < byte) + 1
     }
 
     /// Returns the first and last line that a range touches, 1-based and inclusive.
@@ -100,29 +109,25 @@ impl Positions {
         (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
     }
 
-    /// Returns the number of lines in a range: its line feeds, plus one if it does not end in a line feed.
+    /// Returns the number of lines in a range: the ends of lines in it, plus one if it does not end with one.
     #[must_use]
     pub(crate) fn lines_in(&self, range: Range<usize>) -> usize {
-        let before = |byte: usize| self.line_feeds.partition_point(|&feed| (feed as usize) < byte);
+        let before = |byte: usize| self.line_ends.partition_point(|&end| (end as usize) < byte);
         if range.is_empty() {
             return 0;
         }
-        let feeds = before(range.end) - before(range.start);
-        let ended = self.line_feeds.binary_search(&offset(range.end - 1)).is_ok();
-        feeds + usize::from(!ended)
+        let ends = before(range.end) - before(range.start);
+        let ended = self.line_ends.binary_search(&offset(range.end - 1)).is_ok();
+        ends + usize::from(!ended)
     }
 
     /// Returns the byte offset just after each line of a range.
     pub(crate) fn line_ends(&self, range: Range<usize>) -> impl Iterator<Item = usize> + '_ {
-        let feeds = self.feeds_from(range.start).iter().map(|&feed| feed as usize + 1);
-        let inside = feeds.take_while(move |&end| end <= range.end);
-        let open = !range.is_empty() && self.line_feeds.binary_search(&offset(range.end - 1)).is_err();
+        let first = self.line_ends.partition_point(|&end| (end as usize) < range.start);
+        let ends = self.line_ends[first..].iter().map(|&end| end as usize + 1);
+        let inside = ends.take_while(move |&end| end <= range.end);
+        let open = !range.is_empty() && self.line_ends.binary_search(&offset(range.end - 1)).is_err();
         inside.chain(open.then_some(range.end))
-    }
-
-    /// Returns the offsets of the line feeds from `byte` on.
-    pub(super) fn feeds_from(&self, byte: usize) -> &[u32] {
-        &self.line_feeds[self.line_feeds.partition_point(|&feed| (feed as usize) < byte)..]
     }
 
     /// Returns the length of the text in bytes.

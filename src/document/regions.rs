@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::{Positions, is_blank};
+use super::{Positions, is_blank, line};
 
 /// Liquid blocks and shortcodes whose content is not markdown.
 const LITERAL: [&str; 20] = [
@@ -151,7 +151,7 @@ impl<'t> Scan<'t> {
     /// Returns the line at `at`, including its end.
     fn line_at(&self, at: usize) -> &'t str {
         let rest = &self.text[at..self.end];
-        &rest[..memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |feed| feed + 1)]
+        &rest[..line::len(rest)]
     }
 
     /// Reads the line at `at`. Returns where to continue: after the line, or after the region it opens.
@@ -383,7 +383,7 @@ pub(crate) fn fence(line: &str) -> Option<(u8, usize, &str)> {
     }
     let rest = line.trim_start_matches(char::from(byte));
     let len = line.len() - rest.len();
-    (len >= 3).then(|| (byte, len, rest.lines().next().unwrap_or_default()))
+    (len >= 3).then(|| (byte, len, line::without_end(&rest[..line::len(rest)])))
 }
 
 fn literal_name(tag: &str) -> Option<&'static str> {

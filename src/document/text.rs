@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::room::{self, Room};
-use super::{Block, BlockKind, Parsed, is_blank};
+use super::{Block, BlockKind, Parsed, is_blank, line};
 
 pub(super) fn parse(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();
     let mut paragraph: Option<Range<usize>> = None;
     let mut start = body.start;
-    for line in text[body].split_inclusive('\n') {
+    for line in line::split(&text[body]) {
         let end = start + line.len();
         if is_blank(line) {
             close(&mut parsed.blocks, paragraph.take(), room);

@@ -536,7 +536,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         let quarantined = store::quarantined(out, &manifest)?;
         staging.discard()?;
         store::forget_attempts(out, &id);
-        return Ok(Report::of_commit(manifest, quarantined, plan.deleted(), started.elapsed()));
+        return Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed());
     }
     let dataset = Dataset::find(out)?;
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
@@ -570,5 +570,5 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
     let parts = parts.into_iter().flatten().collect();
     let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
     store::forget_attempts(out, &id);
-    Ok(Report::of_commit(manifest, quarantined, plan.deleted(), started.elapsed()))
+    Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed())
 }

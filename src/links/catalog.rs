@@ -104,6 +104,8 @@ pub struct Catalog {
     entries: Vec<Entry>,
     /// Hash of each tail of a path (`c`, `b/c`, `a/b/c`), with the entry; equal hashes are in the order of entries.
     tails: Vec<(u64, u32)>,
+    /// The same for tails as they are written, if they differ from that of another entry only in case.
+    exact: Vec<(u64, u32)>,
     /// Hash of each alias, with the entry.
     aliases: Vec<(u64, u32)>,
     /// Hash of each folder that has its own page (`README.md`), with the entry of the page.
@@ -121,21 +123,26 @@ impl Catalog {
             // Links name a page with or without its extension; for markdown, one key serves both.
             let names = if names[0].is_some() { &names[..1] } else { &names[1..] };
             for name in names.iter().flatten() {
-                let name = fold(name);
                 let starts = name.match_indices('/').map(|(slash, _)| slash + 1);
-                tails.extend([0].into_iter().chain(starts).map(|start| (hash(&name[start..]), number)));
+                let spelled = [0].into_iter().chain(starts).map(|start| &name[start..]);
+                tails.extend(spelled.map(|tail| (hash(&fold(tail)), number, hash(tail))));
             }
             aliases.extend(own.iter().map(|alias| (*alias, number)));
             if page_of_folder(entry.path()).is_some() {
                 folders.push((hash_folder(entry.collection(), entry.folder()), number));
             }
         }
-        for keys in [&mut tails, &mut aliases, &mut folders] {
+        tails.sort_unstable();
+        let same_but_for_case =
+            tails.chunk_by(|a, b| a.0 == b.0).filter(|group| group.iter().any(|key| key.2 != group[0].2));
+        let mut exact: Vec<_> = same_but_for_case.flatten().map(|&(_, number, spelled)| (spelled, number)).collect();
+        let mut tails: Vec<_> = tails.into_iter().map(|(tail, number, _)| (tail, number)).collect();
+        for keys in [&mut tails, &mut exact, &mut aliases, &mut folders] {
             keys.sort_unstable();
             keys.dedup();
             keys.shrink_to_fit();
         }
-        Self { entries: listings.into_iter().map(|listing| listing.entry).collect(), tails, aliases, folders }
+        Self { entries: listings.into_iter().map(|listing| listing.entry).collect(), tails, exact, aliases, folders }
     }
 
     /// Finds the target of a link in the document `from`.
@@ -223,20 +230,25 @@ impl Catalog {
         if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') {
             return self.at_plain_path(from, name);
         }
-        let wanted = fold(without_extension(name).unwrap_or(name));
+        let wanted = without_extension(name).unwrap_or(name);
         let in_folder = || {
-            let folder = fold(from.folder());
-            let (above, last) = wanted.rsplit_once('/').unwrap_or(("", &wanted));
+            let (above, last) = wanted.rsplit_once('/').unwrap_or(("", wanted));
+            let (folder, above) = (fold(from.folder()), fold(above));
             let fits = above.is_empty() || folder == above || folder.ends_with(&format!("/{above}"));
-            let beside = if folder.is_empty() { last.to_owned() } else { format!("{folder}/{last}") };
+            let beside = if folder.is_empty() { last.to_owned() } else { format!("{}/{last}", from.folder()) };
             // A document with exactly this path has fewer parts than others whose paths end with it.
-            let found = self.first(&self.tails, hash(&beside), from.collection(), true).filter(|_| fits);
-            found.filter(|entry| depth(entry.path()) == depth(&beside))
+            let is_here = |entry: &&Entry| fits && depth(entry.path()) == depth(&beside);
+            self.tails(&beside).find_map(|(keys, key)| self.first(keys, key, from.collection(), true).filter(is_here))
         };
-        let by_tail = |own| self.first(&self.tails, hash(&wanted), from.collection(), own);
+        let by_tail = |own| self.tails(wanted).find_map(|(keys, key)| self.first(keys, key, from.collection(), own));
         let by_alias = |own| self.first(&self.aliases, hash(&fold(name)), from.collection(), own);
         let in_own = in_folder().or_else(|| by_tail(true)).or_else(|| by_alias(true));
         in_own.or_else(|| by_tail(false)).or_else(|| by_alias(false))
+    }
+
+    /// Returns where to look for the end of a path, and its key there: as it is spelled, then without regard to case.
+    fn tails(&self, tail: &str) -> impl Iterator<Item = (&[(u64, u32)], u64)> {
+        [(self.exact.as_slice(), hash(tail)), (self.tails.as_slice(), hash(&fold(tail)))].into_iter()
     }
 
     /// Returns the first entry that has a key, in the given collection or in any.

@@ -5,8 +5,8 @@
 //! been read, the [`Catalog`] finds the target of each link.
 //!
 //! Links follow paths, as in a browser, and stay in their collection. Wikilinks follow names, as in note-taking
-//! tools: first in their own collection, then in the others. Links with a scheme or a host lead out of the corpus
-//! and are ignored.
+//! tools: first in their own collection, then in the others; a name that is spelled exactly comes before one that
+//! differs in case. Links with a scheme or a host lead out of the corpus and are ignored.
 //!
 //! The catalog is the only part of a corpus that stays in memory. For each document it contains the id, 40 bytes,
 //! and 16 bytes for each alias and each part of the path; for each heading or other anchor 16 bytes, regardless of

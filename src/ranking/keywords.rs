@@ -272,9 +272,9 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
             let batch = Columns { dataset, file, batch: batch? };
             let (ids, metadata) = (batch.text("doc_id")?, batch.text("metadata")?);
             for (id, metadata) in ids.iter().flatten().zip(metadata.iter()) {
-                let said = metadata.and_then(said_in).and_then(|name| Language::named(&name));
-                if let (Some(doc), Some(language)) = (rows.find(id), said) {
-                    found[doc as usize] = Spoken::Known(language);
+                let said = metadata.and_then(said_in).map_or(Spoken::Unknown, |name| Language::said(&name));
+                if let Some(doc) = rows.find(id) {
+                    found[doc as usize] = said;
                 }
             }
         }
@@ -331,8 +331,12 @@ fn by_frequency<T: Ord + Copy>(languages: impl Iterator<Item = T>) -> Vec<T> {
 
 /// Returns the language that the front matter names.
 fn said_in(metadata: &str) -> Option<String> {
-    let metadata: Json = serde_json::from_str(metadata).ok()?;
-    ["lang", "language", "locale"].iter().find_map(|key| Some(metadata.get(key)?.as_str()?.to_owned()))
+    let metadata: serde_json::Map<String, Json> = serde_json::from_str(metadata).ok()?;
+    ["lang", "language", "locale"].iter().find_map(|name| {
+        let value = metadata.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?.1;
+        // A page in several languages names its own first.
+        value.as_str().or_else(|| value.get(0)?.as_str()).map(str::to_owned)
+    })
 }
 
 /// A writer for one index.

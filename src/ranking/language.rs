@@ -49,6 +49,13 @@ const LANGUAGES: [(&str, [&str; 2], Stemming, Lang); 18] = [
     ("tr", ["turkish", "türkçe"], Stemming::Turkish, Lang::Tur),
 ];
 
+/// ISO 639-1 codes of widely written languages without a stemmer. Their texts must not be taken for another language.
+const OTHERS: [&str; 46] = [
+    "af", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "et", "eu", "fa", "fil", "ga", "gl", "he", "hi", "hr", "hy",
+    "id", "is", "ja", "ka", "kk", "km", "ko", "lt", "lv", "mk", "mn", "mr", "ms", "my", "ne", "pl", "sk", "sl", "sq",
+    "sr", "sw", "te", "th", "uk", "ur", "vi", "zh",
+];
+
 /// Number of bytes of a document that are read to detect its language, and the smallest number that is enough.
 pub(super) const SAMPLE: usize = 4096;
 pub(super) const LEAST: usize = 80;
@@ -74,13 +81,27 @@ impl Language {
         LANGUAGES[self.0].3
     }
 
-    /// Returns the language that a document names: `en`, `en-GB`, `de_AT`, `English`.
+    /// Returns the language of a name: `en`, `eng`, `en-GB`, `de_AT`, `English`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_lowercase();
-        let code = name.split(['-', '_']).next().unwrap_or_default();
+        let code = code_of(&name);
         // The other codes for Norwegian.
-        let code = if matches!(code, "nb" | "nn") { "no" } else { code };
-        Self::all().find(|language| language.code() == code || LANGUAGES[language.0].1.contains(&name.as_str()))
+        let code = if matches!(code, "nb" | "nn" | "nor" | "nno") { "no" } else { code };
+        let is = |language: &Self| {
+            language.code() == code
+                || language.lang().code() == code
+                || LANGUAGES[language.0].1.contains(&name.as_str())
+        };
+        Self::all().find(is)
+    }
+
+    /// Returns what a document says about its language. A name that is unknown says nothing.
+    pub(super) fn said(name: &str) -> Spoken {
+        match Self::named(name) {
+            Some(language) => Spoken::Known(language),
+            None if OTHERS.contains(&code_of(&name.trim().to_lowercase())) => Spoken::Other,
+            None => Spoken::Unknown,
+        }
     }
 
     /// Detects the language of a document from its words.
@@ -99,6 +120,11 @@ impl Language {
         let found = Detector::with_allowlist(among.iter().map(|language| language.lang()).collect()).detect(text)?;
         among.iter().copied().find(|language| found.is_reliable() && language.lang() == found.lang())
     }
+}
+
+/// Returns the code of a language without script and region.
+fn code_of(name: &str) -> &str {
+    name.split(['-', '_']).next().unwrap_or_default()
 }
 
 impl fmt::Display for Language {

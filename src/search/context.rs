@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Found, Place, Searcher};
+use crate::document::line;
 use crate::error::Result;
 use crate::tokens::TokenCounter;
 use crate::value::named;
@@ -373,7 +374,7 @@ impl Packed {
 /// Packs as many of the first lines of a piece as fit.
 fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
     let whole = &piece.text.own;
-    let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let ends: Vec<usize> = line::ends(whole).collect();
     let start = |lines: usize| {
         let own = whole[..ends[lines - 1]].to_owned();
         let mut place = piece.place;
@@ -460,7 +461,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
 
 /// Returns the text that replaces the bytes between the end of a passage and a later line.
 fn between(passage: &Passage, line: u32) -> &'static str {
-    let ended = passage.content.ends_with('\n');
+    let ended = passage.content.ends_with(['\n', '\r']);
     match line.saturating_sub(passage.end_line) {
         0 | 1 if ended => "",
         0 => " ",

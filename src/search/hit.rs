@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{Query, Searcher};
 use crate::error::Result;
@@ -115,6 +116,8 @@ pub struct Hit {
     pub chunk_index: u32,
     /// Number of bytes of `content` before the document's own text.
     pub prefix_len: u32,
+    /// The document's front matter, without title, tags and aliases.
+    pub metadata: Map<String, Value>,
     /// Rank and score in each list.
     pub scores: Parts,
     /// Row of the document, if requested.
@@ -159,14 +162,14 @@ impl Searcher {
         }
     }
 
-    /// Reads the ids and texts of hits. With `documents`, each hit also gets the row of its document.
+    /// Reads the ids, texts and metadata of hits. With `documents`, each hit also gets the row of its document.
     ///
     /// # Errors
     /// [`Error::Dataset`](crate::error::Error::Dataset) if a file is damaged or missing.
     pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
-        let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content"])?;
-        let hit = |(rank, (found, [chunk_id, content])): (usize, (&Found, [String; 2]))| {
+        let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content", "metadata"])?;
+        let hit = |(rank, (found, [chunk_id, content, metadata])): (usize, (&Found, [String; 3]))| {
             let place = self.place(found.row);
             Hit {
                 rank,
@@ -184,6 +187,7 @@ impl Searcher {
                 collection: place.document.collection.clone(),
                 chunk_index: place.chunk_index,
                 prefix_len: place.prefix_len,
+                metadata: serde_json::from_str(&metadata).unwrap_or_default(),
                 scores: found.parts,
                 document: documents.then(|| Arc::clone(place.document)),
             }

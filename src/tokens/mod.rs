@@ -22,7 +22,7 @@ pub use encoding::Encoding;
 pub use ends::Ends;
 pub use ruler::Ruler;
 
-use crate::document::Document;
+use crate::document::{Document, line};
 use crate::error::{Error, Result};
 use crate::value::named;
 
@@ -161,7 +161,7 @@ impl<'a> Sizer<'a> {
                 words.max(text.chars().count() / CHARS_PER_TOKEN)
             }
             Measure::Model(counter) => counter.count(text)?,
-            Measure::Lines => text.split_inclusive('\n').count(),
+            Measure::Lines => line::split(text).count(),
         })
     }
 
@@ -180,7 +180,7 @@ impl<'a> Sizer<'a> {
         };
         let start = match self.measure {
             Measure::Chars => text.char_indices().rev().nth(last).map_or(0, |(at, _)| at),
-            Measure::Lines => text.split_inclusive('\n').rev().nth(last).map_or(0, |line| offset_in(text, line)),
+            Measure::Lines => (0..=last).fold(text.len(), |start, _| line::last(&text[..start])),
             Measure::Estimate => {
                 let prose = self.by(Measure::Words).suffix(text, size)?;
                 let code = self.by(Measure::Chars).suffix(text, size.saturating_mul(CHARS_PER_TOKEN))?;

@@ -68,6 +68,8 @@ class Report:
     """Number of documents of the previous snapshot that the corpus no longer has."""
     deleted_first: list[str]
     """Ids of the first of them."""
+    malformed_front_matter: int
+    """Number of documents whose front matter is not valid and was read line by line."""
     chunks_kept: int
     """Number of chunks in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
@@ -115,6 +117,8 @@ class Hit:
     chunk_index: int
     prefix_len: int
     """Number of bytes of ``content`` before the document's own text."""
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The document's front matter, without title, tags and aliases."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
     """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
 

@@ -21,7 +21,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mu
         text,
         language,
         outline: Outline::new(text, language),
-        scopes: vec![Level { scope: Outline::root(), fields: false, tail: None }],
+        scopes: vec![Level { scope: Outline::root(), fields: false, tail: None, group: false }],
         header: Vec::new(),
         nest: Nest::default(),
         margin: true,
@@ -50,6 +50,8 @@ struct Level {
     /// In C, a name and a semicolon may follow the closing brace. If so, this is the cut with the type's heading,
     /// and whether the name that follows is the type's name.
     tail: Option<(usize, bool)>,
+    /// Whether it is a group of Go's types: `type ( … )`.
+    group: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,6 +69,10 @@ struct Condition {
     scopes: usize,
     nest: usize,
     between: bool,
+    /// Whether no compiler ever reads the branch that is open: that of `#if 0`, or what follows that of `#if 1`.
+    dead: bool,
+    /// Whether a branch is always read. No later one is then.
+    decided: bool,
 }
 
 struct Reader<'t> {
@@ -99,6 +105,10 @@ impl Reader<'_> {
         self.scopes.last().map_or_else(Outline::root, |level| level.scope.clone())
     }
 
+    fn is_group(&self) -> bool {
+        self.scopes.last().is_some_and(|level| level.group)
+    }
+
     fn token(&mut self, token: Token) {
         if let Some(comment) = self.behind.take()
             && !token.first
@@ -106,8 +116,9 @@ impl Reader<'_> {
             self.outline.comment(comment.start, comment.end);
         }
         match token.kind {
-            Kind::Comment => return self.comment(token),
             Kind::Directive => return self.directive(token),
+            _ if self.conditions.last().is_some_and(|condition| condition.dead) => return,
+            Kind::Comment => return self.comment(token),
             _ => self.opened = false,
         }
         if token.first {
@@ -148,7 +159,11 @@ impl Reader<'_> {
     /// Reads a preprocessor line.
     fn directive(&mut self, token: Token) {
         let word = self.text[token.start + 1..token.end].trim_start();
+        let was_dead = self.conditions.last().is_some_and(|condition| condition.dead);
         self.condition(word);
+        if was_dead && self.conditions.last().is_some_and(|condition| condition.dead) {
+            return;
+        }
         if self.state != State::Between || !self.nest.is_empty() {
             return;
         }
@@ -182,6 +197,14 @@ impl Reader<'_> {
 
     /// Opens a bracket in a statement, outside other brackets.
     fn open(&mut self, bracket: u8, token: Token) {
+        if let (Language::Go, b'(', [first, _]) = (self.language, bracket, &self.header[..])
+            && &self.text[first.start..first.end] == "type"
+        {
+            let scope = self.scope();
+            self.outline.other(first.start, &scope, false);
+            self.enter(Level { scope, fields: false, tail: None, group: true });
+            return;
+        }
         if bracket == b'{' && self.state == State::Header {
             let before = &self.header[..self.header.len().saturating_sub(1)];
             let header = Header::new(self.text, self.language, &self.header);
@@ -193,19 +216,20 @@ impl Reader<'_> {
                 return;
             }
             let scope = self.scope();
-            match header.before_brace(inside) {
+            let grouped = self.is_group();
+            match if grouped { header.grouped(true) } else { header.before_brace(inside) } {
                 Declaration::Container { title, fields } => {
                     let c = matches!(self.language, Language::C | Language::Cpp);
                     let word = self.header.first().map_or("", |first| &self.text[first.start..first.end]);
                     let tail = c && !matches!(word, "namespace" | "inline");
                     let scope = self.outline.item(start, &scope, &title);
                     let tail = tail.then_some((self.outline.headed, word == "typedef"));
-                    self.enter(Level { scope, fields, tail });
+                    self.enter(Level { scope, fields, tail, group: false });
                     return;
                 }
                 Declaration::Transparent => {
                     self.outline.other(start, &scope, false);
-                    self.enter(Level { scope, fields: false, tail: None });
+                    self.enter(Level { scope, fields: false, tail: None, group: false });
                     return;
                 }
                 Declaration::Item(title) => {
@@ -228,12 +252,21 @@ impl Reader<'_> {
     fn condition(&mut self, directive: &str) {
         if directive.starts_with("if") {
             let between = self.state == State::Between;
-            self.conditions.push(Condition { scopes: self.scopes.len(), nest: self.nest.len(), between });
+            let always = constant(&directive[2..]);
+            let dead = self.conditions.last().is_some_and(|outer| outer.dead) || always == Some(false);
+            let (scopes, nest, decided) = (self.scopes.len(), self.nest.len(), always == Some(true));
+            self.conditions.push(Condition { scopes, nest, between, dead, decided });
         } else if directive.starts_with("endif") {
             self.conditions.pop();
-        } else if directive.starts_with("el")
-            && let Some(condition) = self.conditions.last()
-        {
+        } else if directive.starts_with("el") {
+            let outside = self.conditions.iter().nth_back(1).is_some_and(|outer| outer.dead);
+            let Some(condition) = self.conditions.last_mut() else { return };
+            let always = directive.strip_prefix("elif").map_or(Some(true), constant);
+            condition.dead = outside || condition.decided || always == Some(false);
+            condition.decided |= always == Some(true);
+            if condition.dead {
+                return;
+            }
             self.nest.truncate(condition.nest);
             let (scopes, between) = (condition.scopes, condition.between);
             if between {
@@ -290,7 +323,7 @@ impl Reader<'_> {
     /// Reads a closing bracket outside the brackets of a statement.
     fn close(&mut self, bracket: u8) {
         self.end_statement();
-        if bracket == b'}' && self.scopes.len() > 1 {
+        if bracket == (if self.is_group() { b')' } else { b'}' }) && self.scopes.len() > 1 {
             let scope = self.scope();
             self.outline.flush(&scope);
             if let Some((cut, typedef)) = self.scopes.pop().and_then(|level| level.tail) {
@@ -309,7 +342,8 @@ impl Reader<'_> {
             let inside = self.scopes.len() > 1;
             let scope = self.scope();
             let header = Header::new(self.text, self.language, &self.header);
-            match header.without_brace(inside, self.scopes.last().is_some_and(|level| level.fields)) {
+            let fields = self.scopes.last().is_some_and(|level| level.fields);
+            match if self.is_group() { header.grouped(false) } else { header.without_brace(inside, fields) } {
                 Declaration::Item(title) => {
                     self.outline.item(start, &scope, &title);
                 }
@@ -396,5 +430,16 @@ impl Reader<'_> {
             _ => false,
         };
         !goes_on && !joins
+    }
+}
+
+/// Returns the value of a condition that is a number: `0` or `1`.
+fn constant(condition: &str) -> Option<bool> {
+    let condition = condition.split("//").next()?.split("/*").next()?;
+    let number = condition.trim_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '(' | ')'));
+    match number {
+        "0" | "false" => Some(false),
+        "1" | "true" => Some(true),
+        _ => None,
     }
 }

@@ -77,10 +77,15 @@ impl<'t> Lexer<'t> {
         self.bytes[self.at..].starts_with(text.as_bytes())
     }
 
-    /// Returns the end of the line that contains `from`, without its line feed.
+    /// Returns where the line that contains `from` ends, without its end.
     fn line_end(&self, from: usize) -> usize {
         let rest = &self.bytes[from.min(self.end)..];
-        memchr::memchr(b'\n', rest).map_or(self.end, |at| from + at)
+        memchr::memchr2(b'\n', b'\r', rest).map_or(self.end, |at| from + at)
+    }
+
+    /// Returns the start of the line after the one whose text ends at `end`.
+    fn next_line(&self, end: usize) -> usize {
+        end + if self.bytes[end..].starts_with(b"\r\n") { 2 } else { 1 }
     }
 
     /// Returns the offset after the next `needle`, or the end of the text.
@@ -123,20 +128,19 @@ impl<'t> Lexer<'t> {
     fn comment_line(&self) -> usize {
         let mut end = self.line_end(self.at);
         while matches!(self.language, Language::C | Language::Cpp) && end < self.end && self.continued(end) {
-            end = self.line_end(end + 1);
+            end = self.line_end(self.next_line(end));
         }
-        if end > self.at && self.bytes[end - 1] == b'\r' { end - 1 } else { end }
+        end
     }
 
     fn continued(&self, end: usize) -> bool {
-        let line = &self.bytes[self.at..end];
-        line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
+        self.bytes[self.at..end].ends_with(b"\\")
     }
 
     fn directive(&self) -> usize {
         let mut end = self.line_end(self.at);
         while end < self.end && self.continued(end) {
-            end = self.line_end(end + 1);
+            end = self.line_end(self.next_line(end));
         }
         // A block comment may continue past the line.
         let line = &self.bytes[self.at..end];
@@ -196,7 +200,7 @@ impl<'t> Lexer<'t> {
         while at < self.end {
             match self.bytes[at] {
                 b'\\' => at += if self.bytes[at + 1..].starts_with(b"\r\n") { 3 } else { 2 },
-                b'\n' if !lines => return at,
+                b'\n' | b'\r' if !lines => return at,
                 byte if byte == quote => return at + 1,
                 _ => at += 1,
             }
@@ -258,7 +262,7 @@ impl<'t> Lexer<'t> {
             0xe0..0xf0 => 3,
             0xf0.. => 4,
         };
-        if self.peek(1 + width) == b'\'' && self.peek(1) != b'\n' {
+        if self.peek(1 + width) == b'\'' && !matches!(self.peek(1), b'\n' | b'\r') {
             return (Kind::Text, self.at + width + 2);
         }
         let name = self.bytes[self.at + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
@@ -323,7 +327,7 @@ impl<'t> Lexer<'t> {
                 b'[' => class = true,
                 b']' => class = false,
                 b'/' if !class => return Some(at + 1),
-                b'\n' => return None,
+                b'\n' | b'\r' => return None,
                 _ => {}
             }
             at += 1;
@@ -414,8 +418,8 @@ impl Iterator for Lexer<'_> {
     fn next(&mut self) -> Option<Token> {
         while self.at < self.end {
             match self.bytes[self.at] {
-                b'\n' => self.first = true,
-                b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c' => {}
+                b'\n' | b'\r' => self.first = true,
+                b' ' | b'\t' | b'\x0b' | b'\x0c' => {}
                 _ => {
                     let (kind, end) = self.read();
                     let token =

@@ -24,6 +24,12 @@ pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &m
     blocks(text, &body, cuts, room)
 }
 
+/// Returns the strings of a source file, in order.
+pub(super) fn strings(text: &str, language: Language) -> Vec<Range<usize>> {
+    let tokens = lex::Lexer::new(text, 0..text.len(), language);
+    tokens.filter(|token| token.kind == lex::Kind::Text).map(|token| token.start..token.end).collect()
+}
+
 /// Makes blocks from one cut to the next, covering the body.
 fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();
@@ -71,12 +77,12 @@ fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, headin
 fn line_start(text: &str, from: usize, at: usize) -> usize {
     let Some(before) = text.get(from..at) else { return at };
     let bare = before.trim_end_matches([' ', '\t']).len();
-    if bare == 0 && !from_line_start(text, from) || bare > 0 && !before[..bare].ends_with('\n') {
+    if bare == 0 && !from_line_start(text, from) || bare > 0 && !before[..bare].ends_with(['\n', '\r']) {
         return at;
     }
     from + bare
 }
 
 fn from_line_start(text: &str, from: usize) -> bool {
-    text[..from].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\u{feff}'))
+    text[..from].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\r' | '\u{feff}'))
 }

@@ -2,7 +2,7 @@
 //! which heading each piece gets.
 
 use crate::document::room::{self, Room};
-use crate::document::{Language, one_line};
+use crate::document::{Language, line, one_line};
 
 /// The kind of text between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl<'t> Outline<'t> {
         let mut first = leads.len();
         let mut next = start;
         while let Some(lead) = first.checked_sub(1).map(|at| leads[at]) {
-            let apart = feeds(&self.text[lead.end..next]) > 1;
+            let apart = line_ends(&self.text[lead.end..next]) > 1;
             let near = !apart || (lead.kind == LeadKind::Doc && first == leads.len());
             if lead.kind == LeadKind::Inner || !near {
                 break;
@@ -211,7 +211,7 @@ impl<'t> Outline<'t> {
         for (at, lead) in leads.iter().enumerate().filter(|(_, lead)| documents(lead)) {
             self.cut(lead.start, Part::Comment, None);
             let next = leads.get(at + 1).filter(|next| documents(next));
-            if next.is_none_or(|next| feeds(&self.text[lead.end..next.start]) > 1) {
+            if next.is_none_or(|next| line_ends(&self.text[lead.end..next.start]) > 1) {
                 self.cut(lead.end, Part::Code, None);
             }
         }
@@ -227,8 +227,9 @@ impl<'t> Outline<'t> {
     }
 }
 
-fn feeds(text: &str) -> usize {
-    memchr::memchr_iter(b'\n', text.as_bytes()).count()
+/// Returns the number of lines that end in a text.
+fn line_ends(text: &str) -> usize {
+    line::ends(text).count()
 }
 
 fn comment_kind(comment: &str, language: Language) -> LeadKind {

@@ -102,7 +102,7 @@ fn line_end(tokens: &mut std::iter::Peekable<Lexer<'_>>, mut end: usize) -> usiz
 /// Returns the column of the first token of a line. `feed` is where the last search ended.
 fn indent(text: &str, feed: &mut usize, at: usize) -> usize {
     let before = &text.as_bytes()[*feed..at];
-    let line = memchr::memrchr(b'\n', before).map_or(*feed, |found| *feed + found + 1);
+    let line = memchr::memrchr2(b'\n', b'\r', before).map_or(*feed, |found| *feed + found + 1);
     *feed = line;
     text[line..at].bytes().fold(0, |column, byte| if byte == b'\t' { (column / 8 + 1) * 8 } else { column + 1 })
 }

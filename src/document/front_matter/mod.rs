@@ -1,25 +1,51 @@
-//! Front matter: YAML between `---` lines or TOML between `+++` lines, only at the very start of a document.
+//! Front matter: YAML between `---` lines or TOML between `+++` lines, only at the very start of a document. Title,
+//! tags, aliases, language and dates are read as they were written. Front matter that breaks the rules of its syntax
+//! is read line by line.
 //!
 //! It is found here rather than by the markdown parser, because that parser also accepts metadata blocks in the
 //! middle of a document.
 
+mod lines;
 mod simple;
+mod yaml;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::line;
+
 /// Maximum size of front matter in bytes; longer front matter is kept as text. Every chunk repeats it.
 const MAX_BYTES: usize = 64 << 10;
+
+/// Keys, in lower case, whose scalars are kept as they were written.
+const WRITTEN: [&str; 15] = [
+    "title",
+    "tags",
+    "tag",
+    "aliases",
+    "alias",
+    "lang",
+    "language",
+    "locale",
+    "promotion_level",
+    "created",
+    "updated",
+    "modified",
+    "lastmod",
+    "published",
+    "expires",
+];
 
 /// A delimited block at the start of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Delimited {
     /// The bytes between the delimiters.
-    inner: Range<usize>,
+    pub(super) inner: Range<usize>,
     /// The offset just after the closing delimiter's line.
     pub(super) end: usize,
-    toml: bool,
+    syntax: Syntax,
 }
 
 /// The contents of front matter.
@@ -32,37 +58,54 @@ pub(super) struct FrontMatter {
 }
 
 impl FrontMatter {
-    /// Takes a string or number out of the metadata.
+    /// Returns whether it says in words what the page is about.
+    pub(super) fn speaks(&self) -> bool {
+        let described = |key: &String| key.eq_ignore_ascii_case("description") || key.eq_ignore_ascii_case("summary");
+        self.title.is_some() || self.metadata.keys().any(described)
+    }
+
+    /// Takes a text or a number out of the metadata.
     pub(super) fn take(&mut self, key: &str) -> Option<String> {
         take(&mut self.metadata, key)
     }
 }
 
-fn take(map: &mut Map<String, Value>, key: &str) -> Option<String> {
-    match map.get(key) {
-        Some(Value::String(_) | Value::Number(_)) => map.remove(key).map(|value| scalar(&value)),
-        _ => None,
-    }
+/// Takes a text or a number out of a map. The key may be in upper or lower case.
+fn take(map: &mut Map<String, Value>, name: &str) -> Option<String> {
+    let key = keys(map, name).into_iter().find(|key| matches!(map[key], Value::String(_) | Value::Number(_)))?;
+    map.remove(&key).map(|value| scalar(&value))
+}
+
+/// Takes all values out of a map whose key is this name in upper or lower case.
+fn take_all(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
+    keys(map, name).iter().filter_map(|key| map.remove(key)).collect()
+}
+
+/// Returns the keys that are this name in upper or lower case, the name itself first.
+fn keys(map: &Map<String, Value>, name: &str) -> Vec<String> {
+    let mut keys: Vec<String> = map.keys().filter(|key| key.eq_ignore_ascii_case(name)).cloned().collect();
+    keys.sort_by_key(|key| key != name);
+    keys
 }
 
 /// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, a blank line must not
 /// follow the opening line, and there must be a closing line.
 pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
     let mut at = start;
-    let mut lines = text[start..].split_inclusive('\n').map(|line| {
+    let mut lines = line::split(&text[start..]).map(|line| {
         let range = at..at + line.len();
         at = range.end;
         (range, line.trim_end())
     });
     let (opening, delimiter) = lines.next()?;
-    let toml = match delimiter {
-        "---" => false,
-        "+++" => true,
+    let syntax = match delimiter {
+        "---" => Syntax::Yaml,
+        "+++" => Syntax::Toml,
         _ => return None,
     };
     for (range, line) in lines {
-        if line == delimiter || (!toml && line == "...") {
-            return Some(Delimited { inner: opening.end..range.start, end: range.end, toml });
+        if line == delimiter || (syntax == Syntax::Yaml && line == "...") {
+            return Some(Delimited { inner: opening.end..range.start, end: range.end, syntax });
         }
         if line.is_empty() && range.start == opening.end {
             return None;
@@ -71,53 +114,103 @@ pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
     None
 }
 
-/// Reads a block. Returns `None` if it is not a mapping, breaks its syntax, or exceeds the limits on size, depth
-/// and aliases.
-pub(super) fn parse(block: &Delimited, text: &str) -> Option<FrontMatter> {
+/// The rules that front matter follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    Yaml,
+    Toml,
+}
+
+impl Syntax {
+    /// Reads a mapping. Returns `None` if the text is none, or breaks the rules or the limits.
+    fn read(self, text: &str) -> Option<Map<String, Value>> {
+        match self {
+            Self::Yaml => simple::map(text).or_else(|| yaml::map(text)),
+            Self::Toml => toml_map(text),
+        }
+    }
+
+    /// Returns the character between a key and its value.
+    fn separator(self) -> char {
+        match self {
+            Self::Yaml => ':',
+            Self::Toml => '=',
+        }
+    }
+}
+
+/// Reads a block, and says whether it breaks the rules of its syntax. Returns `None` if it is not front matter:
+/// if it is too long, or if it breaks the rules and does not look like keys with values.
+pub(super) fn parse(block: &Delimited, text: &str) -> Option<(FrontMatter, bool)> {
     let inner = &text[block.inner.clone()];
     if inner.len() > MAX_BYTES {
         return None;
     }
-    let mut map = if super::is_blank(inner) {
-        Map::new()
-    } else if block.toml {
-        toml_map(inner)?
+    let (mut map, breaks) = if super::is_blank(inner) {
+        (Map::new(), false)
+    } else if let Some(map) = block.syntax.read(inner) {
+        (map, false)
     } else {
-        simple::map(inner).or_else(|| yaml_map(inner))?
+        (lines::map(inner, block.syntax)?, true)
     };
     let title = take(&mut map, "title");
-    let mut names = |keys: [&str; 2]| -> Vec<String> {
-        keys.iter().filter_map(|key| map.remove(*key)).flat_map(|value| list(&value)).collect()
+    let mut names = |names: [&str; 2]| -> Vec<String> {
+        let values = names.iter().flat_map(|name| take_all(&mut map, name));
+        values.flat_map(|value| list(&value)).collect()
     };
     let tags = names(["tags", "tag"]).iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
     let aliases = names(["aliases", "alias"]);
-    Some(FrontMatter { title, tags, aliases, metadata: map })
+    Some((FrontMatter { title, tags, aliases, metadata: map }, breaks))
 }
 
-fn yaml_map(text: &str) -> Option<Map<String, Value>> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 50_000,
-            max_nodes: 25_000,
-            max_depth: 64,
-            max_aliases: 1_000,
-            max_anchors: 1_000,
-            max_total_scalar_bytes: MAX_BYTES,
-        },
-        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
-        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::AsString,
-    };
-    match serde_saphyr::from_str_with_options(text, options) {
-        Ok(Value::Object(map)) => Some(map),
-        // Only comments.
-        Ok(Value::Null) => Some(Map::new()),
-        _ => None,
-    }
+/// Returns whether the scalars of a key are kept as they were written, whatever type the syntax gives them.
+fn is_written(key: &str) -> bool {
+    let key = key.to_lowercase();
+    WRITTEN.contains(&key.as_str()) || key.ends_with("date") || key.ends_with("_at")
 }
 
 fn toml_map(text: &str) -> Option<Map<String, Value>> {
-    let table: toml::Table = text.parse().ok()?;
-    Some(table.into_iter().map(|(key, value)| (key, json(value))).collect())
+    let table: BTreeMap<String, toml::Spanned<toml::Value>> = toml::from_str(text).ok()?;
+    let value = |(key, value): (String, toml::Spanned<toml::Value>)| {
+        let source = text.get(value.span()).unwrap_or_default();
+        let value =
+            if is_written(&key) { written(value.into_inner(), source) } else { typed(value.into_inner(), source) };
+        (key, value)
+    };
+    Some(table.into_iter().map(value).collect())
+}
+
+/// Returns a TOML value with every scalar as it was written in `source`.
+fn written(value: toml::Value, source: &str) -> Value {
+    #[derive(serde::Deserialize)]
+    struct List {
+        list: Vec<toml::Spanned<toml::Value>>,
+    }
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) | toml::Value::Datetime(_) => {
+            source.into()
+        }
+        toml::Value::Array(items) => {
+            let list = format!("list = {source}");
+            match toml::from_str::<List>(&list) {
+                Ok(spans) => {
+                    let item = |item: &toml::Spanned<_>| list.get(item.span()).unwrap_or_default().to_owned();
+                    let sources: Vec<String> = spans.list.iter().map(item).collect();
+                    items.into_iter().zip(sources).map(|(item, source)| written(item, &source)).collect()
+                }
+                Err(_) => json(toml::Value::Array(items)),
+            }
+        }
+        other => json(other),
+    }
+}
+
+/// Returns a TOML value as JSON; a number that JSON would write otherwise stays text.
+fn typed(value: toml::Value, source: &str) -> Value {
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => yaml::typed(source.to_owned()),
+        other => json(other),
+    }
 }
 
 fn json(value: toml::Value) -> Value {

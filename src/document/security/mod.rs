@@ -3,12 +3,14 @@
 //! A signal is a fact about some bytes. It is found once, when the document is parsed, and every chunk that
 //! contains some of these bytes can carry it. A [`SecurityProfile`] decides which facts keep a document out.
 //! Markup is judged as the parser reads it: a tag in code is text, because no page runs it. Hidden characters and
-//! instructions to a model count everywhere, because a model reads code as well.
+//! instructions to a model count everywhere, because a model reads code as well. But instructions in code or in a
+//! string are [quoted](Signal::quoted): the default profile records them and does not block the document.
 
 mod clues;
 mod html;
 mod invisible;
 mod phrases;
+mod quoted;
 mod target;
 mod words;
 
@@ -18,9 +20,10 @@ pub(crate) use target::after_scheme;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DOCUMENT_BLOCKED, Document, Parsed};
+use super::{DOCUMENT_BLOCKED, Document, Format, Parsed};
 use crate::error::Skip;
 use crate::value::named;
+use quoted::Quotations;
 
 /// Flag of a document with more than [`MAX_SIGNALS`] signals of one kind.
 pub const MANY_SIGNALS: &str = "many_signals";
@@ -159,13 +162,17 @@ pub struct Signal {
     pub kind: SignalKind,
     /// Its bytes in the document.
     pub range: Range<usize>,
+    /// Whether it only quotes an attack: instructions to a model in a code block, in inline code, in a string of
+    /// source code, or in a test. [`SecurityProfile::Moderate`] then records it and blocks nothing.
+    pub quoted: bool,
 }
 
 impl Document {
     /// Returns the first signal for which a profile keeps the document out.
     #[must_use]
     pub fn blocking(&self, profile: SecurityProfile) -> Option<&Signal> {
-        self.signals.iter().find(|signal| profile.blocks(signal.kind))
+        let harmless = |signal: &Signal| signal.quoted && profile == SecurityProfile::Moderate;
+        self.signals.iter().find(|signal| profile.blocks(signal.kind) && !harmless(signal))
     }
 }
 
@@ -241,25 +248,31 @@ struct Found {
 
 impl Found {
     fn add(&mut self, kind: SignalKind, range: Range<usize>) {
+        self.add_quoted(kind, range, false);
+    }
+
+    fn add_quoted(&mut self, kind: SignalKind, range: Range<usize>, quoted: bool) {
         let (count, last) = &mut self.counts[kind as usize];
         if *count == MAX_SIGNALS {
-            let kept = &mut self.signals[*last].range;
-            *kept = kept.start.min(range.start)..kept.end.max(range.end);
+            let kept = &mut self.signals[*last];
+            kept.range = kept.range.start.min(range.start)..kept.range.end.max(range.end);
+            kept.quoted &= quoted;
             self.many = true;
             return;
         }
         (*count, *last) = (*count + 1, self.signals.len());
-        self.signals.push(Signal { kind, range });
+        self.signals.push(Signal { kind, range, quoted });
     }
 }
 
 /// Returns the signals of a text in order of their starts, and whether there were more than are recorded.
-pub(super) fn scan(text: &str, path: &str, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
+pub(super) fn scan(text: &str, path: &str, format: Format, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
     let mut found = Found::default();
     if !ascii {
         invisible::scan(text, &mut found);
     }
-    phrases::scan(text, ascii, &mut found);
+    let quotations = Quotations::new(text, path, format, parsed);
+    phrases::scan(text, ascii, &quotations, &mut found);
     for link in &parsed.links {
         target::link(text, path, link, &mut found);
     }

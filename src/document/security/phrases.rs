@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Found, SignalKind, clues};
+use super::{Found, Quotations, SignalKind, clues};
 
 /// Number of bytes checked together for any that are not ASCII.
 const CHUNK: usize = 64;
@@ -102,7 +102,7 @@ static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
 });
 
 /// Adds the signals of a text.
-pub(super) fn scan(text: &str, ascii: bool, found: &mut Found) {
+pub(super) fn scan(text: &str, ascii: bool, quotations: &Quotations<'_>, found: &mut Found) {
     if !(!ascii && has_ignored(text) || clues::any(text)) {
         return;
     }
@@ -111,7 +111,9 @@ pub(super) fn scan(text: &str, ascii: bool, found: &mut Found) {
     for range in phrases.find_iter(&visible.text) {
         let marker = ["<", "[INST", "[/INST"].iter().any(|start| range.as_str().starts_with(start));
         let kind = if marker { SignalKind::ChatMarkup } else { SignalKind::PromptInjection };
-        found.add(kind, visible.original(range.range()));
+        let range = visible.original(range.range());
+        let quoted = quotations.contain(&range);
+        found.add_quoted(kind, range, quoted);
     }
 }
 

@@ -94,7 +94,12 @@ impl<'t> Scanner<'t> {
         let start = self.at + 1;
         let mut at = start;
         loop {
-            at += memchr::memchr3(b'"', b'\\', b'\n', bytes.get(at..self.end)?)?;
+            let rest = bytes.get(at..self.end)?;
+            let found = memchr::memchr3(b'"', b'\\', b'\n', rest)?;
+            if memchr::memchr(b'\r', &rest[..found]).is_some() {
+                return None;
+            }
+            at += found;
             match bytes[at] {
                 b'"' => break,
                 b'\\' => at += 2,

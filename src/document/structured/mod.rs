@@ -11,7 +11,7 @@ mod yaml;
 use std::ops::Range;
 
 use super::room::{self, Room};
-use super::{Block, BlockKind, Heading, Parsed, text};
+use super::{Block, BlockKind, Heading, Parsed, line, text};
 
 /// Flag of a YAML file that breaks the syntax or its limits. It is read as plain text.
 pub const MALFORMED_YAML: &str = "malformed_yaml";
@@ -173,12 +173,12 @@ impl<'t> Tree<'t> {
     fn start(&self, at: usize) -> usize {
         let gap = &self.text[self.cursor..at];
         let fresh = self.text[..self.cursor].chars().next_back().is_none_or(|c| matches!(c, '\n' | '\r' | '\u{feff}'));
-        let mut line = self.cursor + if fresh { 0 } else { line_len(gap) };
+        let mut line = self.cursor + if fresh { 0 } else { line::len(gap) };
         let Some(last) = last_line(gap, fresh) else { return at };
         let last = self.cursor + last;
         let indent = indent_of(&self.text[last..at]);
         while line < last {
-            let length = line_len(&self.text[line..last]);
+            let length = line::len(&self.text[line..last]);
             let content = &self.text[line..line + length];
             let comment = content.trim_start();
             // A comment that is indented further than the entry is still about what is above it, and `...` ends
@@ -227,7 +227,7 @@ impl<'t> Tree<'t> {
     fn preamble(&self, start: usize) -> usize {
         let (mut end, mut line, mut commented) = (start, start, false);
         while line < self.end {
-            let length = line_len(&self.text[line..self.end]);
+            let length = line::len(&self.text[line..self.end]);
             let content = self.text[line..line + length].trim();
             if content.is_empty() {
                 end = if commented { line } else { end };
@@ -239,16 +239,6 @@ impl<'t> Tree<'t> {
             line += length;
         }
         end
-    }
-}
-
-/// Returns the length of the first line of a text, including its line break: `\n`, `\r\n` or `\r`.
-fn line_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    match memchr::memchr2(b'\n', b'\r', bytes) {
-        None => bytes.len(),
-        Some(at) if bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n') => at + 2,
-        Some(at) => at + 1,
     }
 }
 

@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, DEFAULT_COLLECTION, Source};
+use crate::document::line;
 use crate::embed::ZERO_VECTOR;
 use crate::value::count;
 
@@ -351,11 +352,11 @@ impl Chunks<'_> {
         };
         let source = usize::try_from(end - start).ok().and_then(|len| text.split_at_checked(len));
         let source = source.filter(|(_, after)| closes_fence(after)).map_or(text, |(source, _)| source);
-        let feeds = memchr::memchr_iter(b'\n', &source.as_bytes()[..source.len().saturating_sub(1)]).count();
+        let ends = line::ends(source).filter(|&end| end < source.len()).count();
         for (what, said, is) in [
             ("byte", end - start, source.len()),
             ("character", chars[1] - chars[0], source.chars().count()),
-            ("line end", lines[1] - lines[0], feeds),
+            ("line end", lines[1] - lines[0], ends),
         ] {
             if usize::try_from(said) != Ok(is) {
                 let problem = format!("its range has {}; its text without the prefix has {is}", count(said, what));
@@ -372,7 +373,7 @@ impl Chunks<'_> {
             if !fits(*end, chars[1], bytes) {
                 self.wrong(Check::Range, row, &format!("ends at byte {end}; its document has {bytes}"));
             }
-            // An empty chunk may come after the last line feed.
+            // An empty chunk may come after the end of the last line.
             let most = if source.is_empty() { doc_lines + 1 } else { doc_lines };
             if lines[1] > most.max(1) {
                 self.wrong(Check::Range, row, &format!("ends in line {}; its document has {doc_lines}", lines[1]));
@@ -425,7 +426,7 @@ impl Chunks<'_> {
 fn closes_fence(text: &str) -> bool {
     let marks = text.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
     text.is_empty()
-        || text.starts_with('\n') && marks.len() >= 3 && marks.bytes().all(|byte| matches!(byte, b'`' | b'~'))
+        || text.starts_with(['\n', '\r']) && marks.len() >= 3 && marks.bytes().all(|byte| matches!(byte, b'`' | b'~'))
 }
 
 /// Returns whether a range with this end fits into a file of `bytes` bytes. Ranges of a UTF-16 file refer to its

@@ -220,6 +220,17 @@ impl<'t> Header<'t> {
         }
     }
 
+    /// Returns what is declared in a group of Go's types, where the word `type` is before the group.
+    pub(super) fn grouped(&self, brace: bool) -> Declaration {
+        let composed = self.tokens.iter().any(|token| matches!(self.text(token), "struct" | "interface"));
+        match self.word(0) {
+            name if brace && composed && !name.is_empty() => {
+                Declaration::Container { title: name.to_owned(), fields: false }
+            }
+            _ => self.item(0),
+        }
+    }
+
     fn java(&self, inside: bool) -> Declaration {
         let callable = self.callable();
         let limit = callable.as_ref().map_or(self.tokens.len(), |(_, at)| *at);
@@ -266,22 +277,65 @@ impl<'t> Header<'t> {
             _ => {}
         }
         if !inside {
-            return Declaration::Other;
+            return self.exported(brace);
         }
         match (self.callable(), self.assignment()) {
             (Some((title, _)), _) => Declaration::Item(title),
             (None, Some(_)) if self.makes_function() => self.item(0),
+            _ => self.property(),
+        }
+    }
+
+    /// Returns what a statement of a CommonJS module exports.
+    fn exported(&self, brace: bool) -> Declaration {
+        const MODULE: &str = "module.exports";
+        let Some(at) = self.assignment() else { return Declaration::Other };
+        let path: String = self.tokens[..at].iter().map(|token| self.text(token)).collect();
+        let Some(name) = path.strip_prefix(MODULE).or_else(|| path.strip_prefix("exports")) else {
+            return Declaration::Other;
+        };
+        let value = &self.tokens[at + 1..];
+        match name.strip_prefix('.') {
+            Some(name) if self.makes_function() && !name.is_empty() => Declaration::Item(name.to_owned()),
+            None if name.is_empty() && self.makes_function() => {
+                let words = value.iter().take_while(|token| token.kind == Kind::Word || token.is(b'*'));
+                let mut words = words.filter(|token| token.kind == Kind::Word).map(|token| self.text(token));
+                let own = words.find(|word| !matches!(*word, "async" | "function" | "class" | "extends"));
+                Declaration::Item(own.filter(|_| !Self::is_arrow(value)).unwrap_or(MODULE).to_owned())
+            }
+            None if name.is_empty() && brace && matches!(value, [only] if only.kind == Kind::Open(b'{')) => {
+                Declaration::Container { title: MODULE.to_owned(), fields: true }
+            }
             _ => Declaration::Other,
         }
+    }
+
+    /// Returns the function that a property of an object is: `name: function () {`. In TypeScript, an arrow may be a
+    /// type.
+    fn property(&self) -> Declaration {
+        let [name, colon, value @ ..] = self.tokens else { return Declaration::Other };
+        let function = matches!(value.first().map_or("", |token| self.text(token)), "function" | "class" | "async")
+            || self.language == Language::JavaScript && Self::is_arrow(value);
+        match name.kind {
+            Kind::Word | Kind::Text if colon.is(b':') && function => {
+                Declaration::Item(self.text(name).trim_matches(['"', '\'']).to_owned())
+            }
+            _ => Declaration::Other,
+        }
+    }
+
+    /// Returns whether a value is an arrow function. The arrow of `b(c => d)` is in brackets; those of `c => d` and
+    /// `async (c) => d` are not.
+    fn is_arrow(value: &[Token]) -> bool {
+        let arrow = value.windows(2).position(|pair| pair[0].is(b'=') && pair[1].is(b'>'));
+        arrow.is_some_and(|arrow| arrow <= 8)
     }
 
     /// Returns whether a function or a class is assigned.
     fn makes_function(&self) -> bool {
         let Some(at) = self.assignment() else { return false };
         let value = &self.tokens[at + 1..];
-        let arrow = value.windows(2).position(|pair| pair[0].is(b'=') && pair[1].is(b'>'));
         let first = value.first().map_or("", |token| self.text(token));
-        // The arrow of `a = b(c => d)` is in brackets; those of `a = c => d` and `a = async (c) => d` are not.
-        matches!(first, "function" | "class" | "async") || arrow.is_some_and(|arrow| arrow <= 8)
+        matches!(first, "function" | "class" | "async") || Self::is_arrow(value)
     }
 }

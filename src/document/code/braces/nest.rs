@@ -69,5 +69,5 @@ fn opening(bracket: u8) -> u8 {
 
 /// Returns whether a token is the first of its line and not indented.
 pub(super) fn at_margin(text: &str, token: Token) -> bool {
-    token.first && (token.start == 0 || text.as_bytes()[token.start - 1] == b'\n')
+    token.first && (token.start == 0 || matches!(text.as_bytes()[token.start - 1], b'\n' | b'\r'))
 }
