@@ -295,16 +295,18 @@ fn passages(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         let end = at + line.len();
         let own = line.trim();
         let marks = fence_marks(own);
-        let begins = |block: &Range<usize>| match own.starts_with('>') {
-            true => !text[block.clone()].trim_start().starts_with('>'),
-            false => begins_block(own, in_list),
-        };
-        match blocks.last_mut().filter(|block| goes_on && !begins(block)) {
-            Some(block) => block.end = end,
-            None => {
-                in_list = (in_list && goes_on) || begins_block(own, true);
-                blocks.push(at..end);
+        let begins = |block: &Range<usize>| {
+            if own.starts_with('>') {
+                !text[block.clone()].trim_start().starts_with('>')
+            } else {
+                begins_block(own, in_list)
             }
+        };
+        if let Some(block) = blocks.last_mut().filter(|block| goes_on && !begins(block)) {
+            block.end = end;
+        } else {
+            in_list = (in_list && goes_on) || begins_block(own, true);
+            blocks.push(at..end);
         }
         goes_on = !own.is_empty() && marks.is_none() && fence.is_none() && !own.starts_with(['#', '|']);
         fence = if fence.is_some() && fence == marks { None } else { fence.or(marks) };
