@@ -93,7 +93,7 @@ fn a_condition_that_nothing_meets_is_said_with_the_nearest_name() {
         (["--path", "gide"], "did you mean `guide`?"),
         (["--heading", "Guide > Instal"], "is below the heading `Guide > Instal`; did you mean `Guide > Install`?"),
         (["--heading", "guide > install"], "did you mean `Guide > Install`?"),
-        (["--tag", "frut"], "has the tag `frut`; did you mean `fruit"),
+        (["--tag", "frut"], "has the tag `frut`; did you mean `Fruit`?"),
         (["--collection", "defualt"], "is in the collection `defualt`; did you mean `default`?"),
         (["--promotion-level", "Draft"], "has the promotion level `Draft`; did you mean `draft`?"),
     ] {
