@@ -57,6 +57,10 @@ const WRITERS: [&[&str]; 5] = [
     &["index", "docs", "-o", "new", "--embedder", "fake"],
 ];
 
+/// Puts something else in the place of a file.
+#[cfg(unix)]
+type Make<'m> = &'m dyn Fn(&Path);
+
 #[cfg(unix)]
 fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
@@ -69,7 +73,7 @@ fn a_lock_that_is_no_file_is_refused_and_what_it_leads_to_is_untouched() {
     let at = |name: &str| home.path().join(name);
     fs::create_dir(at("new")).unwrap();
     write(home.path(), "precious", b"precious");
-    let links: [(&str, &dyn Fn(&Path)); 4] = [
+    let links: [(&str, Make<'_>); 4] = [
         ("a symbolic link", &|lock| std::os::unix::fs::symlink("../precious", lock).unwrap()),
         ("a symbolic link", &|lock| std::os::unix::fs::symlink("../nowhere", lock).unwrap()),
         ("a FIFO", &fifo),
