@@ -93,7 +93,9 @@ fn same(text: &str) {
     if !["$$", "{%", "{{", ":::"].iter().any(|mark| text.contains(mark)) {
         let document = Document::from_text("doc.md", text);
         if document.flags.is_empty() {
-            assert_eq!(outline(&document), reported(text, document.body.clone()), "{text:?}");
+            // The parser takes a carriage return alone for the end of a line in some places only.
+            let fed = text.replace("\r\n", "\u{e000}\n").replace('\r', "\n").replace("\u{e000}\n", "\r\n");
+            assert_eq!(outline(&document), reported(&fed, document.body.clone()), "{text:?}");
         }
     }
 }

@@ -201,3 +201,8 @@ pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
         }
     }
 }
+
+/// Returns the number of ends of lines in a text: line feeds, and carriage returns without one.
+pub fn line_ends(text: &str) -> usize {
+    text.matches('\n').count() + text.replace("\r\n", "").matches('\r').count()
+}

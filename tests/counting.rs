@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
 
-use crate::common::{Words, powershell, sizer};
+use crate::common::{Words, line_ends, powershell, sizer};
 use crate::encodings;
 use crate::properties::preset_in;
 
@@ -330,7 +330,7 @@ proptest! {
                 Unit::Tokens => tiktoken().encode_ordinary(&slice).len(),
                 Unit::Words => words_of(&slice).len() * 13 / 10,
                 Unit::Model => slice.split_whitespace().count(),
-                Unit::Lines => slice.split_inclusive('\n').count(),
+                Unit::Lines => line_ends(&slice) + usize::from(!slice.is_empty() && !slice.ends_with(['\n', '\r'])),
                 Unit::Estimate => estimate(&document, range.clone()),
             };
             if unit != Unit::Estimate {

@@ -343,9 +343,8 @@ fn positions_are_exact_with_all_line_ends_and_scripts() {
     let positions = parse(text).positions;
     for (chars, (byte, _)) in text.char_indices().enumerate() {
         assert_eq!(positions.char_at(byte), chars);
-        let ends = |text: &str| text.matches('\n').count() + text.replace("\r\n", "").matches('\r').count();
         let inside = text[..byte].ends_with('\r') && text[byte..].starts_with('\n');
-        assert_eq!(positions.line_at(byte), ends(&text[..byte]) + 1 - usize::from(inside));
+        assert_eq!(positions.line_at(byte), crate::common::line_ends(&text[..byte]) + 1 - usize::from(inside));
     }
     assert_eq!(positions.char_at(text.len()), text.chars().count());
     let long = "é".repeat(5000) + &"x".repeat(3000) + "日";

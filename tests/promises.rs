@@ -90,9 +90,11 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
             let before = &text[..chunk.range.start];
             assert_eq!(document.positions.char_at(chunk.range.start), before.chars().count(), "{at}");
             let (first, last) = document.positions.lines_of(&chunk.range);
-            assert_eq!(first, before.matches('\n').count() + 1, "{at}");
-            let inner = text[chunk.range.clone()].strip_suffix('\n').unwrap_or(&text[chunk.range.clone()]);
-            assert_eq!(last, first + inner.matches('\n').count(), "{at}");
+            let inside_end = before.ends_with('\r') && text[chunk.range.start..].starts_with('\n');
+            assert_eq!(first, crate::common::line_ends(before) + 1 - usize::from(inside_end), "{at}");
+            let own = &text[chunk.range.clone()];
+            let inner = ["\r\n", "\n", "\r"].iter().find_map(|end| own.strip_suffix(end)).unwrap_or(own);
+            assert_eq!(last, first + crate::common::line_ends(inner), "{at}");
         }
     }
     let lost = kept(document, spec, covered..document.body.end);

@@ -64,7 +64,7 @@ impl Composer {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
                 // In `@`, `&x` or `!x` alone there is a text to keep, which is not the one that YAML reads.
-                if plain && text.is_empty() && (anchor > 0 || tag.is_some()) {
+                if plain && matches!(&*text, "" | "~") && (anchor > 0 || tag.is_some()) {
                     return None;
                 }
                 self.count(1, text.len())?;
@@ -115,7 +115,8 @@ impl Composer {
                 Some(name) if name == "<<" && !matches!(node, Node::Scalar { .. }) => merged.push(node),
                 Some(name) => entries.push((name, node)),
                 None => match node {
-                    Node::Scalar { text, .. } if !text.is_empty() => *key = Some(text),
+                    // The parser says `~` for a key that is missing, as after the mark in `- ?`.
+                    Node::Scalar { text, plain } if !(plain && text == "~") => *key = Some(text),
                     _ => return None,
                 },
             },

@@ -279,10 +279,10 @@ impl<'t> Header<'t> {
         if !inside {
             return self.exported(brace);
         }
-        match (self.callable(), self.assignment()) {
-            (Some((title, _)), _) => Declaration::Item(title),
-            (None, Some(_)) if self.makes_function() => self.item(0),
-            _ => self.property(),
+        match (self.property(), self.callable()) {
+            (Some(title), _) | (None, Some((title, _))) => Declaration::Item(title),
+            (None, None) if self.makes_function() => self.item(0),
+            _ => Declaration::Other,
         }
     }
 
@@ -310,18 +310,14 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// Returns the function that a property of an object is: `name: function () {`. In TypeScript, an arrow may be a
-    /// type.
-    fn property(&self) -> Declaration {
-        let [name, colon, value @ ..] = self.tokens else { return Declaration::Other };
+    /// Returns the name of a property of an object that is a function: `name: function () {`. In TypeScript, an arrow
+    /// may be a type.
+    fn property(&self) -> Option<String> {
+        let [name, colon, value @ ..] = self.tokens else { return None };
         let function = matches!(value.first().map_or("", |token| self.text(token)), "function" | "class" | "async")
             || self.language == Language::JavaScript && Self::is_arrow(value);
-        match name.kind {
-            Kind::Word | Kind::Text if colon.is(b':') && function => {
-                Declaration::Item(self.text(name).trim_matches(['"', '\'']).to_owned())
-            }
-            _ => Declaration::Other,
-        }
+        let named = matches!(name.kind, Kind::Word | Kind::Text) && colon.is(b':') && function;
+        named.then(|| self.text(name).trim_matches(['"', '\'']).to_owned())
     }
 
     /// Returns whether a value is an arrow function. The arrow of `b(c => d)` is in brackets; those of `c => d` and
