@@ -14,7 +14,7 @@ mod ignored;
 mod special;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -417,12 +417,12 @@ impl Once {
             }
         }
         for document in found.quarantined.split_off(before[1]) {
-            let file = root.join(&*document.path);
-            if self.known.contains_key(&file) {
-                self.again += 1;
-            } else {
-                self.known.insert(file, None);
-                found.quarantined.push(document);
+            match self.known.entry(root.join(&*document.path)) {
+                hash_map::Entry::Occupied(_) => self.again += 1,
+                hash_map::Entry::Vacant(free) => {
+                    free.insert(None);
+                    found.quarantined.push(document);
+                }
             }
         }
         Ok(())

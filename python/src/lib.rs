@@ -42,7 +42,7 @@ mod dataset;
 /// The native part of the package.
 #[pymodule]
 mod _chunkmill {
-    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use super::{Bound, PyAnyMethods, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
     use super::arrow::Table;

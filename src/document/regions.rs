@@ -97,7 +97,9 @@ impl Regions {
             return Cow::Borrowed(text);
         }
         let mut bytes = text.as_bytes().to_vec();
-        letters.iter().for_each(|&at| bytes[at] = b'x');
+        for &at in letters {
+            bytes[at] = b'x';
+        }
         for Region { range, content } in &self.literal {
             let (head, tail): (&[u8], &[u8]) =
                 if *content == Content::Math { (b"$$", b"$$") } else { (b"<!--", b"-->") };

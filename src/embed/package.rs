@@ -85,8 +85,8 @@ pub(super) fn fetch(folder: &Path) -> Result<PathBuf, String> {
         Err(error) => Err(format!("python3: {error}")),
         Ok(run) if !run.status.success() => {
             let said = String::from_utf8_lossy(&run.stderr);
-            let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-            Err(format!("pip: {}", last.trim()))
+            let reason = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+            Err(format!("pip: {}", reason.trim()))
         }
         Ok(_) => Ok(to.join(FOLDER)),
     }

@@ -67,7 +67,9 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
             });
             match found {
                 Ok(Placed { range, mended }) => {
-                    mended.into_iter().for_each(|how| set.mended.add(&origin, how, HELP));
+                    if let Some(how) = mended {
+                        set.mended.add(&origin, how, HELP);
+                    }
                     references.push(Reference::any(vec![vec![quoted(doc_id, text.text(), range)]]));
                 }
                 Err(problem) => set.left_out.add(&origin, problem, HELP),

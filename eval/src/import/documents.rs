@@ -68,6 +68,8 @@ pub fn write_documents(documents: &BTreeMap<String, Vec<u8>>, folder: &Path) -> 
     // Most of the time is spent waiting for the disk, which serves several at once.
     documents.par_iter().try_for_each(|(doc_id, bytes)| write_new(&folder.join(doc_id), bytes))?;
     let folders: BTreeSet<&Path> = documents.keys().flat_map(|id| Path::new(id).ancestors().skip(1)).collect();
-    folders.into_iter().for_each(|inside| sync_folder(&folder.join(inside)));
+    for inside in folders {
+        sync_folder(&folder.join(inside));
+    }
     Ok(())
 }

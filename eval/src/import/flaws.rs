@@ -57,12 +57,9 @@ impl Flaws {
     /// Describes the flaws that are named, a line for each, and counts the rest.
     #[must_use]
     pub fn describe(&self, what: &str) -> String {
-        let mut lines: String =
-            self.first.iter().map(|flaw| format!("warning: {what}: {}: {}\n", flaw.origin, flaw.problem)).collect();
+        let named = self.first.iter().map(|flaw| format!("warning: {what}: {}: {}\n", flaw.origin, flaw.problem));
         let more = self.count - self.first.len();
-        if more > 0 {
-            lines += &format!("warning: {what}: {more} more\n");
-        }
-        lines
+        let more = (more > 0).then(|| format!("warning: {what}: {more} more\n"));
+        named.chain(more).collect::<Vec<_>>().concat()
     }
 }

@@ -62,7 +62,9 @@ pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
                 match snippet.and_then(|snippet| place(folder, &snippet, &mut texts)) {
                     Ok((place, mended)) => {
                         references.push(Reference::any(vec![vec![place]]));
-                        mended.into_iter().for_each(|how| set.mended.add(&row.origin, how, TEST));
+                        if let Some(how) = mended {
+                            set.mended.add(&row.origin, how, TEST);
+                        }
                     }
                     Err(problem) => set.left_out.add(&row.origin, problem, TEST),
                 }
@@ -95,13 +97,12 @@ fn place(
         }
     };
     let in_file = |problem: String| format!("`{file_path}`: {problem}");
-    let Placed { range, mended } = match answer {
-        Some(answer) => placed(text, Some(*start..*end), answer).map_err(in_file)?,
-        None => {
-            let range = bytes_of(text, &(*start..*end)).filter(|range| !range.is_empty());
-            let range = range.ok_or_else(|| in_file(format!("characters {start}..{end} are not text")))?;
-            Placed { range, mended: None }
-        }
+    let Placed { range, mended } = if let Some(answer) = answer {
+        placed(text, Some(*start..*end), answer).map_err(in_file)?
+    } else {
+        let range = bytes_of(text, &(*start..*end)).filter(|range| !range.is_empty());
+        let range = range.ok_or_else(|| in_file(format!("characters {start}..{end} are not text")))?;
+        Placed { range, mended: None }
     };
     Ok((quoted(file_path, text, range), mended.map(in_file)))
 }

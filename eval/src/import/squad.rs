@@ -101,7 +101,9 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
                         Ok(Placed { range, mended }) => {
                             let range = base + range.start..base + range.end;
                             any.push(vec![quoted(&doc_id, &document.text, range)]);
-                            mended.into_iter().for_each(|how| set.mended.add(&origin, how, OFFSET));
+                            if let Some(how) = mended {
+                                set.mended.add(&origin, how, OFFSET);
+                            }
                         }
                         Err(problem) => set.left_out.add(&origin, problem, OFFSET),
                     }

@@ -52,7 +52,9 @@ pub fn junit(report: &Report, outcome: Option<&Outcome>) -> String {
         let created = created.get(..19).unwrap_or(created);
         let _ =
             writeln!(xml, "  <testsuite name=\"{name}\" {} timestamp=\"{}\">", totals(cases.iter()), escape(created));
-        cases.iter().for_each(|case| case.write(&mut xml));
+        for case in cases {
+            case.write(&mut xml);
+        }
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");

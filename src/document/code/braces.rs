@@ -250,9 +250,9 @@ impl Reader<'_> {
     /// Tracks the conditions of the preprocessor. At the start of a branch, this forgets what an earlier branch of
     /// the same condition opened.
     fn condition(&mut self, directive: &str) {
-        if directive.starts_with("if") {
+        if let Some(condition) = directive.strip_prefix("if") {
             let between = self.state == State::Between;
-            let always = constant(&directive[2..]);
+            let always = constant(condition);
             let dead = self.conditions.last().is_some_and(|outer| outer.dead) || always == Some(false);
             let (scopes, nest, decided) = (self.scopes.len(), self.nest.len(), always == Some(true));
             self.conditions.push(Condition { scopes, nest, between, dead, decided });

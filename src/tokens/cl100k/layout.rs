@@ -34,5 +34,6 @@ pub(crate) fn hash(padded: &[u8], start: usize, end: usize) -> u64 {
 #[inline]
 pub(crate) fn place(hash: u64) -> (usize, u32) {
     let slot = hash >> (u64::BITS - SLOTS.ilog2());
-    (usize::try_from(slot).unwrap_or(0), (hash as u32) << RANK_BITS)
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    (usize::try_from(slot).unwrap_or(0), u32::from_le_bytes([a, b, c, d]) << RANK_BITS)
 }

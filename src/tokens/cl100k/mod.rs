@@ -110,7 +110,7 @@ impl Cl100k {
 
     /// Returns the number of tokens of a text that is no longer than the longest cached piece, if the masks support
     /// all of it.
-    fn count_short(&self, text: &[u8]) -> Option<usize> {
+    fn count_short(text: &[u8]) -> Option<usize> {
         if text.len() > Memo::LONGEST {
             return None;
         }
@@ -238,7 +238,7 @@ impl TokenCounter for Cl100k {
             return Ok(text.len());
         }
         let all = || self.end_bits(text).iter().map(|word| word.count_ones() as usize).sum();
-        Ok(self.count_short(text.as_bytes()).unwrap_or_else(all))
+        Ok(Self::count_short(text.as_bytes()).unwrap_or_else(all))
     }
 
     fn ends(&self, text: &str) -> Result<Ends> {

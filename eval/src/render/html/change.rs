@@ -31,7 +31,7 @@ pub(super) fn banner(view: &View, baseline: &Baseline) -> String {
     body.push_str(&short_list(failed, outcome.by_state(State::Failed).count()));
     if !outcome.broken.is_empty() {
         let broken = counted(outcome.broken.len(), "question");
-        body.push_str(&format!("<p>{broken} broke: a setting now has at most half of what it had.</p>"));
+        body += &["<p>", &broken, " broke: a setting now has at most half of what it had.</p>"].concat();
     }
     format!(
         "<div class=\"gate {class}\" role=\"status\"><p class=\"says-so\">{}</p>{body}<p><small>Compared with the baseline of {} \

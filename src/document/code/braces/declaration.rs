@@ -286,7 +286,7 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// Returns what a statement of a CommonJS module exports.
+    /// Returns what a statement of a `CommonJS` module exports.
     fn exported(&self, brace: bool) -> Declaration {
         const MODULE: &str = "module.exports";
         let Some(at) = self.assignment() else { return Declaration::Other };
