@@ -92,7 +92,9 @@ fn same(text: &str) {
     // We do not read regions of template languages and front matter as Markdown.
     if !["$$", "{%", "{{", ":::"].iter().any(|mark| text.contains(mark)) {
         let document = Document::from_text("doc.md", text);
-        if document.flags.is_empty() {
+        // Front matter that is the whole page is its text, which the parser does not know.
+        let is_all_front_matter = document.body.start > 0 && text[document.body.end..].starts_with("---");
+        if document.flags.is_empty() && !is_all_front_matter {
             // The parser takes a carriage return alone for the end of a line in some places only.
             let fed = text.replace("\r\n", "\u{e000}\n").replace('\r', "\n").replace("\u{e000}\n", "\r\n");
             assert_eq!(outline(&document), reported(&fed, document.body.clone()), "{text:?}");

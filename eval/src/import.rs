@@ -55,6 +55,8 @@ pub struct Imported {
     pub without_evidence: usize,
     /// Rows and pieces of evidence that cannot be used. An alternative that needs one of them is left out too.
     pub left_out: Flaws,
+    /// Number of those rows that judge a document for a question that is not asked: the set lacks nothing without them.
+    pub not_asked: usize,
     /// Rows that were mended: evidence whose text its document has once, but elsewhere; a text that is null.
     pub mended: Flaws,
     /// Number of judgements that name a missing document. They are kept, and

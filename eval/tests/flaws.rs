@@ -51,7 +51,9 @@ fn one_bad_row_costs_only_itself() {
         (b"{\"_id\": \"d1\", \"text\": \"again\"}\n", b"", b"", "corpus.jsonl:3: _id `d1` was used before"),
     ] {
         let data = beir(&add(CORPUS, corpus), &add(QUERIES, queries), &add(QRELS, qrels));
-        let (set, err, files) = left(&["beir", arg(data.path())]);
+        // A judgement of a question that nobody asks is named too, but the set is whole without it.
+        let code = if problem.contains("there is no question") { 0 } else { 3 };
+        let (set, _, err, files) = ended(code, &["beir", arg(data.path())]);
         assert!(err.contains(problem) && err.lines().count() == 1, "{problem}: {err}");
         assert_eq!(text(&files, "corpus/d1.txt"), "one pear", "{problem}");
         let line = "{\"query_id\":\"q1\",\"query\":\"pear\",\"references\":[{\"doc_id\":\"d1.txt\"}]}\n";
@@ -62,7 +64,7 @@ fn one_bad_row_costs_only_itself() {
 
 #[test]
 fn the_first_bad_rows_are_named_and_all_are_counted() {
-    let bad = "q9\td1\t1\n".repeat(12);
+    let bad = "q2\td1\n".repeat(12);
     let data = beir(CORPUS.as_bytes(), QUERIES.as_bytes(), format!("{QRELS}{bad}").as_bytes());
     let (_set, out, err, _) = ended(3, &["beir", arg(data.path())]);
     assert!(out.contains("\nleft out: 12 unusable rows"), "{out}");

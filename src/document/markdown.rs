@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, RefDefs, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, LinkType, Parser, RefDefs, Tag, TagEnd};
 
 use super::regions::Regions;
 use super::room::Room;
@@ -24,18 +24,6 @@ const MAX_RESERVED: usize = 1024;
 
 /// Maximum nesting of parentheses in a link destination; the parser has the same limit.
 const MAX_PARENTHESES: usize = 32;
-
-/// The extensions of markdown that are read.
-pub(super) fn options() -> Options {
-    Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_HEADING_ATTRIBUTES
-        | Options::ENABLE_MATH
-        | Options::ENABLE_GFM
-        | Options::ENABLE_WIKILINKS
-}
 
 /// Parses `text[body]`. `kept` is front matter just before it that stays as text; `mdx` says whether there may be
 /// code between paragraphs.
@@ -143,7 +131,7 @@ impl<'t> State<'t> {
     /// Reads the body as masked for the parser.
     fn read(mut self, masked: &str) -> Parsed {
         let start = self.body.start;
-        let mut events = Parser::new_ext(masked, options()).into_offset_iter();
+        let mut events = Parser::new_ext(masked, nodes::options()).into_offset_iter();
         while let Some((mut event, range)) = events.next() {
             // For an end event, the parser reports the whole element, whose range is known from its start.
             let range = match event {

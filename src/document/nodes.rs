@@ -9,7 +9,21 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
+use pulldown_cmark::Options;
+
 use super::room::{BLOCK, HEADING, PARSED};
+
+/// The extensions of markdown that are read.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_HEADING_ATTRIBUTES
+        | Options::ENABLE_MATH
+        | Options::ENABLE_GFM
+        | Options::ENABLE_WIKILINKS
+}
 
 /// Bytes per node of pulldown-cmark's tree.
 const NODE: usize = 48;

@@ -10,8 +10,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, Parser, Tag};
 
 use super::is_blank;
-use super::markdown::options;
-use super::nodes::{Verbatim, most_bytes};
+use super::nodes::{Verbatim, most_bytes, options};
 
 /// Bytes of a piece.
 const PIECE: usize = 64 << 10;

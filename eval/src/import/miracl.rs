@@ -62,6 +62,7 @@ pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, a
         set.documents.extend(part.documents);
         set.queries.extend(part.queries);
         set.left_out.extend(part.left_out);
+        set.not_asked += part.not_asked;
         set.without_evidence += part.without_evidence;
         set.without_document += part.without_document;
     }

@@ -215,6 +215,8 @@ pub(super) struct Judged {
     grades: HashMap<usize, Vec<(String, f64)>>,
     /// Lines that cannot be used.
     pub(super) left_out: Flaws,
+    /// Number of those that judge a document for a question that is not asked.
+    not_asked: usize,
 }
 
 impl Judged {
@@ -233,7 +235,10 @@ impl Judged {
 
     /// Adds a judgement as written in its file, or returns what is wrong with it.
     pub(super) fn judge(&mut self, query: &str, document: &str, grade: &str) -> Result<(), String> {
-        let position = *self.position.get(query).ok_or_else(|| format!("there is no question `{query}`"))?;
+        let Some(&position) = self.position.get(query) else {
+            self.not_asked += 1;
+            return Err(format!("there is no question `{query}`"));
+        };
         let parsed = grade.parse::<f64>().ok().filter(|grade| grade.is_finite() && *grade <= 100.0);
         let grade = parsed.ok_or_else(|| format!("`{grade}` is not a grade up to 100"))?;
         let grades = self.grades.entry(position).or_default();
@@ -252,7 +257,8 @@ impl Judged {
     /// Converts the judgements to a set; `place` returns the place of a document. A document judged 0 or less is
     /// not relevant, the same as one without a judgement, so it is left out.
     pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, place: impl Fn(&str) -> Place) -> Imported {
-        let mut set = Imported { documents, left_out: std::mem::take(&mut self.left_out), ..Imported::default() };
+        let (left_out, not_asked) = (std::mem::take(&mut self.left_out), self.not_asked);
+        let mut set = Imported { documents, left_out, not_asked, ..Imported::default() };
         for (position, (id, text)) in self.queries.into_iter().enumerate() {
             let relevant =
                 self.grades.remove(&position).unwrap_or_default().into_iter().filter(|(_, grade)| *grade > 0.0);

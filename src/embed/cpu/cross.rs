@@ -22,7 +22,7 @@ pub(crate) struct CrossEncoder {
     activation: Activation,
 }
 
-/// What turns the states of a pair's tokens into one number.
+/// The layers that turn the states of a pair's tokens into one number.
 enum Scorer {
     /// Layers of the network itself.
     Classifier(Classifier),
