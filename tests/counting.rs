@@ -294,7 +294,9 @@ fn no_chunk_of_text_without_blanks_is_far_over_the_maximum_without_a_flag() {
                         let tokens = cl100k().count(&content).unwrap();
                         let at = format!("{name}, {characters} characters, `{spec}`");
                         assert!(tokens <= spec.max() * 5 / 2, "{at}: {tokens} tokens");
-                        assert!(content.chars().count() <= spec.max() * 4, "{at}");
+                        // English prose has about five characters for each word counted.
+                        let found = content.chars().count();
+                        assert!(found <= spec.max() * 6, "{at}: {found} characters");
                     }
                 }
             }

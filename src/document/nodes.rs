@@ -149,12 +149,14 @@ impl Count {
                 self.own += levels.saturating_sub(1) * LINK;
             }
         }
-        let Marks { inline, links, bars } = Marks::of(text);
+        let Marks { inline, links, bars } = Marks::of(text, self.columns > 0);
         self.nodes += inline;
         self.own += links * LINK;
         if self.columns > 0 {
-            // A cell between two bars has a text.
-            self.nodes += 2 * (bars + 1);
+            // A bar at the start or at the end of a row is no cell's; a row has no line end.
+            let outer = usize::from(text.starts_with(b"|")) + usize::from(text.trim_ascii_end().ends_with(b"|"));
+            self.nodes += (bars + 1).saturating_sub(outer).max(1);
+            self.nodes -= usize::from(start == Start::Plain && bars > 0);
             let missing = self.columns.saturating_sub(bars).min(FILLED_CELLS - self.filled);
             self.filled += missing;
             self.nodes += missing;
@@ -214,11 +216,26 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(line: &[u8]) -> Self {
+    /// Counts them in a line without its indentation. In the row of a table, blanks around a cell are no text.
+    fn of(line: &[u8], is_row: bool) -> Self {
         let mut marks = Self { inline: 0, links: 0, bars: 0 };
-        let mut after_mark = false;
+        let mut after_mark = is_row;
+        let mut starts_cell = is_row;
         let mut at = 0;
         while let Some(&byte) = line.get(at) {
+            if is_row && matches!(byte, b' ' | b'\t' | b'|') {
+                let blanks = line[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+                if byte == b'|' {
+                    marks.bars += 1;
+                    (after_mark, starts_cell) = (true, true);
+                    at += 1;
+                    continue;
+                } else if starts_cell || line.get(at + blanks).is_none_or(|next| *next == b'|') {
+                    at += blanks;
+                    continue;
+                }
+            }
+            starts_cell = false;
             let run = || line[at..].iter().take_while(|next| **next == byte).count();
             let (taken, nodes) = match byte {
                 b'[' | b'$' => (1, 1),

@@ -23,6 +23,9 @@ pub(super) struct Quotations<'d> {
     format: Format,
     parsed: &'d Parsed,
     strings: OnceCell<Vec<Range<usize>>>,
+    /// The block that was looked at last, and where its lines start that are shown. Its first line may be long, and many
+    /// phrases may be in it.
+    shown: Cell<Option<(usize, usize)>>,
     /// How much text may still be searched for tags.
     budget: Cell<usize>,
 }
@@ -30,7 +33,7 @@ pub(super) struct Quotations<'d> {
 impl<'d> Quotations<'d> {
     pub(super) fn new(text: &'d str, path: &'d str, format: Format, parsed: &'d Parsed) -> Self {
         let budget = Cell::new(text.len().saturating_mul(MAX_SEARCH));
-        Self { text, path, format, parsed, strings: OnceCell::new(), budget }
+        Self { text, path, format, parsed, strings: OnceCell::new(), shown: Cell::new(None), budget }
     }
 
     /// Returns whether all of a range is quoted.
@@ -50,13 +53,26 @@ impl<'d> Quotations<'d> {
     /// Returns whether a range is in the lines of a code block. The line that opens a fence is not shown.
     fn is_in_block(&self, range: &Range<usize>) -> bool {
         let before = self.parsed.blocks.partition_point(|block| block.range.start <= range.start);
-        let Some(block) = before.checked_sub(1).map(|at| &self.parsed.blocks[at]) else { return false };
+        let Some(at) = before.checked_sub(1) else { return false };
+        let block = &self.parsed.blocks[at];
         let comment = || holds(&self.parsed.markup.comments, range);
         let code = block.kind == BlockKind::Code || block.kind == BlockKind::Template && !comment();
-        let first = line::len(&self.text[block.range.clone()]);
-        let opening = &self.text[block.range.start..block.range.start + first];
-        let start = block.range.start + if fence(inside_containers(opening)).is_some() { first } else { 0 };
-        code && start <= range.start && range.end <= block.range.end
+        code && self.shown_from(at) <= range.start && range.end <= block.range.end
+    }
+
+    /// Returns where the lines of a block start that are shown.
+    fn shown_from(&self, at: usize) -> usize {
+        if let Some((last, start)) = self.shown.get()
+            && last == at
+        {
+            return start;
+        }
+        let range = &self.parsed.blocks[at].range;
+        let first = line::len(&self.text[range.clone()]);
+        let opening = &self.text[range.start..range.start + first];
+        let start = range.start + if fence(inside_containers(opening)).is_some() { first } else { 0 };
+        self.shown.set(Some((at, start)));
+        start
     }
 
     /// Returns whether a range is between the tags of an HTML element for code.
