@@ -165,7 +165,7 @@ fn a_large_entry_is_cut_between_what_it_holds() {
         check(&document);
         let spec: Spec = "header unit=chars min=50 max=400 overlap=0".parse().unwrap();
         let chunks = chunk(&document, &spec, spec.sizer(None).unwrap()).unwrap();
-        assert!(chunks.len() > 10, "{path}");
+        assert!(chunks.len() >= 10, "{path}");
         for chunk in &chunks {
             assert!(chunk.flags.is_empty() && chunk.range.len() <= 400, "{path}: {:?}", chunk.content(&document));
         }

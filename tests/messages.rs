@@ -101,6 +101,7 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("page.pdf", "%PDF-1.7\n"),
         ("page.docx", "PK\u{3}\u{4}\n"),
         ("pages/page.pdf", "%PDF-1.7\n"),
+        ("other/a.md", "# Other\n"),
     ]);
     std::fs::create_dir(home.path().join("empty")).unwrap();
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
@@ -110,7 +111,7 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("index dosc -o new", 2, &["dosc: ", "did you mean `docs`?"]),
         ("index docs/aa.md -o new", 2, &["did you mean `docs/a.md`?"]),
         ("index docs -o file", 2, &["file is a file", "new folder with -o"]),
-        ("index docs/a.md docs/a.md -o new --embedder fake", 2, &["same document id `a.md`", "one=DIR two=DIR"]),
+        ("index docs/a.md other/a.md -o new --embedder fake", 2, &["same document id `a.md`", "one=DIR two=DIR"]),
         ("index empty -o new --embedder fake", 2, &["no document was found", "--include"]),
         ("index pages -o new --embedder fake", 2, &["no document was found", "PDF, HTML and Office files"]),
         ("chunk page.pdf", 3, &["is a PDF; convert it to Markdown or text first"]),

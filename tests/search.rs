@@ -400,7 +400,7 @@ fn every_heading_of_a_chunk_is_found_by_its_words() {
     }
     // The section before it is too small to be a chunk on its own.
     let zebra = places("zebra");
-    assert!(zebra.len() == 1 && zebra[0] == ("guide.md".to_owned(), "Guide".to_owned()), "{zebra:?}");
+    assert!(zebra.len() == 1 && zebra[0] == ("guide.md".to_owned(), "Guide > Small".to_owned()), "{zebra:?}");
     // The first piece starts with its heading, and the others are under it.
     let omega = found("omega");
     assert!(omega.len() > 1 && omega.iter().skip(1).all(|hit| hit.score == omega[1].score), "{omega:?}");

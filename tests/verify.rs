@@ -77,12 +77,13 @@ fn named_collections_and_a_real_model_pass() {
     let home = corpus();
     fs::remove_file(home.path().join("docs/bad.md")).unwrap();
     write(home.path(), "more/guide.md", PAGE.as_bytes());
+    write(home.path(), "theirs/guide.md", PAGE.as_bytes());
     crate::common::tiny_model(&home.path().join("tiny"));
     for precision in ["f32", "int8"] {
-        let index = ["index", "one=docs", "two=more", "external=more", "-o", "out", "--model", "tiny"];
+        let index = ["index", "one=docs", "two=more", "external=theirs", "-o", "out", "--model", "tiny"];
         let (code, _, err) = run(home.path(), &[&index[..], &["--precision", precision]].concat());
         assert_eq!(code, 0, "{err}");
-        let corpus = ["verify", "out", "--corpus", "one=docs", "two=more", "external=more"];
+        let corpus = ["verify", "out", "--corpus", "one=docs", "two=more", "external=theirs"];
         let (code, out, err) = run(home.path(), &corpus);
         assert_eq!(code, 0, "{out}{err}");
         assert!(out.starts_with("verified: 32 files, ") && out.contains("compared with the corpus"), "{out}");

@@ -409,7 +409,16 @@ impl Spec {
     /// Returns 16 hexadecimal digits that identify what this spec does, across versions of chunkmill.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        blake3::hash(format!("chunk-v{VERSION} {self}").as_bytes()).to_hex()[..16].to_owned()
+        self.fingerprint_in(VERSION)
+    }
+
+    /// Returns whether this is its fingerprint, in this version or an earlier one.
+    pub(crate) fn has_had(&self, fingerprint: &str) -> bool {
+        (1..=VERSION).any(|version| self.fingerprint_in(version) == fingerprint)
+    }
+
+    fn fingerprint_in(&self, version: u32) -> String {
+        blake3::hash(format!("chunk-v{version} {self}").as_bytes()).to_hex()[..16].to_owned()
     }
 
     /// Returns the limits, and the settings that differ from the strategy's own preset, as keys and values.

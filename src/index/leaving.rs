@@ -21,11 +21,11 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// Finds the documents of a dataset that are not in the work of a job.
+    /// Finds the documents of a dataset that are not in the work of a job. A damaged dataset does not say which they
+    /// are, and must not stop the run that replaces it.
     ///
     /// # Errors
-    /// [`Error::Setting`] if they are more than half of the dataset and the job does not allow that; those of
-    /// [`Dataset::read`].
+    /// [`Error::Setting`] if they are more than half of the dataset and the job does not allow that.
     pub(super) fn find(job: &Job, out: &Location, dataset: Option<&Dataset>, parts: &[PartWork]) -> Result<Self> {
         let Some(dataset) = dataset else { return Ok(Self::default()) };
         let stays = |id: &str| {
@@ -33,14 +33,18 @@ impl Leaving {
             part.sources.binary_search_by(|source| (*source.doc_id).cmp(id)).is_ok()
                 || part.passed_over.iter().any(|row| row.doc_id == id)
         };
-        let (mut all, mut ids) = (0_u64, Vec::new());
-        for file in dataset.files(Table::Documents) {
-            for batch in dataset.read_texts(file, ["doc_id"])? {
-                let [column] = batch?;
-                all += column.iter().count() as u64;
-                ids.extend(column.iter().flatten().filter(|id| !stays(id)).map(str::to_owned));
+        let read = || {
+            let (mut all, mut ids) = (0_u64, Vec::new());
+            for file in dataset.files(Table::Documents) {
+                for batch in dataset.read_texts(file, ["doc_id"])? {
+                    let [column] = batch?;
+                    all += column.iter().count() as u64;
+                    ids.extend(column.iter().flatten().filter(|id| !stays(id)).map(str::to_owned));
+                }
             }
-        }
+            Ok::<_, Error>((all, ids))
+        };
+        let Ok((all, mut ids)) = read() else { return Ok(Self::default()) };
         ids.sort_unstable();
         let leaving = Self { count: ids.len() as u64, first: ids.into_iter().take(SHOWN).collect() };
         if leaving.is_most_of(all) && !job.allow_shrink {

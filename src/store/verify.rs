@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use arrow::array::AsArray;
 use rayon::prelude::*;
 
-use super::manifest::SpecRecord;
 use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
 use crate::chunk::Spec;
 use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
@@ -119,7 +118,7 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
 fn settings(manifest: &Manifest, findings: &mut Findings) {
     let record = &manifest.spec;
     let problem = match Spec::resolve(&record.settings) {
-        Ok(spec) if SpecRecord::from(&spec) == *record => return,
+        Ok(spec) if spec.to_string() == record.text && spec.has_had(&record.fingerprint) => return,
         Ok(spec) => format!(
             "spec: the settings are `{spec}` ({}), not `{}` ({})",
             spec.fingerprint(),
