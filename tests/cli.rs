@@ -329,8 +329,8 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
     write(home.path(), "small/a.md", PAGE.as_bytes());
     assert_eq!(run(home.path(), &["index", "small", "-o", "out", "--embedder", "fake"]).0, 0);
     let before = crate::common::tree(&home.path().join("out"));
-    let child = program(home.path())
-        .args(["index", "docs", "-o", "out", "--model", "tiny", "--progress", "never"])
+    let mut child = program(home.path())
+        .args(["index", "docs", "-o", "out", "--model", "tiny", "--progress", "never", "--allow-shrink"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -338,6 +338,7 @@ fn an_interrupt_ends_the_job_cleanly_with_130() {
     // Wait until the job is working: its staging folder exists.
     let staging = home.path().join("out/.staging");
     while !staging.exists() {
+        assert_eq!(child.try_wait().unwrap(), None, "the job ended before it began");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

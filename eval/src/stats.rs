@@ -21,7 +21,7 @@ mod selection;
 
 pub use bootstrap::{Bootstrap, Interval, bootstrap, constant, unseen};
 pub use clustered::Clustered;
-pub use normal::{minimum_detectable_effect, normal_cdf, normal_quantile, student_quantile};
+pub use normal::{POWER, minimum_detectable_effect, normal_cdf, normal_quantile, student_quantile};
 pub use order::{kendall_tau_b, pareto};
 pub use randomisation::{Found, holm, max_t, randomisation};
 pub use selection::{HeldOut, held_out, probability_best};

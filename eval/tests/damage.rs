@@ -200,7 +200,7 @@ fn a_damaged_run_is_an_error_or_is_measured_again() {
         fs::remove_file(&record).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
         let error = reported(&run).unwrap_err().to_string();
-        assert!(error.contains("it is not a file"), "{error}");
+        assert!(error.contains("a FIFO, where a file belongs"), "{error}");
         let precious = home.path().join("precious");
         fs::write(&precious, "mine").unwrap();
         for name in [".lock", "run.json.part", "report.html.part"] {

@@ -157,20 +157,26 @@ impl Count {
         self.nodes += inline;
         self.own += links * LINK;
         if self.columns > 0 {
-            // A bar at the start or at the end of a row is no cell's; a row has no line end.
-            let outer = usize::from(text.starts_with(b"|")) + usize::from(text.trim_ascii_end().ends_with(b"|"));
-            self.nodes += (bars + 1).saturating_sub(outer).max(1);
+            // A row has no line end.
+            let cells = cells(text, bars);
+            self.nodes += cells;
             self.nodes -= usize::from(start == Start::Plain && bars > 0);
-            let missing = self.columns.saturating_sub(bars).min(FILLED_CELLS - self.filled);
+            let missing = self.columns.saturating_sub(cells).min(FILLED_CELLS - self.filled);
             self.filled += missing;
             self.nodes += missing;
         } else if self.last.bars > 0 && text.iter().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t' | b'>'))
         {
-            (self.columns, self.filled) = (bars + 1, 0);
+            (self.columns, self.filled) = (cells(text, bars), 0);
             self.nodes += 2 + 2 * (self.last.bars + 1) + self.last.inline;
         }
         self.last = Line { is_plain, inline, bars };
     }
+}
+
+/// Returns the number of cells in a row with this many bars; a bar at its start or at its end is between no cells.
+fn cells(row: &[u8], bars: usize) -> usize {
+    let outer = usize::from(row.starts_with(b"|")) + usize::from(row.trim_ascii_end().ends_with(b"|"));
+    (bars + 1).saturating_sub(outer).max(1)
 }
 
 /// The block that a line may begin.

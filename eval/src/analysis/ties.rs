@@ -9,7 +9,7 @@ use super::figures::figure;
 use super::{Clusters, direction};
 use crate::report::{Cell, Report};
 use crate::score::in_context;
-use crate::stats::{Clustered, minimum_detectable_effect, unseen};
+use crate::stats::{Clustered, POWER, minimum_detectable_effect, unseen};
 
 /// A difference that is worth knowing: one question in twenty, or as much on average.
 const WORTHWHILE: f64 = 0.05;
@@ -59,7 +59,7 @@ fn more(report: &Report, cells: &[&Cell], other: Option<&str>) -> String {
     let alpha = 1.0 - report.scoring.confidence;
     let or_others = other.map(|other| format!(", or better {other} ones,")).unwrap_or_default();
     if error > 0.0 {
-        let times = (minimum_detectable_effect(error, alpha, super::verdict::POWER) / WORTHWHILE).powi(2);
+        let times = (minimum_detectable_effect(error, alpha, POWER) / WORTHWHILE).powi(2);
         return match rounded(asked, times) {
             0 => "More questions like these would not help: ask other ones.".to_owned(),
             more => format!(

@@ -9,10 +9,7 @@ use super::figures::figure;
 use super::ties::{favoured, untold};
 use super::{Clusters, direction, hybrid};
 use crate::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
-use crate::stats::{Clustered, HeldOut, held_out, minimum_detectable_effect};
-
-/// Probability with which a difference of the stated size would be detected.
-pub(super) const POWER: f64 = 0.8;
+use crate::stats::{Clustered, HeldOut, POWER, held_out, minimum_detectable_effect};
 
 /// With fewer clusters, the intervals themselves are uncertain (see [`crate::stats::bootstrap`]).
 const FEW: usize = 50;

@@ -179,7 +179,8 @@ impl Evidence {
             if !matched.lost.is_empty() {
                 let lost: f64 = matched.lost.iter().map(|reference| reference.grade).sum();
                 let scored = after.references.iter().filter(|reference| reference.can_be_scored());
-                let kept: f64 = scored.map(|reference| reference.grade).sum();
+                // The sum of nothing is a negative zero.
+                let kept: f64 = scored.map(|reference| reference.grade).fold(0.0, |sum, grade| sum + grade);
                 found.lost.push(LostQuestion {
                     query: (*id).to_owned(),
                     text: (*text).to_owned(),

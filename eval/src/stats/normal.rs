@@ -56,6 +56,9 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     z + terms.iter().rev().fold(0.0, |sum, term| (sum + term) / freedom)
 }
 
+/// The usual probability with which a difference of the stated size should be detected (Cohen 1988).
+pub const POWER: f64 = 0.8;
+
 /// Returns the smallest true mean of paired differences that questions show with probability `power` in a
 /// two-sided test at `alpha`: (z(1 − alpha/2) + z(power)) · `standard_error` (Bloom 1995, "Minimum detectable
 /// effects"; Cohen 1988 for power). `standard_error` is that of the mean difference.
