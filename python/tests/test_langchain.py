@@ -69,7 +69,11 @@ def tokens(text: str) -> int:
 
 
 def test_recursive_gives_the_chunks_of_langchains_splitter() -> None:
-    """Equal without white space around them, except that we leave out a chunk that only repeats the one before."""
+    """Equal without white space around them, with two exceptions.
+
+    We leave out a chunk that only repeats the one before, and we cut one that is over the maximum: LangChain adds the
+    tokens of its parts, which may be fewer than those of the whole.
+    """
     dice = random.Random(7)
     pieces = [*"ab .?!é\t", "  ", "\n", "\n\n", "\n\n\n", "word ", "Two words. ", "日本語", "😀", "5,148.75 ", "config.toml", "x" * 30]
     pieces += ["\r\n", "<|endoftext|>", "- item\n", "    code\n"]
@@ -86,7 +90,7 @@ def test_recursive_gives_the_chunks_of_langchains_splitter() -> None:
         ("tokens", 40, 20),
     ]
     separators = {"recursive": None, "chroma-recursive": ["\n\n", "\n", ".", "?", "!", " ", ""]}
-    compared = repeated = 0
+    compared = repeated = over = 0
     for texts in [*corpora.values(), generated]:
         for unit, most, overlap in sizes if texts is not generated else [("chars", 12, 5), ("tokens", 9, 4), ("tokens", 30, 0)]:
             length = len if unit == "chars" else tokens
@@ -101,8 +105,12 @@ def test_recursive_gives_the_chunks_of_langchains_splitter() -> None:
                     compared += len(theirs)
                     for at, chunk in enumerate(theirs):
                         if ours[at : at + 1] != [chunk]:
+                            if length(chunk) > most:
+                                over += 1
+                                break
                             assert at > 0 and ours[at - 1].endswith(chunk), (preset, unit, most, overlap, text)
                             ours.insert(at, chunk)
                             repeated += 1
-                    assert ours == theirs, (preset, unit, most, overlap, text)
-    assert compared > 100_000 and repeated < compared / 100, (compared, repeated)
+                    else:
+                        assert ours == theirs, (preset, unit, most, overlap, text)
+    assert compared > 100_000 and repeated < compared / 100 and over < 10, (compared, repeated, over)

@@ -60,5 +60,5 @@ def test_the_usage_is_true(tmp_path: Path) -> None:
     assert len(typed_usage.chunks(tmp_path)) == 4
     assert len(typed_usage.tables(tmp_path)) == 1
     report = typed_usage.job(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
-    assert report.documents == 2
-    assert typed_usage.questions(tmp_path.parent / f"{tmp_path.name}-out").shape == (1, 2)
+    assert report.documents == 1
+    assert typed_usage.questions(tmp_path.parent / f"{tmp_path.name}-out").shape == (1, 1)

@@ -36,7 +36,7 @@ def told(progress: chunkmill.Progress) -> None:
 
 
 def job(folder: Path, out: Path) -> chunkmill.Report:
-    return chunkmill.index([folder, f"manual={folder}"], out, progress=told, embedder="fake", embedding_cache="off", files=1)
+    return chunkmill.index([f"manual={folder}"], out, progress=told, embedder="fake", embedding_cache="off", files=1)
 
 
 def questions(out: Path) -> NDArray[np.float32]:

@@ -8,9 +8,11 @@ from typing import Literal, TypedDict
 
 class _Corpus(TypedDict, total=False):
     include: str | list[str] | None
-    """Index only files that match one of these globs [default: markdown and text]."""
+    """Index the files that match one of these globs, instead of Markdown and text. Globs are read as in
+    `.gitignore`: `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder
+    [default: markdown and text]."""
     exclude: str | list[str] | None
-    """Skip files that match one of these globs."""
+    """Skip the files that match one of these globs."""
     hidden: bool | None
     """Whether to index hidden files and folders, which are documents like any other. Folders of version control
     systems, like `.git`, are always skipped [default: true]."""
