@@ -143,6 +143,8 @@ fn sections() -> impl proptest::strategy::Strategy<Value = Vec<Generated>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn every_chunk_of_any_page_has_the_path_of_its_first_text(
         sections in sections(), front in any::<bool>(), spec in prop::sample::select(specs()),

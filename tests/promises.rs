@@ -58,8 +58,9 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         // Content is prefix, source, and the end of a fence. An empty chunk exists only for an empty document.
         let source = &content[chunk.prefix.len()..content.len() - chunk.suffix.len()];
         assert_eq!(source, &text[chunk.range.clone()], "{at}");
-        let marks = chunk.suffix.trim_start_matches(['\n', ' ', '\t', '>']).trim_end();
-        let closes = marks.len() > 2 && marks.trim_matches(['`', '~']).is_empty() && chunk.suffix.starts_with('\n');
+        let marks = chunk.suffix.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
+        let closes =
+            marks.len() > 2 && marks.trim_matches(['`', '~']).is_empty() && chunk.suffix.starts_with(['\n', '\r']);
         assert!(chunk.suffix.is_empty() || spec.is_on(Switch::CutOversized) && closes, "{at}: {:?}", chunk.suffix);
         assert!(chunks.len() == 1 || !is_blank(&text[chunk.range.clone()]), "{at}: blank");
         if chunk.has_overlap {

@@ -132,9 +132,9 @@ pub(super) fn has_text(document: &Document, range: &Range<usize>) -> bool {
     let (text, blocks) = (&document.text, &document.blocks);
     let first = blocks.partition_point(|block| block.range.start < range.start);
     let inside = document.blocks_in(range);
-    // The range may start inside a heading.
+    // The range may start inside a block that shows no text.
     let before = document.top_level_block_before(first).map(|before| &blocks[before]);
-    let start = before.filter(|before| before.is_heading()).map_or(range.start, |before| before.range.end);
+    let start = before.filter(|before| !shows_text(document, before)).map_or(range.start, |before| before.range.end);
     let start = start.clamp(range.start, range.end);
     let end = inside.first().map_or(range.end, |first| first.range.start).max(start);
     !is_blank(&text[start..end]) || inside.iter().any(|block| shows_text(document, block))

@@ -118,7 +118,13 @@ pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> 
 fn settings(manifest: &Manifest, findings: &mut Findings) {
     let record = &manifest.spec;
     let problem = match Spec::resolve(&record.settings) {
-        Ok(spec) if spec.to_string() == record.text && spec.has_had(&record.fingerprint) => return,
+        Ok(spec)
+            if spec.to_string() == record.text
+                && spec.settings() == record.settings
+                && spec.has_had(&record.fingerprint) =>
+        {
+            return;
+        }
         Ok(spec) => format!(
             "spec: the settings are `{spec}` ({}), not `{}` ({})",
             spec.fingerprint(),
