@@ -206,11 +206,13 @@ fn a_damaged_run_is_an_error_or_is_measured_again() {
         for name in [".lock", "run.json.part", "report.html.part"] {
             let _ = fs::remove_file(run.join(name));
             std::os::unix::fs::symlink(&precious, run.join(name)).unwrap();
-            assert_eq!(sweeping(&home).0, 5, "{name}");
+            // Refused, or replaced by a file.
+            let code = sweeping(&home).0;
+            assert!(matches!(code, 0 | 5), "{name}: {code}");
             assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
-            fs::remove_file(run.join(name)).unwrap();
+            let _ = fs::remove_file(run.join(name));
         }
-        fs::remove_file(&record).unwrap();
+        let _ = fs::remove_file(&record);
         assert_eq!(sweeping(&home).0, 0);
     }
 }
