@@ -66,7 +66,7 @@
 //! let chunks = chunk(&document, &spec, spec.sizer(None)?)?;
 //!
 //! assert_eq!(chunks[1].id, "guide.md#1");
-//! assert_eq!(chunks[1].heading_path, ["Guide", "Install"]);
+//! assert_eq!(*chunks[1].heading_path, ["Guide", "Install"]);
 //! assert_eq!(chunks[1].content(&document), "## Install\n\nRun it.");
 //! # Ok::<(), chunkmill::error::Error>(())
 //! ```
