@@ -64,6 +64,8 @@ fn pages() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_chunk_of_any_page_is_a_heading_alone(text in pages(), of in prop::sample::select(PRESETS.to_vec())) {
         let found = alone(&Document::from_text("page.md", text), &of.spec());

@@ -873,7 +873,7 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_hits_in_any_order_make_a_context_within_its_budget(
         seed in 0_usize..1000, step in 1_usize..7, budget in 0_usize..900, evidence: bool,

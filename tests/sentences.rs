@@ -121,6 +121,8 @@ fn a_paragraph_without_an_end_of_a_sentence_is_cut_at_the_maximum() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn sentences_start_at_visible_characters_in_order(
         words in prop::collection::vec(

@@ -410,7 +410,7 @@ fn figures_have_the_digits_that_matter() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn neither_the_order_of_cells_nor_threads_matter(
         values in prop::collection::vec(prop::collection::vec(prop::option::of(0.0..=1.0f64), 12), 1..7),

@@ -206,6 +206,8 @@ fn a_grid_that_explodes_is_refused_before_it_is_made() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Nothing is lost: every combination is a dataset, a duplicate of one, or left out with a reason.
     #[test]
     fn every_combination_is_accounted_for(

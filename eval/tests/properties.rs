@@ -43,6 +43,8 @@ fn units(spans: &[Span]) -> std::collections::BTreeSet<(usize, usize)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn covers_agree_with_sets_of_units(one in spans(8), other in spans(8), gone in span()) {
         let (a, b) = (units(&one), units(&other));

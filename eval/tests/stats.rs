@@ -348,6 +348,8 @@ fn values(most: usize) -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn holm_keeps_the_order_and_lowers_nothing(p in prop::collection::vec(0.0..=1.0, 0..40)) {
         let adjusted = holm(&p);
