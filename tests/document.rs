@@ -344,8 +344,14 @@ fn positions_are_exact_with_all_line_ends_and_scripts() {
     for (chars, (byte, _)) in text.char_indices().enumerate() {
         assert_eq!(positions.char_at(byte), chars);
         let inside = text[..byte].ends_with('\r') && text[byte..].starts_with('\n');
-        assert_eq!(positions.line_at(byte), crate::common::line_ends(&text[..byte]) + 1 - usize::from(inside));
+        let line = crate::common::line_ends(&text[..byte]) + 1 - usize::from(inside);
+        assert_eq!(positions.line_at(byte), line);
+        assert!(positions.line(line).unwrap().contains(&byte));
     }
+    let lines: Vec<&str> = (1..).map_while(|line| positions.line(line)).map(|line| &text[line]).collect();
+    assert_eq!(lines, ["\u{feff}a\r\n", "b\tc\n", "日本\r\n", "👩‍👩‍👧\n", "e\u{301}\r", "next line\n", "\n", "last"]);
+    assert_eq!(positions.line(0), None);
+    assert_eq!(parse("").positions.line(1), None);
     assert_eq!(positions.char_at(text.len()), text.chars().count());
     let long = "é".repeat(5000) + &"x".repeat(3000) + "日";
     let positions = parse(&long).positions;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
+use chunkmill::document::Positions;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Mode, StoredAs};
 use chunkmill::value::count;
@@ -364,7 +365,7 @@ impl Found<'_> {
                 let (doc_id, text) = self.document(*doc);
                 EvidenceText {
                     doc_id: doc_id.to_owned(),
-                    line: line(text, range.start),
+                    line: Positions::new(text).line_at(range.start),
                     text: text.get(range.clone()).map(str::to_owned),
                     state: name(state).to_owned(),
                     alternatives: any.len() - 1,
@@ -394,7 +395,8 @@ impl Found<'_> {
     fn cited(&self, doc: usize, range: &Range<usize>) -> String {
         let doc_id = &self.record.documents[doc];
         let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
-        format!("{doc_id}:{}-{}", line(text, range.start), line(text, range.end.saturating_sub(1)))
+        let (first, last) = Positions::new(text).lines_of(range);
+        format!("{doc_id}:{first}-{last}")
     }
 
     /// Returns the best hits.
@@ -443,11 +445,6 @@ fn name(state: Evidence) -> &'static str {
         Evidence::Missed => "missed",
         Evidence::Unreachable => "unreachable",
     }
-}
-
-/// Returns the line of a byte, from 1.
-fn line(text: &str, byte: usize) -> usize {
-    text.get(..byte).unwrap_or(text).matches('\n').count() + 1
 }
 
 /// Cuts a chunk's text at the borders of its evidence and shortens the rest.

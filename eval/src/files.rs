@@ -83,7 +83,7 @@ fn not_utf8(path: &Path, line: usize, problem: &str) -> Error {
 ///
 /// # Errors
 /// [`Error::Io`] if it cannot be written.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let mut part = path.as_os_str().to_owned();

@@ -17,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
+use chunkmill::document::Positions;
 use chunkmill::embed::{self, Embedder, Role};
 use chunkmill::error::{Error, Result};
 use chunkmill::index;
@@ -182,7 +183,7 @@ impl Proposer {
                 .and_then(|start| Ok(start..usize::try_from(place.end_byte)?))
                 .unwrap_or_default();
             let Some(range) = self.nearest(text, paragraphs(text, range), &vector)? else { continue };
-            let line = line_of(text, range.start);
+            let line = Positions::new(text).line_at(range.start);
             let proposal = Proposal { doc_id: place.document.doc_id.clone(), range, line };
             let meets = |other: &Proposal| {
                 other.doc_id == proposal.doc_id
@@ -234,9 +235,9 @@ impl Proposer {
     /// Returns a range of a document's lines as a place.
     fn lines(&self, doc_id: &str, from: usize, to: usize) -> Option<Place> {
         let document = self.corpus.texts.get(doc_id)?;
-        let starts: Vec<usize> = std::iter::once(0).chain(document.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        let start = *starts.get(from.checked_sub(1)?)?;
-        let end = starts.get(to).map_or(document.len(), |next| next - 1);
+        let lines = Positions::new(document);
+        let start = lines.line(from)?.start;
+        let end = lines.line(to).map_or(document.len(), |last| last.end);
         let text = document.get(start..end)?;
         let quote = Quote { range: start..start + text.trim_end().len(), text: text.trim_end().to_owned() };
         (!quote.text.is_empty()).then(|| Place { doc_id: doc_id.to_owned(), quote: Some(quote) })
@@ -246,7 +247,11 @@ impl Proposer {
     fn describe(&self, reference: &Reference) -> String {
         let describe = |Place { doc_id, quote }: &Place| {
             let (Some(text), Some(quote)) = (self.corpus.texts.get(doc_id), quote) else { return doc_id.clone() };
-            format!("{doc_id}:{} \"{}\"", line_of(text, quote.range.start), beginning(&quote.text, START))
+            format!(
+                "{doc_id}:{} \"{}\"",
+                Positions::new(text).line_at(quote.range.start),
+                beginning(&quote.text, START)
+            )
         };
         let mut places: Vec<String> = reference.places().take(SHOWN).map(describe).collect();
         let more = reference.places().skip(SHOWN).count();
@@ -264,11 +269,6 @@ impl Proposer {
         let quote = Quote { range: proposal.range.clone(), text: self.text(proposal).to_owned() };
         Place { doc_id: proposal.doc_id.clone(), quote: Some(quote) }
     }
-}
-
-/// Returns the line of a byte, from 1.
-fn line_of(text: &str, byte: usize) -> usize {
-    text.get(..byte).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// Extends a chunk's range to the borders of its paragraphs if these are near, because a chunk may end within a

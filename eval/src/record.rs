@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::report::IndexCost;
 
-pub use crate::files::replace;
+use crate::files::replace;
 
 /// Version of the format of records.
 pub const FORMAT_VERSION: u32 = 2;

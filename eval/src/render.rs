@@ -21,7 +21,7 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value;
 
 use crate::analysis::direction;
-use crate::record::replace;
+use crate::files::replace;
 use crate::report::{FILE, HybridVerdict, Report, Verdict};
 pub use baseline::Baseline;
 use view::View;

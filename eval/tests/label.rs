@@ -96,6 +96,21 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
 }
 
 #[test]
+fn lines_are_those_that_an_editor_shows() {
+    for ending in ["\n", "\r\n", "\r"] {
+        let documents = DOCUMENTS.map(|(path, text)| (path, text.replace('\n', ending)));
+        let home = folder(&documents.each_ref().map(|(path, text)| (*path, text.as_str())));
+        fs::write(home.path().join("questions.txt"), "when\nwho deletes\n").unwrap();
+        let (code, _, said) = label(&home, "e\nkeep.md:3-4\ne\nNobody deletes one.\n");
+        assert_eq!(code, 0, "{ending:?} {said}");
+        assert!(said.contains("saved: keep.md:3 \"We make a backup each night. "), "{ending:?} {said}");
+        assert!(said.contains("saved: keep.md:8 \"Nobody deletes one."), "{ending:?} {said}");
+        let sentences = format!("We make a backup each night. Backups are kept{ending}for thirty days.");
+        assert_eq!(texts(&home.path().join("set"))[0].1, [[sentences]]);
+    }
+}
+
+#[test]
 fn a_short_text_that_is_in_several_places_is_refused() {
     let home = folder(&DOCUMENTS);
     fs::write(home.path().join("questions.txt"), "who may delete a vault\n").unwrap();

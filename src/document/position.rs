@@ -109,6 +109,15 @@ impl Positions {
         (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
     }
 
+    /// Returns the range of a line by its 1-based number, with its end, or `None` if there is no such line.
+    #[must_use]
+    pub fn line(&self, number: usize) -> Option<Range<usize>> {
+        let end_of = |line: usize| self.line_ends.get(line).map_or(self.len, |&end| end as usize + 1);
+        let before = number.checked_sub(1)?;
+        let start = if before == 0 { 0 } else { *self.line_ends.get(before - 1)? as usize + 1 };
+        (start < self.len).then(|| start..end_of(before))
+    }
+
     /// Returns the number of lines in a range: the ends of lines in it, plus one if it does not end with one.
     #[must_use]
     pub(crate) fn lines_in(&self, range: Range<usize>) -> usize {

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use chunkmill::error::{Error, Result};
 
 use super::Measured;
-use crate::record::{Record, VariantRecord, file_name, replace};
+use crate::files::replace;
+use crate::record::{Record, VariantRecord, file_name};
 use crate::trec;
 
 /// File of the relevant documents of each question.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use chunkmill::error::exit;
 
+use crate::files::replace;
 use crate::gate::Thresholds;
-use crate::record::replace;
 use crate::report::Report;
 
 #[derive(clap::Args)]

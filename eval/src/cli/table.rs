@@ -7,7 +7,7 @@ use chunkmill::cli::{print, tell};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
-use crate::record::replace;
+use crate::files::replace;
 use crate::render::table::{Set, table};
 use crate::report::Report;
 
