@@ -372,6 +372,29 @@ fn a_damaged_stream_is_an_error_and_never_a_panic() {
 }
 
 #[test]
+fn a_stream_that_says_it_is_enormous_does_not_end_the_program() {
+    use arrow::ipc::CompressionType;
+    use arrow::ipc::writer::IpcWriteOptions;
+    let table = table(&[("doc_id", strings(&["a.md"])), ("text", strings(&[&"word ".repeat(100)]))]);
+    let mut refused = 0;
+    for codec in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
+        let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &table.schema(), options).unwrap();
+        writer.write(&table).unwrap();
+        let whole = writer.into_inner().unwrap();
+        // Every number of the stream in turn: lengths of messages, places and sizes of buffers.
+        for at in (0..whole.len() - 8).step_by(8) {
+            let mut bytes = whole.clone();
+            bytes[at..at + 8].copy_from_slice(&(1_i64 << 46).to_le_bytes());
+            let (code, _, err) = filter(&bytes, &[]);
+            assert!(matches!(code, 0 | 2 | 3 | 5) && !err.contains("panicked"), "{codec:?} {at} {code}: {err}");
+            refused += usize::from(err.contains("a batch says that it has 70368744177"));
+        }
+    }
+    assert!(refused >= 4, "{refused} of the four compressed buffers with contents");
+}
+
+#[test]
 fn a_table_that_unpacks_into_far_more_than_it_is_is_refused() {
     use arrow::array::{DictionaryArray, Int32Array, NullArray};
     use arrow::datatypes::Int32Type;

@@ -18,6 +18,7 @@ use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
 use crate::error::{Error, caught, exit};
 use crate::index::{Recipe, TableFilter};
+use crate::storage::Frames;
 use crate::value::count;
 
 /// Shown below the help.
@@ -82,7 +83,9 @@ fn stream(
     vectors: EmbeddingType,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
-    let input = caught(|| StreamReader::try_new(BufReader::new(io::stdin().lock()), None).map_err(|e| e.to_string()));
+    let input = caught(|| {
+        StreamReader::try_new(Frames::new(BufReader::new(io::stdin().lock())), None).map_err(|e| e.to_string())
+    });
     let input = input.flatten();
     let mut input = input.map_err(|problem| no_table(&format!("is not an Arrow IPC stream: {problem}")))?;
     let mut filter = TableFilter::new(recipe, batcher, vectors, &input.schema())?;
