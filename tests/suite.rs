@@ -54,6 +54,7 @@ mod models;
 mod normalize;
 mod objects;
 mod pages;
+mod payloads;
 mod powershell;
 mod presets;
 mod promises;

@@ -64,7 +64,7 @@ pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;
 pub use strategy::{Preset, Strategy, Switch};
 
-use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, Signal};
+use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, INLINE_DATA, Signal};
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
@@ -172,7 +172,8 @@ pub struct Chunk {
     /// Its byte range in the document.
     pub range: Range<usize>,
     /// `oversized_…` if it is over the maximum, or is part of a list item that is; the names of the document's
-    /// [signals](Document::signals) in it; and whether its document is blocked.
+    /// [signals](Document::signals) in it; `inline_data` if it has a [payload](Document::payloads); and whether its
+    /// document is blocked.
     pub flags: Vec<&'static str>,
     /// The reason why it starts where it does.
     pub boundary: Boundary,
@@ -360,6 +361,9 @@ fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&
         if !flags.contains(&name) {
             flags.push(name);
         }
+    }
+    if !document.payloads_in(&piece.range).is_empty() {
+        flags.push(INLINE_DATA);
     }
     flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));
     flags

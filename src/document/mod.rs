@@ -14,6 +14,7 @@ pub(crate) mod line;
 mod markdown;
 mod name;
 mod nodes;
+mod payload;
 mod position;
 mod regions;
 mod room;
@@ -35,6 +36,7 @@ pub use anchor::slug;
 pub use format::{Format, Language};
 #[doc(hidden)] // The tests call it directly.
 pub use name::name;
+pub(crate) use payload::{INLINE_DATA, around_payloads, blank_payloads, without_payloads};
 pub use position::Positions;
 pub(crate) use position::padded;
 pub(crate) use regions::{fence, inside_containers};
@@ -288,6 +290,8 @@ pub struct Document {
     pub anchors: Vec<(String, usize)>,
     /// Footnote definitions in document order.
     pub footnotes: Vec<Footnote>,
+    /// Payloads of `data:` URLs, in document order: text that stands for bytes, and that says nothing to a reader.
+    pub payloads: Vec<Range<usize>>,
     /// Content that may harm a page or a model, ordered by where it starts.
     pub signals: Vec<Signal>,
     /// Flags for anything odd about the document.
@@ -446,6 +450,7 @@ impl Document {
             links: parsed.links,
             anchors: parsed.anchors,
             footnotes: parsed.footnotes,
+            payloads: payload::payloads(&text),
             signals,
             flags,
             source,
@@ -497,6 +502,14 @@ impl Document {
         let first = self.section_at(range.start).unwrap_or_default();
         let sections = self.sections[first..].iter().take_while(|section| section.range.start < range.end);
         sections.filter(move |section| section.level > 0 && !section.continues && range.contains(&start(section)))
+    }
+
+    /// Returns the payloads that touch a range.
+    #[must_use]
+    pub fn payloads_in(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let first = self.payloads.partition_point(|payload| payload.end <= range.start);
+        let rest = &self.payloads[first..];
+        &rest[..rest.partition_point(|payload| payload.start < range.end)]
     }
 
     /// Returns the titles of a section and its ancestors, outermost first.

@@ -1,4 +1,7 @@
 //! A ruler for one document: it computes the size of any range from counts stored when the document was measured.
+//!
+//! The payloads of `data:` URLs count as nothing: the size of a range with some is the sum of the sizes of the parts
+//! around them. In lines, they count as the lines they are on.
 
 use std::ops::Range;
 
@@ -7,7 +10,7 @@ use super::{
     Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, words, words_in,
     words_to_size,
 };
-use crate::document::Document;
+use crate::document::{Document, around_payloads};
 use crate::error::Result;
 
 /// A ruler for the ranges of one document in one unit.
@@ -81,6 +84,14 @@ impl<'d> Ruler<'d> {
     /// # Errors
     /// Those of [`TokenCounter::count`].
     pub fn size(&self, range: Range<usize>) -> Result<usize> {
+        if matches!(self.index, Index::Lines) {
+            return Ok(self.document.positions.lines_in(range));
+        }
+        self.sum("", &range, "", |_, part, _| self.size_of(part))
+    }
+
+    /// Returns the size of a range without payloads.
+    fn size_of(&self, range: Range<usize>) -> Result<usize> {
         let positions = &self.document.positions;
         Ok(match &self.index {
             Index::Chars => positions.char_at(range.end) - positions.char_at(range.start),
@@ -101,13 +112,45 @@ impl<'d> Ruler<'d> {
         if prefix.is_empty() && suffix.is_empty() {
             return self.size(range);
         }
-        match (&self.index, self.sizer.measure) {
-            (Index::Chars, _) | (_, Measure::Estimate) => {
-                Ok(self.sizer.size(prefix)? + self.size(range)? + self.sizer.size(suffix)?)
-            }
-            (Index::Tokens { counter, ends }, _) => self.tokens(*counter, ends.as_ref(), prefix, range, suffix),
-            _ => self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[range])),
+        let joined = |prefix: &str, part: Range<usize>, suffix: &str| {
+            self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[part]))
+        };
+        if matches!(self.index, Index::Lines) {
+            return joined(prefix, range, suffix);
         }
+        self.sum(prefix, &range, suffix, |prefix, part, suffix| match (&self.index, self.sizer.measure) {
+            (Index::Chars, _) | (_, Measure::Estimate) => {
+                Ok(self.sizer.size(prefix)? + self.size_of(part)? + self.sizer.size(suffix)?)
+            }
+            (Index::Tokens { counter, ends }, _) => self.tokens(*counter, ends.as_ref(), prefix, part, suffix),
+            _ => joined(prefix, part, suffix),
+        })
+    }
+
+    /// Returns the sum of the sizes of the parts around payloads, of a range between two texts. What precedes a part
+    /// without a payload is measured with it.
+    fn sum(
+        &self,
+        prefix: &str,
+        range: &Range<usize>,
+        suffix: &str,
+        size: impl Fn(&str, Range<usize>, &str) -> Result<usize>,
+    ) -> Result<usize> {
+        if self.document.payloads.is_empty() {
+            return size(prefix, range.clone(), suffix);
+        }
+        let mut total = 0;
+        let mut before = around_payloads(prefix);
+        let mut prefix = before.pop().unwrap_or_default();
+        for part in before {
+            total += size(part, range.start..range.start, "")?;
+        }
+        let mut start = range.start;
+        for payload in self.document.payloads_in(range) {
+            total += size(prefix, start..payload.start.max(start), "")?;
+            (prefix, start) = ("", payload.end.min(range.end));
+        }
+        Ok(total + size(prefix, start..range.end, suffix)?)
     }
 
     /// Returns [`size_between`](Self::size_between) in tokens of the sizer's encoding, regardless of the ruler's
@@ -118,18 +161,42 @@ impl<'d> Ruler<'d> {
     pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
         match self.sizer.measure {
             Measure::Tokens => self.size_between(prefix, range, suffix),
-            _ => count(self.sizer.encoding.counter(), [prefix, &self.document.text[range], suffix]),
+            _ => self.sum(prefix, &range, suffix, |prefix, part, suffix| {
+                count(self.sizer.encoding.counter(), [prefix, &self.document.text[part], suffix])
+            }),
         }
     }
 
     /// Returns the byte offset just after each atom (character, token, word, line) of a range's text. The atoms of
     /// an estimate are words outside of code and, inside code, groups of as many characters as count as a token.
     /// Every offset is a character boundary: the end of a token inside a character is moved to the nearer side. The
-    /// last offset is the end of the range.
+    /// last offset is the end of the range. A payload is part of the atom before it, or of the first one.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
     pub fn atoms(&self, range: &Range<usize>) -> Result<Vec<usize>> {
+        let is_lines = matches!(self.index, Index::Lines);
+        let payloads = if is_lines { &[] } else { self.document.payloads_in(range) };
+        let mut atoms = Vec::new();
+        let mut start = range.start;
+        for payload in payloads {
+            if payload.start > start {
+                atoms.append(&mut self.atoms_of(&(start..payload.start))?);
+            }
+            start = payload.end.min(range.end);
+            if let Some(last) = atoms.last_mut() {
+                *last = start;
+            }
+        }
+        if start < range.end || atoms.is_empty() {
+            let mut rest = self.atoms_of(&(start..range.end))?;
+            if atoms.is_empty() { atoms = rest } else { atoms.append(&mut rest) }
+        }
+        Ok(atoms)
+    }
+
+    /// Returns the [`atoms`](Self::atoms) of a range without payloads.
+    fn atoms_of(&self, range: &Range<usize>) -> Result<Vec<usize>> {
         let text = &self.document.text;
         let mut atoms: Vec<usize> = match &self.index {
             Index::Chars => {
