@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Pooling, Spec};
 use crate::corpus::{self, Content, Fetched, Filter, Quarantined, Root, Source};
-use crate::document::{Admission, Costly, Document, MALFORMED_FRONT_MATTER, blank_payloads, without_payloads};
+use crate::document::{Admission, Costly, Document, MALFORMED_FRONT_MATTER, blank_data_urls, without_data_urls};
 use crate::embed::{Cache, Embedder, Passage, Reading};
 use crate::error::{Error, Result, Skip};
 use crate::links::Outline;
@@ -296,7 +296,7 @@ impl Cut<'_> {
     fn passage(&self) -> Option<Arc<Passage>> {
         let Document { title, source, text, .. } = &self.document;
         let name = self.spec.context().name_of(title.as_deref(), &source.path);
-        (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, blank_payloads(text.clone()))))
+        (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, blank_data_urls(text.clone()))))
     }
 
     /// Returns the anchors that links can name in the document, and its outgoing links.
@@ -342,7 +342,7 @@ fn span(row: &ChunkRow, text: &str) -> Range<usize> {
 /// Returns the text that the model sees for a chunk.
 fn embed_text(row: &ChunkRow, document: &DocumentRow, spec: &Spec) -> String {
     let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-    let shown = without_payloads(shown).into_owned();
+    let shown = without_data_urls(shown).into_owned();
     spec.context().before(&row.header_path, shown, document.title.as_deref(), &document.path)
 }
 

@@ -22,6 +22,7 @@ mod costs;
 mod counting;
 mod crash;
 mod damage;
+mod data_urls;
 mod designs;
 mod document;
 mod embedding;
@@ -54,7 +55,7 @@ mod models;
 mod normalize;
 mod objects;
 mod pages;
-mod payloads;
+
 mod powershell;
 mod presets;
 mod promises;

@@ -172,7 +172,7 @@ pub struct Chunk {
     /// Its byte range in the document.
     pub range: Range<usize>,
     /// `oversized_…` if it is over the maximum, or is part of a list item that is; the names of the document's
-    /// [signals](Document::signals) in it; `inline_data` if it has a [payload](Document::payloads); and whether its
+    /// [signals](Document::signals) in it; `inline_data` if it has an [inline URL](Document::data_urls); and whether its
     /// document is blocked.
     pub flags: Vec<&'static str>,
     /// The reason why it starts where it does.
@@ -362,7 +362,7 @@ fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&
             flags.push(name);
         }
     }
-    if !document.payloads_in(&piece.range).is_empty() {
+    if !document.data_urls_in(&piece.range).is_empty() {
         flags.push(INLINE_DATA);
     }
     flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));

@@ -7,6 +7,7 @@
 
 mod anchor;
 mod code;
+mod data_url;
 mod depth;
 mod format;
 mod front_matter;
@@ -14,7 +15,7 @@ pub(crate) mod line;
 mod markdown;
 mod name;
 mod nodes;
-mod payload;
+
 mod position;
 mod regions;
 mod room;
@@ -33,10 +34,10 @@ use serde_json::{Map, Value};
 
 #[doc(hidden)] // The tests call it directly.
 pub use anchor::slug;
+pub(crate) use data_url::{INLINE_DATA, around_data_urls, blank_data_urls, short_target, without_data_urls};
 pub use format::{Format, Language};
 #[doc(hidden)] // The tests call it directly.
 pub use name::name;
-pub(crate) use payload::{INLINE_DATA, around_payloads, blank_payloads, without_payloads};
 pub use position::Positions;
 pub(crate) use position::padded;
 pub(crate) use regions::{fence, inside_containers};
@@ -290,8 +291,8 @@ pub struct Document {
     pub anchors: Vec<(String, usize)>,
     /// Footnote definitions in document order.
     pub footnotes: Vec<Footnote>,
-    /// Payloads of `data:` URLs, in document order: text that stands for bytes, and that says nothing to a reader.
-    pub payloads: Vec<Range<usize>>,
+    /// Inline `data:` URLs in document order: text that stands for bytes, and that says nothing to a reader.
+    pub data_urls: Vec<Range<usize>>,
     /// Content that may harm a page or a model, ordered by where it starts.
     pub signals: Vec<Signal>,
     /// Flags for anything odd about the document.
@@ -450,7 +451,7 @@ impl Document {
             links: parsed.links,
             anchors: parsed.anchors,
             footnotes: parsed.footnotes,
-            payloads: payload::payloads(&text),
+            data_urls: data_url::data_urls(&text),
             signals,
             flags,
             source,
@@ -504,12 +505,12 @@ impl Document {
         sections.filter(move |section| section.level > 0 && !section.continues && range.contains(&start(section)))
     }
 
-    /// Returns the payloads that touch a range.
+    /// Returns the inline URLs that touch a range.
     #[must_use]
-    pub fn payloads_in(&self, range: &Range<usize>) -> &[Range<usize>] {
-        let first = self.payloads.partition_point(|payload| payload.end <= range.start);
-        let rest = &self.payloads[first..];
-        &rest[..rest.partition_point(|payload| payload.start < range.end)]
+    pub fn data_urls_in(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let first = self.data_urls.partition_point(|url| url.end <= range.start);
+        let rest = &self.data_urls[first..];
+        &rest[..rest.partition_point(|url| url.start < range.end)]
     }
 
     /// Returns the titles of a section and its ancestors, outermost first.

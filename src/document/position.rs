@@ -109,7 +109,7 @@ impl Positions {
         (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
     }
 
-    /// Returns the range of a line by its 1-based number, with its end, or `None` if there is no such line.
+    /// Returns the range of a line by its 1-based number, with its end, or `None` if the text has fewer.
     #[must_use]
     pub fn line(&self, number: usize) -> Option<Range<usize>> {
         let end_of = |line: usize| self.line_ends.get(line).map_or(self.len, |&end| end as usize + 1);

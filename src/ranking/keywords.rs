@@ -29,7 +29,7 @@ use super::language::{LEAST, Language, LanguageSetting, SAMPLE, Spoken};
 use super::rows::{Columns, DocumentInfo, Rows, texts_of};
 use super::settings::FieldWeights;
 use super::words::{Analyser, Forms, of_path};
-use crate::document::without_payloads;
+use crate::document::without_data_urls;
 use crate::error::{Error, Result};
 use crate::store::{Dataset, Table};
 
@@ -201,7 +201,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
                 headings.retain(|title| seen.insert(title.clone()));
                 let content = contents.value(at);
                 let fields = [
-                    words(&without_payloads(content)),
+                    words(&without_data_urls(content)),
                     words(&headings.join("\n")),
                     words(&texts_of(&tagged.value(at)).ok_or_else(damaged)?.join("\n")),
                     words(&texts_of(&called.value(at)).ok_or_else(damaged)?.join("\n")),
@@ -209,7 +209,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
                 // A document contains its text once, whatever its chunks repeat.
                 let repeated = usize::try_from(prefixes.value(at)).unwrap_or_default();
                 let own = content.get(repeated..).filter(|_| repeated > 0);
-                let own = own.map(|own| words(&without_payloads(own)));
+                let own = own.map(|own| words(&without_data_urls(own)));
                 if let Some(whole) = &mut whole {
                     whole.add(own.as_ref().unwrap_or(&fields[0]), &words(&titles.join("\n")), &fields);
                 }

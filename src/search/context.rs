@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Found, Place, Searcher};
-use crate::document::{line, without_payloads};
+use crate::document::{line, without_data_urls};
 use crate::error::Result;
 use crate::tokens::TokenCounter;
 use crate::value::named;
@@ -131,7 +131,7 @@ impl Text {
     fn new(place: &Place<'_>, content: &str, counter: &dyn TokenCounter) -> Result<Self> {
         let own = place.source(content).to_owned();
         let label = format!("[0] {}  {}\n", place.citation(), place.header_path);
-        let tokens = [counter.count(&without_payloads(&own))?, counter.count(&label)?];
+        let tokens = [counter.count(&without_data_urls(&own))?, counter.count(&label)?];
         Ok(Self { hash: blake3::hash(own.as_bytes()), own, tokens })
     }
 }
@@ -398,7 +398,7 @@ fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
     Ok(best)
 }
 
-/// Joins pieces that touch or follow each other into passages, without the payloads of `data:` URLs.
+/// Joins pieces that touch or follow each other into passages, without inline `data:` URLs.
 fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     let mut in_order = pieces.to_vec();
     in_order.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -454,7 +454,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     passages.sort_by_key(|passage| best[&passage.doc_id]);
     for (number, passage) in (1..).zip(&mut passages) {
         passage.number = number;
-        passage.content = without_payloads(&passage.content).into_owned();
+        passage.content = without_data_urls(&passage.content).into_owned();
         passage.citation = format!("{}:{}-{}", passage.path, passage.start_line, passage.end_line);
     }
     passages

@@ -28,7 +28,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::document::without_payloads;
+use crate::document::without_data_urls;
 use crate::embed::Reranker;
 use crate::error::Result;
 use crate::ranking::{Question, Ranker, Rows};
@@ -180,7 +180,7 @@ impl Searcher {
     fn reranked(&self, mut found: Vec<Found>, question: &str, reranker: &dyn Reranker) -> Result<Vec<Found>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
-        let texts: Vec<Cow<'_, str>> = texts.iter().map(|[content]| without_payloads(content)).collect();
+        let texts: Vec<Cow<'_, str>> = texts.iter().map(|[content]| without_data_urls(content)).collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         for (found, score) in found.iter_mut().zip(reranker.scores(question, &texts)?) {
             found.score = score.into();

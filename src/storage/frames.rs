@@ -33,7 +33,7 @@ impl<R: Read> Frames<R> {
         Ok(start)
     }
 
-    /// Reads the next message, or as much as there is of it. What is wrong with its form is left to Arrow's reader.
+    /// Reads the next message, or as much as there is of it. Arrow's reader judges its form.
     fn advance(&mut self) -> io::Result<()> {
         self.message.clear();
         self.at = 0;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
-use crate::document::{Document, Link, LinkKind, without_payloads};
+use crate::document::{Document, Link, LinkKind, short_target};
 use crate::embed::{ZERO_VECTOR, is_zero};
 
 /// A name of a fixed list: a kind, a flag.
@@ -267,17 +267,13 @@ impl ChunkRow {
             links: links
                 .map(|link| LinkRow {
                     kind: link.kind.name(),
-                    target: without_payloads(&link.target).into_owned(),
+                    target: short_target(&link.target),
                     url: url(link),
                     text: link.text.clone(),
                 })
                 .collect(),
             images: images
-                .map(|image| ImageRow {
-                    target: without_payloads(&image.target).into_owned(),
-                    url: url(image),
-                    alt: image.text.clone(),
-                })
+                .map(|image| ImageRow { target: short_target(&image.target), url: url(image), alt: image.text.clone() })
                 .collect(),
             tags: Arc::clone(&shared.tags),
             aliases: Arc::clone(&shared.aliases),

@@ -243,18 +243,18 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
         (Table::Chunks, "n_tokens") => {
-            "exact number of tokens in content, in the encoding of the chunk settings (cl100k_base by default), without payloads of data: URLs"
+            "exact number of tokens in content, in the encoding of the chunk settings (cl100k_base by default), without inline data: URLs"
         }
         (Table::Chunks, "n_model_tokens") => "the model's tokens, including special ones, before truncation",
         (Table::Chunks, "truncated") => "whether the text was truncated to what the model reads",
         (Table::Chunks, "flags") => {
-            "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; inline_data if it has the payload of a data: URL; zero_vector if the model knows no word of it; names of risks in the text"
+            "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of it; names of risks in the text"
         }
         (Table::Chunks, "links") => {
-            "links that start in the range: kind, target as written (… for a payload), absolute URL if the spec has a base, text"
+            "links that start in the range: kind, target as written (… for inline data), absolute URL if the spec has a base, text"
         }
         (Table::Chunks, "images") => {
-            "images that start in the range: target as written (… for a payload), absolute URL if the spec has a base, alternative text"
+            "images that start in the range: target as written (… for inline data), absolute URL if the spec has a base, alternative text"
         }
         (Table::Chunks, "content_hash") => "BLAKE3 of content",
         (Table::Documents, "title") => "from the front matter, otherwise the first heading of level 1",

@@ -22,7 +22,7 @@ pub use encoding::Encoding;
 pub use ends::Ends;
 pub use ruler::Ruler;
 
-use crate::document::{Document, around_payloads, line};
+use crate::document::{Document, around_data_urls, line};
 use crate::error::{Error, Result};
 use crate::value::named;
 
@@ -147,18 +147,18 @@ impl<'a> Sizer<'a> {
     }
 
     /// Returns the size of a text that is not part of a document. Its code blocks are not known, so an estimate is
-    /// the larger of its sizes as prose and as code. Payloads of `data:` URLs count as nothing, except in lines.
+    /// the larger of its sizes as prose and as code. Inline `data:` URLs count as nothing, except in lines.
     ///
     /// # Errors
     /// Those of [`TokenCounter::count`].
     pub fn size(&self, text: &str) -> Result<usize> {
         match self.measure {
             Measure::Lines => Ok(line::split(text).count()),
-            _ => around_payloads(text).into_iter().map(|part| self.size_of(part)).sum(),
+            _ => around_data_urls(text).into_iter().map(|part| self.size_of(part)).sum(),
         }
     }
 
-    /// Returns the size of a text without payloads.
+    /// Returns the size of a text without inline URLs.
     fn size_of(&self, text: &str) -> Result<usize> {
         Ok(match self.measure {
             Measure::Chars => text.chars().count(),
@@ -175,14 +175,14 @@ impl<'a> Sizer<'a> {
 
     /// Returns the end of a text: as many of its last atoms (characters, tokens, words, lines) as fit in `size`. It
     /// starts at a character boundary, the nearest one if a token starts inside a character, and, except in lines,
-    /// after the last payload of a `data:` URL.
+    /// after the last inline `data:` URL.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
     pub fn suffix<'t>(&self, text: &'t str, size: usize) -> Result<&'t str> {
         let Some(last) = size.checked_sub(1) else { return Ok("") };
         let is_lines = matches!(self.measure, Measure::Lines);
-        let text = if is_lines { text } else { around_payloads(text).pop().unwrap_or_default() };
+        let text = if is_lines { text } else { around_data_urls(text).pop().unwrap_or_default() };
         let tokens = |counter: &dyn TokenCounter| -> Result<usize> {
             let ends = counter.ends(text)?;
             let before = ends.len().checked_sub(size + 1);

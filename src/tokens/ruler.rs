@@ -1,7 +1,6 @@
 //! A ruler for one document: it computes the size of any range from counts stored when the document was measured.
 //!
-//! The payloads of `data:` URLs count as nothing: the size of a range with some is the sum of the sizes of the parts
-//! around them. In lines, they count as the lines they are on.
+//! Inline `data:` URLs count as nothing: the size of a range with some is the sum of the sizes of the parts around them. In lines, they count as the lines they are on.
 
 use std::ops::Range;
 
@@ -10,7 +9,7 @@ use super::{
     Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, words, words_in,
     words_to_size,
 };
-use crate::document::{Document, around_payloads};
+use crate::document::{Document, around_data_urls};
 use crate::error::Result;
 
 /// A ruler for the ranges of one document in one unit.
@@ -90,7 +89,7 @@ impl<'d> Ruler<'d> {
         self.sum("", &range, "", |_, part, _| self.size_of(part))
     }
 
-    /// Returns the size of a range without payloads.
+    /// Returns the size of a range without inline URLs.
     fn size_of(&self, range: Range<usize>) -> Result<usize> {
         let positions = &self.document.positions;
         Ok(match &self.index {
@@ -127,8 +126,7 @@ impl<'d> Ruler<'d> {
         })
     }
 
-    /// Returns the sum of the sizes of the parts around payloads, of a range between two texts. What precedes a part
-    /// without a payload is measured with it.
+    /// Returns the sum of the sizes of the parts around inline URLs, of a range between two texts.
     fn sum(
         &self,
         prefix: &str,
@@ -136,19 +134,19 @@ impl<'d> Ruler<'d> {
         suffix: &str,
         size: impl Fn(&str, Range<usize>, &str) -> Result<usize>,
     ) -> Result<usize> {
-        if self.document.payloads.is_empty() {
+        if self.document.data_urls.is_empty() {
             return size(prefix, range.clone(), suffix);
         }
         let mut total = 0;
-        let mut before = around_payloads(prefix);
+        let mut before = around_data_urls(prefix);
         let mut prefix = before.pop().unwrap_or_default();
         for part in before {
             total += size(part, range.start..range.start, "")?;
         }
         let mut start = range.start;
-        for payload in self.document.payloads_in(range) {
-            total += size(prefix, start..payload.start.max(start), "")?;
-            (prefix, start) = ("", payload.end.min(range.end));
+        for url in self.document.data_urls_in(range) {
+            total += size(prefix, start..url.start.max(start), "")?;
+            (prefix, start) = ("", url.end.min(range.end));
         }
         Ok(total + size(prefix, start..range.end, suffix)?)
     }
@@ -170,20 +168,20 @@ impl<'d> Ruler<'d> {
     /// Returns the byte offset just after each atom (character, token, word, line) of a range's text. The atoms of
     /// an estimate are words outside of code and, inside code, groups of as many characters as count as a token.
     /// Every offset is a character boundary: the end of a token inside a character is moved to the nearer side. The
-    /// last offset is the end of the range. A payload is part of the atom before it, or of the first one.
+    /// last offset is the end of the range. An inline URL is part of the atom before it, or of the first one.
     ///
     /// # Errors
     /// Those of [`TokenCounter::ends`].
     pub fn atoms(&self, range: &Range<usize>) -> Result<Vec<usize>> {
         let is_lines = matches!(self.index, Index::Lines);
-        let payloads = if is_lines { &[] } else { self.document.payloads_in(range) };
+        let urls = if is_lines { &[] } else { self.document.data_urls_in(range) };
         let mut atoms = Vec::new();
         let mut start = range.start;
-        for payload in payloads {
-            if payload.start > start {
-                atoms.append(&mut self.atoms_of(&(start..payload.start))?);
+        for url in urls {
+            if url.start > start {
+                atoms.append(&mut self.atoms_of(&(start..url.start))?);
             }
-            start = payload.end.min(range.end);
+            start = url.end.min(range.end);
             if let Some(last) = atoms.last_mut() {
                 *last = start;
             }
@@ -195,7 +193,7 @@ impl<'d> Ruler<'d> {
         Ok(atoms)
     }
 
-    /// Returns the [`atoms`](Self::atoms) of a range without payloads.
+    /// Returns the [`atoms`](Self::atoms) of a range without inline URLs.
     fn atoms_of(&self, range: &Range<usize>) -> Result<Vec<usize>> {
         let text = &self.document.text;
         let mut atoms: Vec<usize> = match &self.index {

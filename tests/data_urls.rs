@@ -1,4 +1,4 @@
-//! Payloads of `data:` URLs stay in the text, and nothing counts, cuts, embeds or finds them.
+//! Inline `data:` URLs stay in the text, and nothing counts, cuts, embeds or finds them.
 
 use chunkmill::chunk::{Preset, Spec};
 use chunkmill::tokens::Unit;
@@ -18,7 +18,7 @@ fn base64(len: usize) -> String {
     (0..len).map(|_| letter()).collect()
 }
 
-/// Ways to write an image into a text: what precedes and what follows its payload.
+/// Ways to write an image into a text: what precedes and what follows its data.
 const WAYS: [(&str, [&str; 2]); 8] = [
     ("a.md", ["![a chart](data:image/png;base64,", ")"]),
     ("a.md", ["![a chart][c]\n\n[c]: <data:image/png;base64,", ">"]),
@@ -44,7 +44,7 @@ fn an_image_in_the_text_costs_nothing_however_large() {
 }
 
 #[test]
-fn what_is_short_or_no_payload_is_text() {
+fn what_is_short_or_no_data_is_text() {
     let long = base64(200);
     for text in [
         "![a](data:image/png;base64,aGVsbG8=)".to_owned(),
@@ -55,27 +55,27 @@ fn what_is_short_or_no_payload_is_text() {
         format!("data:{},{long}", "a/".repeat(200)),
     ] {
         let cut = cut("structure", &text);
-        assert!(cut.document.payloads.is_empty(), "{text}");
+        assert!(cut.document.data_urls.is_empty(), "{text}");
         assert!(!cut.chunks[0].flags.contains(&"inline_data"), "{text}");
     }
     let svg = format!("![a](data:image/svg+xml,%3Csvg%20{}%3E) and more", "x".repeat(100));
     let cut = cut("structure", &svg);
-    assert_eq!(cut.document.payloads.len(), 1);
-    assert!(svg[cut.document.payloads[0].clone()].ends_with("x%3E"));
+    assert_eq!(cut.document.data_urls.len(), 1);
+    assert!(svg[cut.document.data_urls[0].clone()].ends_with("x%3E"));
 }
 
 #[test]
-fn a_payload_is_neither_embedded_nor_found_and_its_alternative_text_is() {
+fn an_inline_image_is_neither_embedded_nor_found_and_its_alternative_text_is() {
     let home = tempfile::tempdir().unwrap();
-    let payload = format!("zebrastripes/{}", base64(9000));
-    let page = format!("# Report\n\nBefore.\n\n![quarterly revenue](data:image/png;base64,{payload})\n\nAfter.\n");
+    let data = format!("zebrastripes/{}", base64(9000));
+    let page = format!("# Report\n\nBefore.\n\n![quarterly revenue](data:image/png;base64,{data})\n\nAfter.\n");
     let corpus = folder(&[("a.md", &page), ("b.md", "# Other\n\nSomething else.\n")]);
     let corpus = corpus.path().to_str().unwrap();
     let (code, out, err) = run(home.path(), &["chunk", corpus]);
     assert_eq!(code, 0, "{err}");
     let rows = json_lines(&out);
     let row = rows.iter().find(|row| row["path"] == "a.md").unwrap();
-    assert!(row["content"].as_str().unwrap().contains(&payload));
+    assert!(row["content"].as_str().unwrap().contains(&data));
     assert!(row["n_tokens"].as_u64().unwrap() < 40, "{}", row["n_tokens"]);
     assert_eq!(row["n_chars"].as_u64().unwrap() as usize, row["content"].as_str().unwrap().chars().count());
     assert_eq!(row["images"][0]["target"], "data:image/png;base64,…");
@@ -93,7 +93,7 @@ fn a_payload_is_neither_embedded_nor_found_and_its_alternative_text_is() {
     };
     assert_eq!((found("quarterly"), found("zebrastripes")), (1, 0));
     let (_, context, _) = run(home.path(), &["context", dataset, "quarterly", "--mode", "keyword", "--budget", "500"]);
-    assert!(context.contains("base64,…") && !context.contains("zebrastripes"), "{context}");
+    assert!(context.contains("revenue](…)") && !context.contains("zebrastripes"), "{context}");
 
     // A hit has the text as it is.
     let output = program(home.path()).args(["search", dataset, "quarterly", "--mode", "keyword", "--json"]).output();
@@ -101,13 +101,13 @@ fn a_payload_is_neither_embedded_nor_found_and_its_alternative_text_is() {
     assert!(hit["content"].as_str().unwrap().contains("zebrastripes"));
 }
 
-/// Texts with payloads between, before and after words, lines, code and headings.
+/// Texts with inline images between, before and after words, lines, code and headings.
 fn texts() -> impl Strategy<Value = String> {
-    let payload = (64usize..400).prop_map(|len| format!("![p](data:image/png;base64,{})", base64(len)));
+    let image = (64usize..400).prop_map(|len| format!("![p](data:image/png;base64,{})", base64(len)));
     let words = "([a-z]{1,9} ){1,30}";
     let part = prop_oneof![
         3 => words.prop_map(|words| words),
-        2 => payload,
+        2 => image,
         1 => Just("\n\n".to_owned()),
         1 => Just("\n\n## Heading\n\n".to_owned()),
         1 => Just("\n\n```\ncode();\nmore();\n```\n\n".to_owned()),
@@ -120,31 +120,30 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_chunk_starts_or_ends_inside_a_payload(text in texts(), at in 0..Preset::ALL.len(), max in 5usize..60) {
+    fn no_chunk_starts_or_ends_inside_an_inline_url(text in texts(), at in 0..Preset::ALL.len(), max in 5usize..60) {
         let preset = Preset::ALL[at].name();
         let limits = if preset == "none" { String::new() } else { format!(" max={max} min=1 unit=tokens") };
         let spec: Result<Spec, _> = format!("{preset}{limits}").parse();
         let spec = spec.unwrap_or_else(|_| Preset::ALL[at].spec());
         let cut = cut(&spec.to_string(), &text);
         check(&cut.document, &spec, &cut.chunks, true);
-        for payload in &cut.document.payloads {
+        for url in &cut.document.data_urls {
             for chunk in &cut.chunks {
                 for end in [chunk.range.start, chunk.range.end] {
-                    prop_assert!(!(payload.start < end && end < payload.end), "{spec}: {:?} in {payload:?}", chunk.range);
+                    prop_assert!(!(url.start < end && end < url.end), "{spec}: {:?} in {url:?}", chunk.range);
                 }
             }
         }
     }
 
     #[test]
-    fn sizes_are_those_of_the_text_around_payloads(text in texts(), cuts in any::<[prop::sample::Index; 2]>()) {
+    fn sizes_are_those_of_the_text_around_data_urls(text in texts(), cuts in any::<[prop::sample::Index; 2]>()) {
         let document = chunkmill::document::Document::from_text("a.md", text.clone());
         let mut ends = cuts.map(|cut| text.floor_char_boundary(cut.index(text.len() + 1)));
         ends.sort_unstable();
-        // Only whole payloads are recognised in a text alone.
-        let inside = |at: usize| document.payloads.iter().any(|payload| payload.start < at && at < payload.end);
-        let whole = |at: usize| document.payloads.iter().all(|p| at <= p.start - 30 || at >= p.end);
-        prop_assume!(!ends.iter().any(|&at| inside(at)) && whole(ends[0]));
+        // Only whole URLs are recognised in a text alone.
+        let inside = |at: usize| document.data_urls.iter().any(|url| url.start < at && at < url.end);
+        prop_assume!(!ends.iter().any(|&at| inside(at)));
         let (range, slice) = (ends[0]..ends[1], &text[ends[0]..ends[1]]);
         for unit in Unit::ALL.into_iter().filter(|unit| *unit != Unit::Estimate) {
             let spec: Spec = format!("windows max=40 unit={unit}").parse().unwrap();
