@@ -216,3 +216,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_cut_is_inside_a_link_where_one_between_links_is_near() {
+    for separator in [" ", ", ", " and "] {
+        let link = |page: usize| match page % 3 {
+            0 => format!("[the long label of page {page}](https://example.org/p/{page})"),
+            1 => format!("[![an image of page {page}](i{page}.png \"a title\")](https://example.org/p/{page} 'of it')"),
+            _ => format!("![what page {page} looks like](<a path to {page}.png>)"),
+        };
+        let text = format!("# Links\n\n{}\n", (0..90).map(link).collect::<Vec<_>>().join(separator));
+        for spec in [
+            "structure",
+            "structure min=10 max=64",
+            "structure unit=chars min=50 max=400",
+            "docs cut_oversized=true max=120 target=100 min=20",
+        ] {
+            let (document, chunks) = cut(&text, spec);
+            assert!(chunks.len() > 2, "{spec}");
+            for chunk in &chunks[1..] {
+                let at = chunk.range.start;
+                let inside = document.links.iter().find(|link| link.range.start < at && at < link.range.end);
+                assert_eq!(inside, None, "{spec} {separator:?}");
+            }
+        }
+    }
+    // A link over the maximum is cut all the same.
+    let long = format!("[{}](a.md)", "word ".repeat(100).trim_end());
+    assert!(cut(&long, "structure min=5 max=20").1.len() > 4);
+}

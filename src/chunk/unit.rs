@@ -13,7 +13,7 @@ use unicode_segmentation::GraphemeCursor;
 use super::packer::Packer;
 use super::sentence::sentence_starts;
 use super::{Boundary, Strategy, Switch};
-use crate::document::{Block, BlockKind, fence, inside_containers, is_blank, line, trim};
+use crate::document::{Block, BlockKind, Link, fence, inside_containers, is_blank, line, trim};
 use crate::error::Result;
 
 /// Lines and sentences are joined to at least 1/`FINEST` of the maximum before they are offered as units: a cut
@@ -284,14 +284,18 @@ impl Packer<'_> {
 
     /// Returns where the [`sentences`](Self::sentences) of a range start.
     fn sentence_starts(&self, range: Range<usize>) -> Vec<usize> {
-        let links = &self.document.links;
-        let inside_link = |at: usize| {
-            let before = links.partition_point(|link| link.range.start < at);
-            before > 0 && at < links[before - 1].range.end
-        };
         let others = sentence_starts(&self.document.text[range.clone()]).into_iter().map(|at| range.start + at);
         let starts = std::iter::once(range.start).chain(others);
-        self.far_apart(starts.filter(|&at| !inside_link(at)))
+        self.far_apart(starts.filter(|&at| self.link_around(at).is_none()))
+    }
+
+    /// Returns the link that a byte offset is inside of, if any.
+    fn link_around(&self, at: usize) -> Option<&Link> {
+        let links = &self.document.links;
+        let before = links.partition_point(|link| link.range.start < at);
+        // An image may be in a link, and nothing else in either.
+        let last = &links[before.saturating_sub(2)..before];
+        last.iter().find(|link| at < link.range.end)
     }
 
     /// Returns the start of the last sentences of a range that may be repeated after it: whole ones, of its last
@@ -369,7 +373,8 @@ impl Packer<'_> {
     }
 
     /// Returns pieces of a line or sentence, each as long as the limit allows with the lines it repeats. They are
-    /// cut between words if possible, otherwise between graphemes (UAX #29), otherwise between characters.
+    /// cut between words outside links if possible, otherwise between words, otherwise between graphemes (UAX #29),
+    /// otherwise between characters.
     fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
         let text = &self.document.text;
         let room = limit.saturating_sub(unit.wrap.size()).max(1);
@@ -380,10 +385,18 @@ impl Packer<'_> {
             let boundary = if units.is_empty() { unit.boundary } else { Boundary::Limit };
             units.push(Unit { range: start..range.end, grain: Grain::Word, boundary, ..unit.clone() });
             let end = self.reach(start, range.end, room)?;
-            start = if end < range.end { last_break(text, start, end) } else { end };
+            start = if end < range.end { self.last_break(start, end) } else { end };
         }
         close_gaps(&mut units, unit.range.clone());
         Ok(if units.len() < 2 { Vec::new() } else { units })
+    }
+
+    /// Returns where to cut a text from `start` that may extend to `end`: before a link that a cut between words would
+    /// be inside of, unless that leaves less than half.
+    fn last_break(&self, start: usize, end: usize) -> usize {
+        let at = last_break(&self.document.text, start, end);
+        let link = self.link_around(at).filter(|link| link.range.start > start + (end - start) / 2);
+        link.map_or(at, |link| link.range.start)
     }
 
     /// Returns a character boundary up to `end`: the text from `start` to it has at most size `room`, and the text
