@@ -11,6 +11,7 @@ use arrow::ipc::writer::StreamWriter;
 use super::args::ConfigArgs;
 use super::chunk::model_counter;
 use super::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ThreadFlags};
+use super::frames::Frames;
 use super::job::{Ready, stop_on_interrupt};
 use super::{output, use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
@@ -18,7 +19,6 @@ use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
 use crate::error::{Error, caught, exit};
 use crate::index::{Recipe, TableFilter};
-use crate::storage::Frames;
 use crate::value::count;
 
 /// Shown below the help.

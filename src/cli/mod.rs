@@ -14,6 +14,7 @@ mod explain;
 mod failure;
 mod filter;
 mod flags;
+mod frames;
 mod gc;
 mod index;
 mod job;

@@ -9,12 +9,10 @@
 //! | `location` | What does a path or a URL name? |
 //! | `file_system` | How does a file system do it? |
 //! | `input` | How is a file read that is not on this machine? |
-//! | `frames` | How is an Arrow stream read that asks for too much? |
 //! | `safely` | How is a file opened if somebody else may have taken its name? |
 //! | `objects` | How does an object store do it? Only with the feature `object-store` |
 
 mod file_system;
-mod frames;
 #[cfg_attr(not(feature = "object-store"), allow(dead_code, reason = "only an object store has files elsewhere"))]
 mod input;
 mod location;
@@ -32,7 +30,6 @@ use std::time::SystemTime;
 // Hidden except for `Location`: tests put their own storage under a dataset.
 #[doc(hidden)]
 pub use file_system::FileSystem;
-pub(crate) use frames::Frames;
 #[doc(hidden)]
 pub use input::Input;
 pub use location::Location;
