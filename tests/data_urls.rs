@@ -4,7 +4,7 @@ use chunkmill::chunk::{Preset, Spec};
 use chunkmill::tokens::Unit;
 use proptest::prelude::*;
 
-use crate::common::{cut, cut_as, folder, json_lines, program, run};
+use crate::common::{cut, cut_as, folder, json_lines, run};
 use crate::promises::{check, sizer};
 
 /// Returns letters of base64 that do not repeat.
@@ -96,8 +96,8 @@ fn an_inline_image_is_neither_embedded_nor_found_and_its_alternative_text_is() {
     assert!(context.contains("revenue](…)") && !context.contains("zebrastripes"), "{context}");
 
     // A hit has the text as it is.
-    let output = program(home.path()).args(["search", dataset, "quarterly", "--mode", "keyword", "--json"]).output();
-    let hit = json_lines(&String::from_utf8(output.unwrap().stdout).unwrap()).remove(0);
+    let (_, out, _) = run(home.path(), &["search", dataset, "quarterly", "--mode", "keyword", "--json"]);
+    let hit = json_lines(&out).remove(0);
     assert!(hit["content"].as_str().unwrap().contains("zebrastripes"));
 }
 

@@ -55,7 +55,6 @@ mod models;
 mod normalize;
 mod objects;
 mod pages;
-
 mod powershell;
 mod presets;
 mod promises;

@@ -15,7 +15,6 @@ pub(crate) mod line;
 mod markdown;
 mod name;
 mod nodes;
-
 mod position;
 mod regions;
 mod room;

@@ -1,6 +1,7 @@
 //! A ruler for one document: it computes the size of any range from counts stored when the document was measured.
 //!
-//! Inline `data:` URLs count as nothing: the size of a range with some is the sum of the sizes of the parts around them. In lines, they count as the lines they are on.
+//! Inline `data:` URLs count as nothing: the size of a range with some is the sum of the sizes of the parts around
+//! them. In lines, they count as the lines they are on.
 
 use std::ops::Range;
 
@@ -83,10 +84,7 @@ impl<'d> Ruler<'d> {
     /// # Errors
     /// Those of [`TokenCounter::count`].
     pub fn size(&self, range: Range<usize>) -> Result<usize> {
-        if matches!(self.index, Index::Lines) {
-            return Ok(self.document.positions.lines_in(range));
-        }
-        self.sum("", &range, "", |_, part, _| self.size_of(part))
+        self.sum(self.leaves_out(), "", &range, "", |_, part, _| self.size_of(part))
     }
 
     /// Returns the size of a range without inline URLs.
@@ -111,30 +109,32 @@ impl<'d> Ruler<'d> {
         if prefix.is_empty() && suffix.is_empty() {
             return self.size(range);
         }
-        let joined = |prefix: &str, part: Range<usize>, suffix: &str| {
-            self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[part]))
-        };
-        if matches!(self.index, Index::Lines) {
-            return joined(prefix, range, suffix);
-        }
-        self.sum(prefix, &range, suffix, |prefix, part, suffix| match (&self.index, self.sizer.measure) {
+        let leaves_out = self.leaves_out();
+        self.sum(leaves_out, prefix, &range, suffix, |prefix, part, suffix| match (&self.index, self.sizer.measure) {
             (Index::Chars, _) | (_, Measure::Estimate) => {
                 Ok(self.sizer.size(prefix)? + self.size_of(part)? + self.sizer.size(suffix)?)
             }
             (Index::Tokens { counter, ends }, _) => self.tokens(*counter, ends.as_ref(), prefix, part, suffix),
-            _ => joined(prefix, part, suffix),
+            _ => self.sizer.size(&format!("{prefix}{}{suffix}", &self.document.text[part])),
         })
     }
 
-    /// Returns the sum of the sizes of the parts around inline URLs, of a range between two texts.
+    /// Returns whether sizes leave out inline URLs.
+    fn leaves_out(&self) -> bool {
+        !matches!(self.index, Index::Lines)
+    }
+
+    /// Returns the size of a range between two texts. If inline URLs are left out, it is the sum of the sizes of the
+    /// parts around them.
     fn sum(
         &self,
+        leaves_out: bool,
         prefix: &str,
         range: &Range<usize>,
         suffix: &str,
         size: impl Fn(&str, Range<usize>, &str) -> Result<usize>,
     ) -> Result<usize> {
-        if self.document.data_urls.is_empty() {
+        if !leaves_out || self.document.data_urls.is_empty() {
             return size(prefix, range.clone(), suffix);
         }
         let mut total = 0;
@@ -159,7 +159,7 @@ impl<'d> Ruler<'d> {
     pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
         match self.sizer.measure {
             Measure::Tokens => self.size_between(prefix, range, suffix),
-            _ => self.sum(prefix, &range, suffix, |prefix, part, suffix| {
+            _ => self.sum(true, prefix, &range, suffix, |prefix, part, suffix| {
                 count(self.sizer.encoding.counter(), [prefix, &self.document.text[part], suffix])
             }),
         }
@@ -173,8 +173,7 @@ impl<'d> Ruler<'d> {
     /// # Errors
     /// Those of [`TokenCounter::ends`].
     pub fn atoms(&self, range: &Range<usize>) -> Result<Vec<usize>> {
-        let is_lines = matches!(self.index, Index::Lines);
-        let urls = if is_lines { &[] } else { self.document.data_urls_in(range) };
+        let urls = if self.leaves_out() { self.document.data_urls_in(range) } else { &[] };
         let mut atoms = Vec::new();
         let mut start = range.start;
         for url in urls {
