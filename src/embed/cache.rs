@@ -36,8 +36,9 @@ const FILE: &str = "embeddings-v1.sqlite";
 /// Maximum time before a computed vector is written.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long another process may lock the database before this one continues without it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long another process may lock the database before this one continues without it. A busy disk may take several
+/// seconds for one transaction.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Maximum bytes of pending vectors. A thread that exceeds it waits for the disk.
 const MAX_PENDING: usize = 8 << 20;
@@ -90,7 +91,7 @@ struct Shared {
     limit: u64,
     pending: Mutex<Pending>,
     wake: Condvar,
-    /// `None` after a failure. Never locked together with `pending`.
+    /// `None` after a failure. Never locked while `pending` is.
     store: Mutex<Option<Store>>,
     told_of_damage: AtomicBool,
 }
@@ -103,6 +104,12 @@ struct Pending {
     damaged: Vec<Hash>,
     bytes: usize,
     closing: bool,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.used.is_empty() && self.damaged.is_empty()
+    }
 }
 
 impl Cache {
@@ -200,16 +207,23 @@ impl Shared {
         }
     }
 
-    /// Writes the pending changes.
+    /// Writes the pending changes. They are taken while the database is locked: the next thread that locks it finds
+    /// them there.
     fn flush(&self) {
-        let taken = {
-            let mut pending = lock(&self.pending);
-            let closing = pending.closing;
-            std::mem::replace(&mut *pending, Pending { closing, ..Pending::default() })
-        };
-        if !(taken.rows.is_empty() && taken.used.is_empty() && taken.damaged.is_empty()) {
-            self.with_store(|store| store.write(&taken));
+        let written = self.with_store(|store| {
+            let taken = self.take_pending();
+            if taken.is_empty() { Ok(()) } else { store.write(&taken) }
+        });
+        if written.is_none() {
+            // Without a database, nobody else would ever take them.
+            self.take_pending();
         }
+    }
+
+    fn take_pending(&self) -> Pending {
+        let mut pending = lock(&self.pending);
+        let closing = pending.closing;
+        std::mem::replace(&mut *pending, Pending { closing, ..Pending::default() })
     }
 
     /// Runs `work` on the database, if there is one. After a failure, the database is closed or replaced by a new one.
@@ -335,8 +349,13 @@ impl Store {
             drop(update);
             transaction.commit()?;
         }
+        // Keys that were scattered over all pages would let the log grow by as many in each transaction. Sorted in
+        // groups, rows stay in order of age, more or less.
         let row_bytes = rows.first().map_or(1, |(_, blob)| blob.len());
-        for rows in rows.chunks((budget.transaction / row_bytes).max(1)) {
+        let mut rows: Vec<&(Hash, Vec<u8>)> = rows.iter().collect();
+        let group = (budget.transaction / row_bytes).max(1);
+        rows.chunks_mut(group).for_each(|rows| rows.sort_unstable_by_key(|(key, _)| *key.as_bytes()));
+        for rows in rows.chunks(group).flat_map(|rows| rows.chunks(budget.rows)) {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             {
                 let mut is_there = transaction.prepare("SELECT 1 FROM texts JOIN vectors USING (id) WHERE key = ?1")?;
