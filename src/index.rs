@@ -253,7 +253,10 @@ impl<'a> Recipe<'a> {
             Err(more) => return too_costly(document.source, memory + more, document.content_hash),
         };
         let row = DocumentRow::new(&document, chunks.len());
-        let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix);
+        let count = |chunk: &Chunk| {
+            let document = ruler.document();
+            ruler.tokens_between(&chunk.prefix(document), chunk.range.clone(), chunk.suffix(document))
+        };
         let n_tokens = chunks.iter().map(count).collect::<Result<_>>()?;
         Ok(Ok(Cut { row, document, chunks, n_tokens, spec: self.spec }))
     }
@@ -308,7 +311,7 @@ impl Cut<'_> {
     fn row_bytes(&self) -> usize {
         let texts = |chunk: &Chunk| {
             let path: usize = chunk.heading_path.iter().map(String::len).sum();
-            chunk.prefix.len() + chunk.range.len() + chunk.suffix.len() + 2 * path
+            chunk.prefix(&self.document).len() + chunk.range.len() + chunk.suffix(&self.document).len() + 2 * path
         };
         self.chunks.iter().map(|chunk| ROW_BYTES + texts(chunk)).sum()
     }
@@ -324,19 +327,16 @@ impl Cut<'_> {
 impl Reading {
     /// Creates the reading of a document for some of its chunks.
     fn of(passage: Arc<Passage>, chunks: &[ChunkRow]) -> Self {
-        let spans = chunks.iter().map(|row| span(row, passage.text())).collect();
+        let spans = chunks.iter().map(span).collect();
         Self { passage, spans }
     }
 }
 
 /// Returns the byte range of a chunk in its document, including the overlap before it.
-fn span(row: &ChunkRow, text: &str) -> Range<usize> {
-    let [start, end, prefix] =
-        [row.start_byte, row.end_byte, row.prefix_len].map(|byte| usize::try_from(byte).unwrap_or_default());
-    let overlap = row.content.get(..prefix).filter(|_| row.has_overlap).unwrap_or_default().trim();
-    let before = text.get(..start).unwrap_or_default().trim_end();
-    // Other prefixes, such as headings, come from elsewhere in the document.
-    before.strip_suffix(overlap).filter(|_| !overlap.is_empty()).map_or(start, str::len)..end
+fn span(row: &ChunkRow) -> Range<usize> {
+    let start = row.overlap_start_byte.unwrap_or(row.start_byte);
+    let [start, end] = [start, row.end_byte].map(|byte| usize::try_from(byte).unwrap_or_default());
+    start..end
 }
 
 /// Returns the text that the model sees for a chunk.

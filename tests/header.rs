@@ -43,8 +43,8 @@ fn parent_headers_are_put_before_the_content() {
     assert_eq!(cut("ragdocs min=1 parent_headers=false", text).contents()[2], "### Linux\n\nuse apt");
     let with = cut("ragdocs min=1", text);
     assert_eq!(with.contents()[2], "# Guide\n\n## Install\n\n### Linux\n\nuse apt");
-    assert_eq!(with.chunks[2].prefix, "# Guide\n\n## Install\n\n");
-    assert!(!with.chunks[2].has_overlap);
+    assert_eq!(with.chunks[2].prefix(&with.document), "# Guide\n\n## Install\n\n");
+    assert!(with.chunks[2].repeats.overlap.is_none());
 }
 
 #[test]
@@ -194,7 +194,11 @@ fn siblings_overlap_by_the_last_characters_of_the_one_before() {
         assert!(pair[1].starts_with(&format!("{tail}\n\n")), "{:?} after {:?}", pair[1], pair[0]);
         assert!(pair[1].chars().count() <= 1000);
     }
-    assert!(cut.chunks[1..].iter().all(|chunk| chunk.has_overlap && chunk.prefix.chars().count() == 52));
+    assert!(
+        cut.chunks[1..]
+            .iter()
+            .all(|chunk| chunk.repeats.overlap.is_some() && chunk.prefix(&cut.document).chars().count() == 52)
+    );
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn pieces_near_the_maximum_and_over_it_overlap_too() {
             let tail: String = first.chars().skip(first.chars().count() - 50).collect();
             let prefix = last.strip_suffix(&second).unwrap();
             assert!(prefix.ends_with(&format!("{tail}\n\n")), "{size}: {prefix:?}");
-            assert!(cut.chunks[1].has_overlap);
+            assert!(cut.chunks[1].repeats.overlap.is_some());
             let expected: &[&str] = match size {
                 ..1448 => &[],
                 1448..=1500 => &["oversized_with_overlap"],
@@ -224,7 +228,7 @@ fn sections_do_not_overlap() {
     let text: String = (0..4).map(|i| format!("# s{i}\n\n{}\n\n", "x".repeat(400))).collect();
     let cut = cut("ragdocs overlap=50", &text);
     assert_eq!(cut.chunks.len(), 4);
-    assert!(cut.chunks.iter().all(|chunk| !chunk.has_overlap && chunk.prefix.is_empty()));
+    assert!(cut.chunks.iter().all(|chunk| chunk.repeats.overlap.is_none() && chunk.prefix(&cut.document).is_empty()));
 }
 
 #[test]
@@ -233,13 +237,13 @@ fn pieces_of_different_sections_do_not_overlap() {
     let cut = cut("ragdocs max=800", &text);
     let first_of_two = cut.chunks.iter().find(|chunk| chunk.section_index == 1).unwrap();
     assert_eq!(first_of_two.sub_index, Some(0));
-    assert!(!first_of_two.has_overlap);
+    assert!(first_of_two.repeats.overlap.is_none());
 }
 
 #[test]
 fn no_overlap_means_none() {
     let cut = cut("ragdocs max=700 overlap=0 parent_headers=false", &format!("# Big\n\n{}", paragraphs(12, 150)));
-    assert!(cut.chunks.iter().all(|chunk| chunk.prefix.is_empty()));
+    assert!(cut.chunks.iter().all(|chunk| chunk.prefix(&cut.document).is_empty()));
 }
 
 // 8.4 the data model

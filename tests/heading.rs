@@ -20,7 +20,7 @@ fn section(count: usize) -> String {
 fn window(cut: &Cut, index: usize) -> (usize, usize) {
     let chunk = &cut.chunks[index];
     let text = &cut.document.text;
-    let start = chunk.range.start - chunk.prefix.len();
+    let start = chunk.repeats.overlap.as_ref().map_or(chunk.range.start, |overlap| overlap.start);
     (tokens(&text[..start]), tokens(&text[..chunk.range.end]))
 }
 
@@ -51,7 +51,7 @@ fn a_long_section_becomes_windows_of_exactly_max_that_overlap_by_exactly_overlap
         }
         assert_eq!(tokens(&cut.contents()[index]), end - start);
         assert_eq!(cut.chunks[index].sub_index, Some(index));
-        assert_eq!(cut.chunks[index].has_overlap, index > 0);
+        assert_eq!(cut.chunks[index].repeats.overlap.is_some(), index > 0);
     }
     assert_eq!(window(&cut, 4).1, 2000);
 }

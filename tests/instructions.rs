@@ -300,7 +300,11 @@ mod counting {
             move || {
                 let ruler = spec.sizer(None).unwrap().measure(document).unwrap();
                 for piece in std::hint::black_box(chunk_measured(&ruler, &spec).unwrap()) {
-                    std::hint::black_box(ruler.tokens_between(&piece.prefix, piece.range, &piece.suffix).unwrap());
+                    std::hint::black_box(
+                        ruler
+                            .tokens_between(&piece.prefix(document), piece.range.clone(), piece.suffix(document))
+                            .unwrap(),
+                    );
                 }
             }
         };

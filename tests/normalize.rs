@@ -1,6 +1,6 @@
 //! The cleaned text of a chunk: what is removed, what stays, and what is never touched.
 
-use chunkmill::chunk::Normalizer;
+use chunkmill::chunk::{Normalizer, Repeats};
 use chunkmill::document::{BlockKind, Document};
 use proptest::prelude::*;
 use url::Url;
@@ -14,7 +14,7 @@ const ALL: Normalizer<'static> = Normalizer { whitespace: true, unicode: true, r
 /// Cleans a whole document.
 fn whole(normalizer: &Normalizer<'_>, path: &str, text: &str) -> String {
     let document = Document::from_text(path, text);
-    normalizer.normalize(&document, "", document.body.clone())
+    normalizer.normalize(&document, &Repeats::default(), document.body.clone())
 }
 
 fn table(normalizer: &Normalizer<'_>, rows: &[(&str, &str)]) {
@@ -196,26 +196,28 @@ fn a_link_has_an_absolute_url() {
     assert_eq!(Normalizer { base_url: Some(&no_folder), ..OFF }.absolute(&document, "e.md"), None);
 }
 
-/// Cleans the first occurrence of `part`, after a prefix.
-fn part(normalizer: &Normalizer<'_>, text: &str, prefix: &str, part: &str) -> String {
+/// Cleans the first occurrence of `part`, with an overlap: the text just before it, otherwise anywhere before it.
+fn part(normalizer: &Normalizer<'_>, text: &str, overlap: &str, part: &str) -> String {
     let document = Document::from_text("a.md", text);
     let start = text.find(part).unwrap();
-    normalizer.normalize(&document, prefix, start..start + part.len())
+    let at = if text[..start].ends_with(overlap) { start - overlap.len() } else { text.find(overlap).unwrap() };
+    let overlap = (!overlap.is_empty()).then_some(at..at + overlap.len());
+    normalizer.normalize(&document, &Repeats { overlap, ..Repeats::default() }, start..start + part.len())
 }
 
 #[test]
 fn prefix_and_source_are_one_text() {
     let text = "# A\n\none   two   three\n\n```\nx  y\nz  w\n```\n";
-    assert_eq!(part(&WHITESPACE, text, "# A\n\n\n\n", "one   two"), "# A\n\none two");
+    assert_eq!(part(&WHITESPACE, text, "# A", "one   two"), "# A\n\none two");
     assert_eq!(part(&WHITESPACE, text, "on", "e   two"), "one two", "a window cut inside a word");
-    assert_eq!(part(&WHITESPACE, text, "zero  ", "  two   three"), "zero two three");
+    assert_eq!(part(&WHITESPACE, text, "one ", "  two   three"), "one two three");
     assert_eq!(part(&WHITESPACE, text, "x  y\n", "z  w"), "x  y\nz  w", "code before code is known as such");
     let html = "<div>\n<pre>\nx  y\nz  w\n</pre>\n</div>\n";
     assert_eq!(part(&WHITESPACE, html, "", "z  w"), "z  w", "the chunk starts inside the element");
-    assert_eq!(part(&WHITESPACE, text, "other  text ", "z  w"), "other text z  w");
-    assert_eq!(part(&WHITESPACE, "x\nb", "a\r", "\nb"), "a\nb", "a line end half in each");
-    assert_eq!(part(&UNICODE, "\u{301}x", "e", "\u{301}x"), "\u{e9}x");
-    assert_eq!(part(&REDACT, "b", "https://x.org/?a ", "b"), "https://x.org/ b");
+    assert_eq!(part(&WHITESPACE, text, "one   two", "z  w"), "one two\n\nz  w");
+    assert_eq!(part(&WHITESPACE, "a\r\nb", "a\r", "\nb"), "a\nb", "a line end half in each");
+    assert_eq!(part(&UNICODE, "e\u{301}x", "e", "\u{301}x"), "\u{e9}x");
+    assert_eq!(part(&REDACT, "https://x.org/?a b", "https://x.org/?a ", "b"), "https://x.org/ b");
 }
 
 #[test]
@@ -250,9 +252,9 @@ fn long_lines_cost_linear_time() {
         let mut length = 0;
         // As chunks of a long line, and as a whole.
         for start in (0..text.len()).step_by(1000) {
-            length += normalizer.normalize(&document, "", start..(start + 1000).min(text.len())).len();
+            length += normalizer.normalize(&document, &Repeats::default(), start..(start + 1000).min(text.len())).len();
         }
-        assert!(length > 0 && !normalizer.normalize(&document, "", 0..text.len()).is_empty());
+        assert!(length > 0 && !normalizer.normalize(&document, &Repeats::default(), 0..text.len()).is_empty());
     }
 }
 
@@ -317,17 +319,21 @@ proptest! {
     }
 
     #[test]
-    fn every_part_of_any_text_is_cleaned_without_loss(text in any::<String>(), cut in 0.0..1.0, prefix in ".{0,9}") {
+    fn every_part_of_any_text_is_cleaned_without_loss(text in any::<String>(), cuts in any::<[prop::sample::Index; 3]>()) {
         let document = Document::from_text("a.md", text.as_str());
-        let at = text.floor_char_boundary((cut * text.len() as f64) as usize);
-        for range in [0..at, at..text.len()] {
-            let raw = format!("{prefix}{}", &text[range.clone()]);
-            prop_assert_eq!(OFF.normalize(&document, &prefix, range.clone()), raw.clone());
-            prop_assert_eq!(ink(&WHITESPACE.normalize(&document, &prefix, range.clone())), ink(&raw));
-            let composed = UNICODE.normalize(&document, &prefix, range.clone());
+        let mut cuts = cuts.map(|cut| text.floor_char_boundary(cut.index(text.len() + 1)));
+        cuts.sort_unstable();
+        let [start, end, at] = cuts;
+        // Alone, after the text just before it, after other text before it.
+        for (overlap, range) in [(None, 0..at), (Some(start..at), at..text.len()), (Some(start..end), at..text.len())] {
+            let repeats = Repeats { overlap: overlap.filter(|overlap| !overlap.is_empty()), ..Repeats::default() };
+            let raw = format!("{}{}", repeats.before(&document, range.start), &text[range.clone()]);
+            prop_assert_eq!(OFF.normalize(&document, &repeats, range.clone()), raw.clone());
+            prop_assert_eq!(ink(&WHITESPACE.normalize(&document, &repeats, range.clone())), ink(&raw));
+            let composed = UNICODE.normalize(&document, &repeats, range.clone());
             let again = Document::from_text("a.md", composed.as_str());
-            prop_assert_eq!(UNICODE.normalize(&again, "", 0..composed.len()), composed.clone());
-            let clean = Normalizer { unicode: true, ..WHITESPACE }.normalize(&document, &prefix, range);
+            prop_assert_eq!(UNICODE.normalize(&again, &Repeats::default(), 0..composed.len()), composed.clone());
+            let clean = Normalizer { unicode: true, ..WHITESPACE }.normalize(&document, &repeats, range);
             prop_assert_eq!(ink(&clean), ink(&composed));
         }
     }

@@ -71,7 +71,7 @@ mod sections {
         for (at, pair) in contents.windows(2).enumerate() {
             let end: String = pair[0].chars().rev().take(200).collect::<Vec<_>>().into_iter().rev().collect();
             assert!(pair[1].starts_with(&format!("{end}\n\n")), "chunk {}", at + 1);
-            assert!(cut.chunks[at + 1].has_overlap && !cut.chunks[0].has_overlap);
+            assert!(cut.chunks[at + 1].repeats.overlap.is_some() && cut.chunks[0].repeats.overlap.is_none());
         }
     }
 
@@ -205,7 +205,7 @@ mod semantic {
         let cut = cut("docs", &text);
         let flags: Vec<_> = cut.chunks.iter().flat_map(|chunk| chunk.flags.clone()).collect();
         assert_eq!(flags, ["oversized_paragraph", "oversized_code_block"]);
-        assert!(cut.chunks.iter().all(|chunk| chunk.flags.is_empty() || chunk.prefix.is_empty()));
+        assert!(cut.chunks.iter().all(|chunk| chunk.flags.is_empty() || chunk.prefix(&cut.document).is_empty()));
     }
 
     #[test]
@@ -213,14 +213,14 @@ mod semantic {
         let text = format!("# A\n\n{}", "some words of a paragraph that is not long\n\n".repeat(200));
         let cut = cut("docs", &text);
         assert!(cut.chunks.len() > 2);
-        assert!(cut.chunks[1..].iter().all(|chunk| chunk.has_overlap));
+        assert!(cut.chunks[1..].iter().all(|chunk| chunk.repeats.overlap.is_some()));
     }
 
     #[test]
     fn without_boundaries_sections_count_for_nothing() {
         let text: String = (0..40).map(|i| format!("# S{i}\n\n{}\n\n", "w ".repeat(40))).collect();
         let cut = cut("docs respect_boundaries=false target=100 max=150 min=10 overlap=10", &text);
-        assert!(cut.chunks[1..].iter().all(|chunk| chunk.has_overlap), "overlap also between sections");
+        assert!(cut.chunks[1..].iter().all(|chunk| chunk.repeats.overlap.is_some()), "overlap also between sections");
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod semantic {
         let words: Vec<usize> = cut.contents().iter().map(|content| content.split_whitespace().count()).collect();
         assert!(words[..words.len() - 1].iter().all(|&count| count == 385), "{words:?}");
         assert!(*words.last().unwrap() <= 462);
-        assert!(cut.chunks[1..].iter().all(|chunk| chunk.prefix.split_whitespace().count() == 77));
+        assert!(cut.chunks[1..].iter().all(|chunk| chunk.prefix(&cut.document).split_whitespace().count() == 77));
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod semantic {
             let second = &cut.chunks[1];
             assert!(text[second.range.clone()].starts_with("x0 "), "{overlap}: {:?}", second.range);
             assert_eq!(cut.document.positions.lines_of(&second.range).0, 6, "{overlap}");
-            assert_eq!(second.has_overlap, overlap > 0);
+            assert_eq!(second.repeats.overlap.is_some(), overlap > 0);
             assert!(cut.contents()[1].contains("\n\n\nx0") == (overlap > 0), "the content is the same");
         }
     }
@@ -317,15 +317,19 @@ mod semantic {
             format!("before\n\n```\n{}```\n\nafter {}", "let x = some_call(1);\n".repeat(200), "w ".repeat(500));
         let cut = cut("fixed", &large);
         assert!(cut.chunks.iter().any(|chunk| chunk.flags == ["oversized_code_block"]));
-        assert!(cut.chunks.iter().all(|chunk| chunk.prefix.chars().count() < 600), "a block does not become overlap");
+        assert!(
+            cut.chunks.iter().all(|chunk| chunk.prefix(&cut.document).chars().count() < 600),
+            "a block does not become overlap"
+        );
     }
 
     #[test]
     fn overlap_from_code_is_counted_as_code() {
         let text =
             format!("```\n{0}\n{0}\n```\n\nafter one.\n\n{1}", "x".repeat(6000), "some words here\n\n".repeat(300));
-        for chunk in &cut("docs", &text).chunks {
-            assert!(chunk.prefix.chars().count() <= 60 * 4 + 2, "{}", chunk.prefix.len());
+        let cut = cut("docs", &text);
+        for chunk in &cut.chunks {
+            assert!(chunk.prefix(&cut.document).chars().count() <= 60 * 4 + 2, "{}", chunk.prefix(&cut.document).len());
         }
     }
 
@@ -353,7 +357,8 @@ mod semantic {
     fn fixed_windows_respect_sections_unless_told_otherwise() {
         let text: String = (0..4).map(|i| format!("# S{i}\n\n{}\n\n", "w ".repeat(300))).collect();
         assert_eq!(cut("fixed", &text).chunks.len(), 4);
-        assert!(cut("fixed respect_boundaries=false", &text).chunks.iter().any(|chunk| chunk.prefix.contains('w')));
+        let cut = cut("fixed respect_boundaries=false", &text);
+        assert!(cut.chunks.iter().any(|chunk| chunk.prefix(&cut.document).contains('w')));
     }
 }
 

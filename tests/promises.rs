@@ -56,15 +56,21 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         covered = chunk.range.end;
 
         // Content is prefix, source, and the end of a fence. An empty chunk exists only for an empty document.
-        let source = &content[chunk.prefix.len()..content.len() - chunk.suffix.len()];
+        let (prefix, suffix) = (chunk.prefix(document), chunk.suffix(document));
+        let source = &content[prefix.len()..content.len() - suffix.len()];
         assert_eq!(source, &text[chunk.range.clone()], "{at}");
-        let marks = chunk.suffix.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
-        let closes =
-            marks.len() > 2 && marks.trim_matches(['`', '~']).is_empty() && chunk.suffix.starts_with(['\n', '\r']);
-        assert!(chunk.suffix.is_empty() || spec.is_on(Switch::CutOversized) && closes, "{at}: {:?}", chunk.suffix);
+        let marks = suffix.trim_start_matches(['\n', '\r', ' ', '\t', '>']).trim_end();
+        let closes = marks.len() > 2 && marks.trim_matches(['`', '~']).is_empty() && suffix.starts_with(['\n', '\r']);
+        assert!(suffix.is_empty() || spec.is_on(Switch::CutOversized) && closes, "{at}: {suffix:?}");
         assert!(chunks.len() == 1 || !is_blank(&text[chunk.range.clone()]), "{at}: blank");
-        if chunk.has_overlap {
+        if let Some(overlap) = &chunk.repeats.overlap {
             assert!(index > 0 && chunk.sub_index > Some(0), "{at}: overlap without a sibling before");
+            let before = &chunks[index - 1];
+            let own = before.repeats.overlap.as_ref().map_or(before.range.start, |overlap| overlap.start);
+            let repeats = own <= overlap.start && overlap.start < overlap.end && overlap.end <= chunk.range.start;
+            assert!(repeats, "{at}: {overlap:?} is not of the chunk before, {:?}", before.range);
+            assert!(is_blank(&text[before.range.end.min(overlap.end)..overlap.end]), "{at}: {overlap:?}");
+            assert!(prefix.trim_end().ends_with(text[overlap.clone()].trim_end()), "{at}: {prefix:?}");
         }
 
         // The maximum holds, except for one atomic block, which is flagged.
@@ -72,9 +78,9 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
             // Which text is code is known for a range of the document, not for the text of a prefix. The prefix of a
             // window is a range too. The packer treats any other prefix as prose.
             Unit::Estimate => {
-                let after = ruler.size_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
-                let window = text[..chunk.range.start].ends_with(&chunk.prefix);
-                let start = chunk.range.start - if window { chunk.prefix.len() } else { 0 };
+                let after = ruler.size_between(&prefix, chunk.range.clone(), suffix).unwrap();
+                let window = chunk.repeats.overlap.as_ref().filter(|overlap| overlap.end == chunk.range.start);
+                let start = window.map_or(chunk.range.start, |overlap| overlap.start);
                 ruler.size(start..chunk.range.end).unwrap().min(after)
             }
             _ => sizer.size(&content).unwrap(),
@@ -84,7 +90,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
             let cut = spec.is_on(Switch::CutOversized);
             // Only the design of `header` adds overlap and headers whatever the size.
             let plain = spec.strategy() != Strategy::Header || cut;
-            assert!(!plain || chunk.prefix.is_empty(), "{at}: an oversized chunk has a prefix");
+            assert!(!plain || prefix.is_empty(), "{at}: an oversized chunk has a prefix");
             assert!(!cut || source.trim().chars().count() == 1, "{at}: could be cut: {content:?}");
         }
         if exact {
@@ -188,8 +194,7 @@ fn check_document(document: &Document) {
 fn check_cleaned(document: &Document, chunk: &Chunk) {
     let ink = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let whitespace = Normalizer { whitespace: true, ..Normalizer::default() };
-    let cleaned =
-        |normalizer: Normalizer| normalizer.normalize(document, &chunk.prefix, chunk.range.clone()) + &chunk.suffix;
+    let cleaned = |normalizer: Normalizer| normalizer.normalize(document, &chunk.repeats, chunk.range.clone());
     assert_eq!(ink(&cleaned(whitespace)), ink(&chunk.content(document)));
     assert_eq!(cleaned(Normalizer::default()), chunk.content(document));
     let _ = cleaned(Normalizer { unicode: true, redact_urls: true, ..whitespace });

@@ -82,8 +82,8 @@ fn pieces_of_a_table_repeat_its_header() {
         for (index, chunk) in chunks.iter().enumerate() {
             let content = chunk.content(&document);
             assert!(content.starts_with(head) && cl100k().count(&content).unwrap() <= 80, "{spec}: {content}");
-            assert_eq!(chunk.prefix, if index == 0 { "" } else { head });
-            assert!(!chunk.has_overlap && chunk.flags.is_empty());
+            assert_eq!(chunk.prefix(&document), if index == 0 { "" } else { head });
+            assert!(chunk.repeats.overlap.is_none() && chunk.flags.is_empty());
             seen.push_str(&document.text[chunk.range.clone()]);
             seen.push('\n');
             let parsed = Document::from_text("piece.md", content);
@@ -105,8 +105,8 @@ fn pieces_of_a_fence_are_fences() {
         assert!(cl100k().count(&content).unwrap() <= 80);
         let fence = content.split_once("~~~~rust\n").unwrap().1;
         assert!(fence.contains("\n~~~~"), "{content}");
-        assert_eq!(chunk.prefix, if index == 0 { "" } else { "~~~~rust\n" });
-        assert_eq!(chunk.suffix, if index + 1 == code.len() { "" } else { "\n~~~~" });
+        assert_eq!(chunk.prefix(&document), if index == 0 { "" } else { "~~~~rust\n" });
+        assert_eq!(chunk.suffix(&document), if index + 1 == code.len() { "" } else { "\n~~~~" });
     }
 }
 
@@ -127,8 +127,10 @@ fn a_fence_is_closed_once_when_its_last_piece_joins_the_one_before() {
 fn what_repeats_too_much_repeats_nothing() {
     let wide: String = (0..60).map(|column| format!("| column {column} ")).collect();
     let text = format!("{wide}|\n{}|\n{}", "|---".repeat(60), format!("{wide}|\n").repeat(4));
-    let (_, chunks) = cut(&text, "structure min=10 max=120");
-    assert!(chunks.len() > 4 && chunks.iter().all(|chunk| chunk.prefix.is_empty() && chunk.flags.is_empty()));
+    let (document, chunks) = cut(&text, "structure min=10 max=120");
+    assert!(
+        chunks.len() > 4 && chunks.iter().all(|chunk| chunk.prefix(&document).is_empty() && chunk.flags.is_empty())
+    );
 }
 
 #[test]
@@ -139,12 +141,13 @@ fn overlap_is_whole_sentences_and_at_most_half_a_chunk() {
         let (document, chunks) = cut(&text, &format!("structure min=10 max=60 overlap={overlap}"));
         for (index, chunk) in chunks.iter().enumerate() {
             assert!(cl100k().count(&chunk.content(&document)).unwrap() <= 60);
-            assert_eq!(chunk.has_overlap, overlap > 7 && index > 0);
-            assert_eq!(chunk.has_overlap, !chunk.prefix.is_empty());
-            assert!(cl100k().count(chunk.prefix.trim_end()).unwrap() <= overlap.min(30));
-            let whole = chunk.prefix.trim_end();
+            assert_eq!(chunk.repeats.overlap.is_some(), overlap > 7 && index > 0);
+            assert_eq!(chunk.repeats.overlap.is_some(), !chunk.prefix(&document).is_empty());
+            assert!(cl100k().count(chunk.prefix(&document).trim_end()).unwrap() <= overlap.min(30));
+            let prefix = chunk.prefix(&document);
+            let whole = prefix.trim_end();
             assert!(whole.is_empty() || whole.starts_with("Sentence") && whole.ends_with('.'), "{whole}");
-            assert!(document.text[..chunk.range.start].ends_with(&chunk.prefix));
+            assert!(document.text[..chunk.range.start].ends_with(&chunk.prefix(&document)));
         }
     }
 }
@@ -152,8 +155,8 @@ fn overlap_is_whole_sentences_and_at_most_half_a_chunk() {
 #[test]
 fn overlap_does_not_reach_into_code() {
     let text = format!("# A\n\n{}\n\n```\ncode();\n```\n\n{}", prose(30), prose(30));
-    let (_, chunks) = cut(&text, "structure min=10 max=50 overlap=20");
-    assert!(chunks.iter().all(|chunk| !chunk.prefix.contains("code")));
+    let (document, chunks) = cut(&text, "structure min=10 max=50 overlap=20");
+    assert!(chunks.iter().all(|chunk| !chunk.prefix(&document).contains("code")));
 }
 
 #[test]

@@ -64,6 +64,7 @@ mod ranking;
 mod readers;
 mod reference;
 mod remarks;
+mod repeats;
 mod replay;
 mod rerank;
 mod scifact;

@@ -31,7 +31,7 @@ use crate::files::{refuse_inside, remove, remove_file, replace};
 use crate::grid::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::labels::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
 use crate::race::Race;
-use crate::record::{self, Answer, ChunkPlace, Dropped, FORMAT_VERSION, Record, VariantRecord};
+use crate::record::{self, Answer, Dropped, FORMAT_VERSION, Record, VariantRecord};
 use crate::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::score::{Chunks, Judge, ScoringOptions};
 use crate::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
@@ -529,7 +529,6 @@ impl Step<'_> {
             None => self.ask(&out, None, &self.run_build.variants)?,
         };
         peak("search", asked.peak_rss);
-        let chunks = self.places(&asked);
         let record = Record {
             format_version: FORMAT_VERSION,
             key: self.run_build.key.clone(),
@@ -538,7 +537,7 @@ impl Step<'_> {
             dataset: runs.into_iter().next_back().context("no run")?.dataset,
             peak_rss,
             documents: asked.documents,
-            chunks,
+            chunks: asked.chunks,
             embed_ms: asked.vectors.as_ref().map_or_else(Vec::new, |vectors| vectors.embed_ms.clone()),
             variants: asked.variants,
         };
@@ -551,13 +550,6 @@ impl Step<'_> {
 
     fn chunk(&self) -> Request {
         Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.1.options.clone()) }
-    }
-
-    /// Returns the places of the chunks.
-    fn places(&self, asked: &Asked) -> Vec<ChunkPlace> {
-        let nothing = String::new();
-        let text = |doc: usize| self.labelled.corpus.texts.get(&asked.documents[doc]).unwrap_or(&nothing);
-        asked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect()
     }
 
     fn index(&self, options: Options, out: PathBuf) -> Request {
@@ -610,7 +602,7 @@ impl Step<'_> {
             let peak = whole.as_ref().and_then(|whole| whole.peak_rss).max(asked.peak_rss);
             asked.peak_rss = peak;
             if number < stages.len() {
-                let chunks = Chunks::new(race.judge(), &asked.documents, &self.places(&asked));
+                let chunks = Chunks::new(race.judge(), &asked.documents, &asked.chunks);
                 let own = |cell: &&PlannedCell| cell.build == self.build.0 && running.contains(&cell.variant);
                 let cells: Vec<&PlannedCell> = self.plan.cells.iter().filter(own).collect();
                 let values: Vec<(&str, Vec<Option<f64>>)> = cells

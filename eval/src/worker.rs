@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use arrow::array::AsArray;
+use arrow::array::{Array, AsArray};
 use arrow::datatypes::Int64Type;
 use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
@@ -97,24 +97,13 @@ pub struct Way {
     pub stored_as: String,
 }
 
-/// A chunk as described by its row.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FoundChunk {
-    doc: usize,
-    start: usize,
-    end: usize,
-    tokens: usize,
-    /// Its prefix, if that repeats text of the previous chunk.
-    overlap: Option<String>,
-}
-
 /// The result of [`Request::Chunk`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Chunked {
     /// Ids of the documents.
     pub documents: Vec<String>,
     /// Their chunks.
-    pub chunks: Vec<FoundChunk>,
+    pub chunks: Vec<ChunkPlace>,
     /// Number of different texts that a model would embed.
     pub texts: u64,
     /// Duration in seconds.
@@ -162,7 +151,7 @@ pub struct Asked {
     /// Ids of the documents.
     pub documents: Vec<String>,
     /// The chunks, by row.
-    pub chunks: Vec<FoundChunk>,
+    pub chunks: Vec<ChunkPlace>,
     /// Peak resident memory in bytes.
     pub peak_rss: Option<u64>,
 }
@@ -244,10 +233,8 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
     for prepared in prepared.into_iter().flatten() {
         let doc = chunked.documents.len();
         chunked.documents.push(prepared.document.doc_id.to_string());
-        let place = |row: &ChunkRow| {
-            let ChunkRow { start_byte, end_byte, n_tokens, prefix_len, .. } = *row;
-            FoundChunk::new(doc, [start_byte, end_byte, n_tokens, prefix_len], row.has_overlap, &row.content)
-        };
+        let place =
+            |row: &ChunkRow| self::place(doc, row.overlap_start_byte, [row.start_byte, row.end_byte, row.n_tokens]);
         chunked.chunks.extend(prepared.chunks.iter().map(place));
         texts.extend(prepared.texts);
     }
@@ -477,8 +464,8 @@ fn ranked_documents<'s>(
 }
 
 /// Returns the ids of a dataset's documents, and where each chunk is, by row.
-fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
-    const COLUMNS: [&str; 7] = ["doc_id", "content", "start_byte", "end_byte", "n_tokens", "prefix_len", "has_overlap"];
+fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<ChunkPlace>)> {
+    const COLUMNS: [&str; 5] = ["doc_id", "overlap_start_byte", "start_byte", "end_byte", "n_tokens"];
     let mut documents: Vec<String> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut chunks = Vec::new();
@@ -487,12 +474,10 @@ fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
             let batch = batch?;
             let column =
                 |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column `{name}`"));
-            let [ids, contents] = ["doc_id", "content"].map(|name| column(name).map(AsArray::as_string::<i32>));
-            let numbers_of = ["start_byte", "end_byte", "n_tokens", "prefix_len"];
-            let [start, end, tokens, prefix] =
-                numbers_of.map(|name| column(name).map(AsArray::as_primitive::<Int64Type>));
-            let (ids, contents, start, end, tokens, prefix) = (ids?, contents?, start?, end?, tokens?, prefix?);
-            let overlaps = column("has_overlap")?.as_boolean();
+            let ids = column("doc_id")?.as_string::<i32>();
+            let [overlap, start, end, tokens] = ["overlap_start_byte", "start_byte", "end_byte", "n_tokens"]
+                .map(|name| column(name).map(AsArray::as_primitive::<Int64Type>));
+            let (overlap, start, end, tokens) = (overlap?, start?, end?, tokens?);
             for at in 0..batch.num_rows() {
                 let id = ids.value(at);
                 let doc = if let Some(&doc) = numbers.get(id) {
@@ -502,43 +487,20 @@ fn places(dataset: &Dataset) -> anyhow::Result<(Vec<String>, Vec<FoundChunk>)> {
                     numbers.insert(id.to_owned(), documents.len() - 1);
                     documents.len() - 1
                 };
-                let place = [start, end, tokens, prefix].map(|column| column.value(at));
-                chunks.push(FoundChunk::new(doc, place, overlaps.value(at), contents.value(at)));
+                let overlap = overlap.is_valid(at).then(|| overlap.value(at));
+                chunks.push(place(doc, overlap, [start, end, tokens].map(|column| column.value(at))));
             }
         }
     }
     Ok((documents, chunks))
 }
 
-impl FoundChunk {
-    /// Creates a chunk from its row. `place` contains its first byte, the end of its bytes, its tokens and the
-    /// length of its prefix.
-    fn new(doc: usize, place: [i64; 4], has_overlap: bool, content: &str) -> Self {
-        let [start, end, tokens, prefix] = place.map(|value| usize::try_from(value).unwrap_or_default());
-        let overlap = content.get(..prefix).filter(|prefix| has_overlap && !prefix.is_empty());
-        Self { doc, start, end, tokens, overlap: overlap.map(str::to_owned) }
-    }
-
-    /// Returns the position of its document among those of the result.
-    #[must_use]
-    pub fn doc(&self) -> usize {
-        self.doc
-    }
-
-    /// Returns its place in its document, including what it repeats of the previous chunk: the longest end of its
-    /// prefix that also ends the text before it, ignoring white space between them.
-    #[must_use]
-    pub fn place(&self, text: &str) -> ChunkPlace {
-        let Self { doc, start, end, tokens, .. } = *self;
-        let before = text.get(..start).unwrap_or_default();
-        let solid = before.trim_end();
-        let repeats = |prefix: &String| {
-            let same = prefix.trim_end().bytes().rev().zip(solid.bytes().rev()).take_while(|(a, b)| a == b).count();
-            let from = (solid.len() - same..=solid.len()).find(|&at| solid.is_char_boundary(at)).unwrap_or(solid.len());
-            if from == solid.len() { start } else { from }
-        };
-        ChunkPlace { doc, start: self.overlap.as_ref().map_or(start, repeats), end, tokens }
-    }
+/// Returns the place of a chunk with these columns: the start of its overlap if it has one, start, end, tokens.
+fn place(doc: usize, overlap_start: Option<i64>, columns: [i64; 3]) -> ChunkPlace {
+    let [start, end, tokens] = columns;
+    let [start, end, tokens] =
+        [overlap_start.unwrap_or(start), end, tokens].map(|value| usize::try_from(value).unwrap_or_default());
+    ChunkPlace { doc, start, end, tokens }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "more digits are not kept")]

@@ -30,7 +30,7 @@ fn chunks(doc: usize, text: &str, spec: &Spec) -> Vec<Span> {
     let characters = characters(text);
     let chunks = chunk(&document, spec, spec.sizer(None).unwrap()).unwrap();
     let span = |chunk: &chunkmill::chunk::Chunk| {
-        let start = chunk.range.start - chunk.prefix.len();
+        let start = chunk.repeats.overlap.as_ref().map_or(chunk.range.start, |overlap| overlap.start);
         assert_eq!(&text[start..chunk.range.end], chunk.content(&document));
         Span::new(doc, characters[start]..characters[chunk.range.end])
     };

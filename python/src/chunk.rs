@@ -132,6 +132,8 @@ attributes! {
     end_line: i64 = |row| row.end_line;
     prefix_len: i64 = |row| row.prefix_len;
     has_overlap: bool = |row| row.has_overlap;
+    overlap_start_byte: Option<i64> = |row| row.overlap_start_byte;
+    overlap_end_byte: Option<i64> = |row| row.overlap_end_byte;
     is_sub_split: bool = |row| row.is_sub_split;
     n_chars: i64 = |row| row.n_chars;
     n_tokens: i64 = |row| row.n_tokens;

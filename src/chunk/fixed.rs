@@ -32,7 +32,7 @@ fn merge_small(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Part>> {
             Some(last)
                 if last.kind == Some(Kind::Text)
                     && part.kind == last.kind
-                    && packer.fits("", last.range.start..part.range.end)?
+                    && packer.fits(last.range.start..part.range.end)?
                     && (is_small(last)? || (!follows && is_small(&part)?)) =>
             {
                 last.range.end = part.range.end;

@@ -11,6 +11,7 @@ use std::ops::Range;
 use super::pack::{Group, Piece};
 use super::packer::Packer;
 use super::part::is_bare;
+use super::repeats::Repeats;
 use super::{Boundary, Switch};
 use crate::document::{Document, is_blank, trim};
 use crate::error::Result;
@@ -23,22 +24,21 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
         if packer.ruler.size(range.clone())? < spec.min()
             && let Some(last) = groups.last_mut().and_then(|group: &mut Group| group.pieces.last_mut())
             && last.flags.is_empty()
-            && last.suffix.is_empty()
-            && packer.fits(&last.prefix, last.range.start..range.end)?
+            && last.repeats.closing.is_empty()
+            && packer.within(spec.max(), &last.repeats, last.range.start..range.end)?
         {
             last.range.end = range.end;
             continue;
         }
         let level = document.sections[sections.start].level;
         let start = if level == 0 { Boundary::Start } else { Boundary::Heading(level) };
-        let headers = |start: usize| {
-            if spec.is_on(Switch::ParentHeaders) { parent_headers(document, start) } else { String::new() }
-        };
-        let prefix = headers(range.start);
-        groups.push(if packer.fits(&prefix, range.clone())? {
-            Group::whole(packer.counted(Piece { prefix, ..Piece::plain(range, start) }))
+        let above =
+            |start: usize| if spec.is_on(Switch::ParentHeaders) { headings_above(document, start) } else { Vec::new() };
+        let repeats = Repeats { headings: above(range.start), ..Repeats::default() };
+        groups.push(if packer.within(spec.max(), &repeats, range.clone())? {
+            Group::whole(packer.counted(Piece { repeats, ..Piece::plain(range, start) }))
         } else {
-            Group::split(packer.fill(&range, start, &headers)?)
+            Group::split(packer.fill(&range, start, &above)?)
         });
     }
     Ok(groups)
@@ -73,10 +73,11 @@ fn text_of(document: &Document, run: &Range<usize>) -> Range<usize> {
     trim(&document.text, sections.first().map_or(end, |first| first.range.start)..end)
 }
 
-/// Returns the headings above a text that starts at `start`, except the one that it starts with itself.
-fn parent_headers(document: &Document, start: usize) -> String {
+/// Returns the sections above a text that starts at `start`, outermost first, except the one whose heading it starts
+/// with.
+fn headings_above(document: &Document, start: usize) -> Vec<usize> {
     let sections = &document.sections;
-    let mut above: Vec<String> = Vec::new();
+    let mut above = Vec::new();
     let mut at = document.section_at(start);
     if let Some(own) = at
         && is_blank(&document.text[sections[own].range.start..start])
@@ -86,10 +87,10 @@ fn parent_headers(document: &Document, start: usize) -> String {
     while let Some(index) = at {
         let section = &sections[index];
         if section.level > 0 {
-            above.push(format!("{} {}\n\n", "#".repeat(section.level.into()), section.title));
+            above.push(index);
         }
         at = section.parent;
     }
     above.reverse();
-    above.concat()
+    above
 }

@@ -67,7 +67,7 @@ fn close(packer: &Packer<'_>, open: &mut Vec<Item>, level: u8) -> Result<()> {
         item.settle(packer)?;
         let Some(around) = open.last_mut() else { break };
         match &mut item.pieces[..] {
-            [whole] if whole.holds != Holds::Some && packer.fits("", whole.part.range.clone())? => {
+            [whole] if whole.holds != Holds::Some && packer.fits(whole.part.range.clone())? => {
                 around.add(packer, Piece { holds: Holds::Whole, part: whole.part.clone() })?;
             }
             _ => around.add_member(packer, item.pieces)?,
@@ -160,9 +160,9 @@ impl Piece {
 
     /// Returns whether both together are within the maximum, or will be split in any case.
     fn fits(&self, packer: &Packer<'_>, next: &Self) -> Result<bool> {
-        let fits = |piece: &Self| packer.fits("", piece.part.range.clone());
+        let fits = |piece: &Self| packer.fits(piece.part.range.clone());
         let split = self.holds == Holds::Own && next.holds != Holds::Whole && !(fits(self)? && fits(next)?);
-        Ok(split || packer.fits("", self.part.range.start..next.part.range.end)?)
+        Ok(split || packer.fits(self.part.range.start..next.part.range.end)?)
     }
 
     fn join(&mut self, next: &Self) {

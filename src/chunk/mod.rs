@@ -41,6 +41,7 @@ mod packer;
 mod part;
 mod pooling;
 mod recursive;
+mod repeats;
 mod section;
 mod segment;
 mod semantic;
@@ -59,6 +60,7 @@ use std::sync::Arc;
 pub use context::Context;
 pub use normalize::Normalizer;
 pub use pooling::Pooling;
+pub use repeats::Repeats;
 pub use sentence::sentence_starts;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;
@@ -163,12 +165,9 @@ pub struct Chunk {
     pub heading_path: Arc<[String]>,
     /// The heading path in the strategy's own notation.
     pub header_path: Arc<str>,
-    /// Text before the source: parent headers, overlap, or the head of a table or fence that was cut.
-    pub prefix: String,
-    /// Text after the source: the end of a fence that was cut.
-    pub suffix: String,
-    /// Whether the prefix repeats text of the previous chunk.
-    pub has_overlap: bool,
+    /// What it repeats around its own text: headings, the end of the previous chunk, the lines around a table or fence
+    /// that was cut.
+    pub repeats: Repeats,
     /// Its byte range in the document.
     pub range: Range<usize>,
     /// `oversized_…` if it is over the maximum, or is part of a list item that is; the names of the document's
@@ -180,10 +179,22 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Returns the text: prefix, source, suffix.
+    /// Returns the text: its own, with what it repeats before and after it.
     #[must_use]
     pub fn content(&self, document: &Document) -> String {
-        [&self.prefix, &document.text[self.range.clone()], &self.suffix].concat()
+        [&self.prefix(document), &document.text[self.range.clone()], self.suffix(document)].concat()
+    }
+
+    /// Returns the text before its own.
+    #[must_use]
+    pub fn prefix(&self, document: &Document) -> String {
+        self.repeats.before(document, self.range.start)
+    }
+
+    /// Returns the text after its own.
+    #[must_use]
+    pub fn suffix<'d>(&self, document: &'d Document) -> &'d str {
+        self.repeats.after(document)
     }
 
     /// Returns the number of sections that its source touches.
@@ -278,9 +289,7 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>, budget: &Budge
                 heading_path,
                 header_path,
                 flags: flags(document, &mut signals, &piece),
-                prefix: piece.prefix,
-                suffix: piece.suffix,
-                has_overlap: piece.has_overlap,
+                repeats: piece.repeats,
                 range: piece.range,
                 boundary: piece.boundary,
             });
@@ -354,19 +363,26 @@ fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
 /// document would be blocked.
 fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
-    // The overlap ends where the piece starts, or slightly before.
-    let start =
-        if piece.has_overlap { piece.range.start.saturating_sub(piece.prefix.len()) } else { piece.range.start };
-    for name in signals.within(start..piece.range.end) {
+    let own = signals.within(piece.range.clone());
+    let repeated = piece.repeats.sources(document).flat_map(|range| signals_in(document, range));
+    for name in repeated.chain(own) {
         if !flags.contains(&name) {
             flags.push(name);
         }
     }
-    if !document.data_urls_in(&piece.range).is_empty() {
+    let mut ranges = piece.repeats.sources(document).chain([piece.range.clone()]);
+    if ranges.any(|range| !document.data_urls_in(&range).is_empty()) {
         flags.push(INLINE_DATA);
     }
     flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));
     flags
+}
+
+/// Returns the names of the signals that start in a range.
+fn signals_in(document: &Document, range: Range<usize>) -> impl Iterator<Item = &'static str> {
+    let first = document.signals.partition_point(|signal| signal.range.start < range.start);
+    let inside = document.signals[first..].iter().take_while(move |signal| signal.range.start < range.end);
+    inside.map(|signal| signal.kind.name())
 }
 
 /// A cursor over a document's signals that advances with its pieces.

@@ -7,13 +7,11 @@
 use std::ops::Range;
 
 use super::packer::{Packer, furthest};
+use super::repeats::Repeats;
 use super::unit::{Grain, Unit};
 use super::{Boundary, Kind, Strategy, Switch};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
-
-/// Text between overlap and source.
-const SEPARATOR: &str = "\n\n";
 
 /// The chunks of one section, or of several merged sections.
 pub(super) struct Group {
@@ -59,9 +57,7 @@ struct Whole {
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
-    pub(super) prefix: String,
-    pub(super) suffix: String,
-    pub(super) has_overlap: bool,
+    pub(super) repeats: Repeats,
     pub(super) flags: Vec<&'static str>,
     pub(super) boundary: Boundary,
 }
@@ -69,28 +65,27 @@ pub(super) struct Piece {
 impl Piece {
     /// Returns the number of bytes that it takes.
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.prefix.len() + self.suffix.len()
+        size_of::<Self>() + self.repeats.headings.len() * size_of::<usize>()
     }
 
-    /// Creates a piece without prefix, suffix or flags.
+    /// Creates a piece that repeats nothing, without flags.
     pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
-        let (prefix, suffix) = Default::default();
-        Self { range, prefix, suffix, has_overlap: false, flags: Vec::new(), boundary }
+        Self { range, repeats: Repeats::default(), flags: Vec::new(), boundary }
     }
 }
 
 impl Packer<'_> {
     /// Returns a range as one chunk if it fits, otherwise packed by [`fill`](Self::fill).
     pub(super) fn whole_or_filled(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
-        if self.fits("", range.clone())? {
+        if self.fits(range.clone())? {
             return Ok(Group::whole(Piece::plain(range, boundary)));
         }
-        Ok(Group::split(self.fill(&range, boundary, &|_| String::new())?))
+        Ok(Group::split(self.fill(&range, boundary, &|_| Vec::new())?))
     }
 
     /// Returns a range as one chunk if it fits, otherwise cut by [`windows`](Self::windows).
     pub(super) fn whole_or_windows(&self, range: Range<usize>, boundary: Boundary) -> Result<Group> {
-        if self.fits("", range.clone())? {
+        if self.fits(range.clone())? {
             return Ok(Group::whole(Piece::plain(range, boundary)));
         }
         Ok(Group::split(self.windows(&range, boundary)?))
@@ -102,20 +97,21 @@ impl Packer<'_> {
     /// it is cut between its blocks (for example, list items). If one of these blocks is over the maximum, it is
     /// cut between the blocks inside it or, with a strategy that cuts between sentences, between the sentences of
     /// a paragraph. A block with nothing inside is cut only if `cut_oversized` is on; otherwise it becomes a
-    /// separate piece with a flag. A piece starts with the `headers` for the offset of its source. Each piece
+    /// separate piece with a flag. A piece starts with the `headings` for the offset of its source. Each piece
     /// except the first continues with the end of the previous one, unless a block would then no longer fit. With
     /// `header`, whose design adds the overlap after the cut, that block is flagged rather than left without it.
     pub(super) fn fill(
         &self,
         range: &Range<usize>,
         boundary: Boundary,
-        headers: &dyn Fn(usize) -> String,
+        headings: &dyn Fn(usize) -> Vec<usize>,
     ) -> Result<Vec<Piece>> {
         let text = &self.document.text;
         // Text that is cut has room for its overlap.
         let keeps_overlap = self.spec.strategy() == Strategy::Header && !self.spec.is_on(Switch::CutOversized);
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut open = Piece { prefix: headers(range.start), ..Piece::plain(range.start..range.start, boundary) };
+        let under = |start: usize| Repeats { headings: headings(start), ..Repeats::default() };
+        let mut open = Piece { repeats: under(range.start), ..Piece::plain(range.start..range.start, boundary) };
         let mut units = self.paragraphs(range)?;
         units.reverse();
         while let Some(unit) = units.pop() {
@@ -123,41 +119,42 @@ impl Packer<'_> {
             let empty = open.range.is_empty();
             let limit = if empty { self.spec.max() } else { self.spec.target() };
             let alone = trim(text, unit.range.clone());
-            let (opening, closing) = (&text[unit.wrap.opening(alone.start).0], &text[unit.wrap.closing(alone.end).0]);
+            let (opening, closing) = (unit.wrap.opening(alone.start).0, unit.wrap.closing(alone.end).0);
             let joined = trim(text, open.range.start..unit.range.end);
-            if self.within(limit, &open.prefix, joined, closing)? {
+            let repeats = Repeats { closing: closing.clone(), ..open.repeats.clone() };
+            if self.within(limit, &repeats, joined)? {
                 open.range.end = unit.range.end;
-                closing.clone_into(&mut open.suffix);
+                open.repeats = repeats;
                 continue;
             }
-            let bare = format!("{}{opening}", headers(unit.range.start));
+            let wrapped = Repeats { opening, closing, ..Repeats::default() };
+            let bare = Repeats { headings: headings(unit.range.start), ..wrapped.clone() };
             let fresh = if empty {
-                open.prefix.clone()
-            } else if opening.is_empty() {
-                self.overlap(&open, &bare)?
+                repeats
+            } else if wrapped.opening.is_empty() {
+                self.overlapping(&open, bare.clone())?
             } else {
                 bare.clone()
             };
-            let fits = |prefix: &str| self.within(self.spec.max(), prefix, alone.clone(), closing);
-            // Where there is no room for both, the overlap without headers.
-            let tail = if keeps_overlap { fresh.strip_prefix(bare.as_str()).unwrap_or_default() } else { "" };
-            let prefix = if !empty && fits(&fresh)? {
-                Some(fresh.as_str())
-            } else if !tail.is_empty() {
+            let fits = |repeats: &Repeats| self.within(self.spec.max(), repeats, alone.clone());
+            // Where there is no room for both, the overlap without headings.
+            let tail = Some(Repeats { headings: Vec::new(), ..fresh.clone() });
+            let tail = tail.filter(|tail| keeps_overlap && tail.overlap.is_some());
+            let fitting = if !empty && fits(&fresh)? {
+                Some(&fresh)
+            } else if let Some(tail) = &tail {
                 fits(tail)?.then_some(tail)
             } else if fresh != bare && fits(&bare)? {
-                Some(bare.as_str())
+                Some(&bare)
             } else {
                 None
             };
-            let next = |prefix: &str| Piece {
-                has_overlap: prefix.len() > bare.len() || !prefix.is_empty() && prefix == tail,
-                prefix: prefix.to_owned(),
-                suffix: closing.to_owned(),
+            let next = |repeats: &Repeats| Piece {
+                repeats: repeats.clone(),
                 ..Piece::plain(unit.range.clone(), if empty { open.boundary } else { unit.boundary })
             };
-            if let Some(prefix) = prefix {
-                let mut next = next(prefix);
+            if let Some(repeats) = fitting {
+                let mut next = next(repeats);
                 if unit.inside_item && !empty {
                     // The item is over the maximum and is cut here, so both sides are flagged.
                     flag(&mut open, CUT_ITEM);
@@ -171,18 +168,18 @@ impl Packer<'_> {
                 units.extend(finer.into_iter().rev());
                 continue;
             }
-            // Alone and without headers it is as small as it gets.
-            let mut oversized = next(opening);
-            if !fits(opening)? {
-                (oversized.prefix, oversized.suffix) = Default::default();
-                if !self.fits("", alone.clone())? {
+            // Alone and without headings it is as small as it gets.
+            let mut oversized = next(&wrapped);
+            if !fits(&wrapped)? {
+                oversized.repeats = Repeats::default();
+                if !self.fits(alone.clone())? {
                     if keeps_overlap {
                         // Leaving anything out would not make it fit.
                         oversized = next(&fresh);
                     }
                     flag(&mut oversized, self.oversized(&unit)?);
                 }
-            } else if !tail.is_empty() {
+            } else if let Some(tail) = &tail {
                 oversized = next(tail);
                 flag(&mut oversized, WITH_OVERLAP);
             }
@@ -192,11 +189,10 @@ impl Packer<'_> {
             }
             self.finish(&mut pieces, open);
             let after = unit.range.end..unit.range.end;
-            let bare = headers(after.start);
-            let prefix = self.overlap(&oversized, &bare)?;
+            let repeats = self.overlapping(&oversized, under(after.start))?;
             let boundary = units.last().map_or(Boundary::BlankLine, |unit| unit.boundary);
             self.finish(&mut pieces, oversized);
-            open = Piece { has_overlap: prefix.len() > bare.len(), prefix, ..Piece::plain(after, boundary) };
+            open = Piece { repeats, ..Piece::plain(after, boundary) };
             if units.last().is_some_and(|unit| unit.inside_item) {
                 flag(&mut open, CUT_ITEM);
             }
@@ -214,7 +210,7 @@ impl Packer<'_> {
             Grain::Block | Grain::Group | Grain::Line => {
                 let body = self.under_headings(unit)?;
                 if let Some(body) = &body
-                    && self.fits("", trim(&self.document.text, body.range.clone()))?
+                    && self.fits(trim(&self.document.text, body.range.clone()))?
                 {
                     return Ok(WITH_HEADINGS);
                 }
@@ -227,16 +223,13 @@ impl Packer<'_> {
     /// Merges a last piece under the minimum into the previous one, if both together are within the maximum. There
     /// can be room if the target is below the maximum.
     fn merge_last(&self, pieces: &mut Vec<Piece>) -> Result<()> {
-        if let [.., before, last] = pieces.as_slice()
-            && before.flags.is_empty()
-            && last.flags.is_empty()
-            && self.ruler.size(last.range.clone())? < self.spec.min()
-            && self.within(self.spec.max(), &before.prefix, before.range.start..last.range.end, &last.suffix)?
-            && let Some(last) = pieces.pop()
-            && let Some(before) = pieces.last_mut()
-        {
-            before.range.end = last.range.end;
-            before.suffix = last.suffix;
+        let [.., before, last] = pieces.as_mut_slice() else { return Ok(()) };
+        let small =
+            before.flags.is_empty() && last.flags.is_empty() && self.ruler.size(last.range.clone())? < self.spec.min();
+        let repeats = Repeats { closing: last.repeats.closing.clone(), ..before.repeats.clone() };
+        if small && self.within(self.spec.max(), &repeats, before.range.start..last.range.end)? {
+            (before.range.end, before.repeats) = (last.range.end, repeats);
+            pieces.pop();
         }
         Ok(())
     }
@@ -253,21 +246,19 @@ impl Packer<'_> {
         }
     }
 
-    /// Returns the prefix of the next piece: headers, then the end of this piece's content.
-    fn overlap(&self, piece: &Piece, headers: &str) -> Result<String> {
+    /// Returns what the next piece repeats: these headings, then the end of this piece's own text.
+    fn overlapping(&self, piece: &Piece, repeats: Repeats) -> Result<Repeats> {
         let range = trim(&self.document.text, piece.range.clone());
         // A blank piece has nothing to repeat.
         if self.spec.overlap() == 0 || range.is_empty() {
-            return Ok(headers.to_owned());
+            return Ok(repeats);
         }
-        if self.spec.is_on(Switch::SentenceOverlap) {
-            let tail = &self.document.text[self.sentences_before(range.clone())?..range.end];
-            let separator = if tail.is_empty() { "" } else { SEPARATOR };
-            return Ok(format!("{headers}{tail}{separator}"));
-        }
-        let content = format!("{}{}", piece.prefix, &self.document.text[range]);
-        let tail = self.sizer.suffix(&content, self.spec.overlap())?;
-        Ok(format!("{headers}{tail}{SEPARATOR}"))
+        let start = if self.spec.is_on(Switch::SentenceOverlap) {
+            self.sentences_before(range.clone())?
+        } else {
+            range.end - self.sizer.suffix(&self.document.text[range.clone()], self.spec.overlap())?.len()
+        };
+        Ok(Repeats { overlap: (start < range.end).then_some(start..range.end), ..repeats })
     }
 
     /// Cuts a range into windows of exactly the target size that overlap by exactly the overlap. The rest at the
@@ -304,7 +295,7 @@ impl Packer<'_> {
                 if self.ruler.size(start..at(last))? > max {
                     let block = block_before(at(last)).filter(|whole| start < whole.range.end);
                     flags.push(match block {
-                        Some(whole) if self.fits("", whole.block.clone())? => WITH_HEADINGS,
+                        Some(whole) if self.fits(whole.block.clone())? => WITH_HEADINGS,
                         Some(whole) => whole.kind.oversized(),
                         None => OVERSIZED_CHARACTER,
                     });
@@ -318,11 +309,9 @@ impl Packer<'_> {
             if !is_blank(&text[core.clone()]) {
                 // The source starts on the line of its first text; blank lines before it go with the overlap.
                 let source = trim(text, core.clone()).start..core.end;
-                let has_overlap = start < core.start;
+                let overlap = (start < core.start).then_some(start..source.start);
                 let piece = Piece {
-                    prefix: if has_overlap { text[start..source.start].to_owned() } else { String::new() },
-                    suffix: String::new(),
-                    has_overlap,
+                    repeats: Repeats { overlap, ..Repeats::default() },
                     flags,
                     boundary: if pieces.is_empty() { boundary } else { Boundary::Limit },
                     range: source,

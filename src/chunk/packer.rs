@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::Spec;
+use super::repeats::Repeats;
 use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::{Ruler, Sizer};
@@ -50,21 +51,23 @@ impl Budget {
 }
 
 impl Packer<'_> {
-    /// Returns whether prefix and range together are within the maximum.
-    pub(super) fn fits(&self, prefix: &str, range: Range<usize>) -> Result<bool> {
-        self.within(self.spec.max(), prefix, range, "")
+    /// Returns whether a range is within the maximum.
+    pub(super) fn fits(&self, range: Range<usize>) -> Result<bool> {
+        Ok(self.ruler.size(range)? <= self.spec.max())
     }
 
-    pub(super) fn within(&self, limit: usize, prefix: &str, range: Range<usize>, suffix: &str) -> Result<bool> {
+    /// Returns whether a range is within a limit together with what is repeated around it.
+    pub(super) fn within(&self, limit: usize, repeats: &Repeats, range: Range<usize>) -> Result<bool> {
         let own = self.ruler.size(range.clone())?;
-        if prefix.is_empty() && suffix.is_empty() {
+        if repeats.is_empty() {
             return Ok(own <= limit);
         }
-        let sum = own + self.sizer.size(prefix)? + self.sizer.size(suffix)?;
+        let (prefix, suffix) = (repeats.before(self.document, range.start), repeats.after(self.document));
+        let sum = own + self.sizer.size(&prefix)? + self.sizer.size(suffix)?;
         if sum.abs_diff(limit) > JOIN_SLACK {
             return Ok(sum <= limit);
         }
-        Ok(self.ruler.size_between(prefix, range, suffix)? <= limit)
+        Ok(self.ruler.size_between(&prefix, range, suffix)? <= limit)
     }
 }
 

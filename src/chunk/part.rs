@@ -172,7 +172,7 @@ pub(super) fn adopt_bare(packer: &Packer<'_>, parts: Vec<Part>) -> Result<Vec<Pa
         let in_chapter = |before: &Part| chapter.is_none_or(|chapter| is_under(document, before.section, chapter));
         let own = before.is_some_and(in_chapter);
         let forward = match next {
-            Some(next) if sibling && own && !under => packer.fits("", part.range.start..next.range.end)?,
+            Some(next) if sibling && own && !under => packer.fits(part.range.start..next.range.end)?,
             Some(_) => under || sibling || !own,
             None => false,
         };

@@ -12,6 +12,7 @@ use std::ops::Range;
 use super::Boundary;
 use super::pack::{Group, Piece};
 use super::packer::Packer;
+use super::repeats::Repeats;
 use crate::error::Result;
 use crate::tokens::Unit;
 
@@ -144,15 +145,15 @@ impl Splitter<'_> {
         let stripped = strip(range.start..core.end).start;
         let mut fitting = None;
         for start in [stripped, range.start] {
-            if fitting.is_none() && self.packer.fits("", start..core.end)? {
+            if fitting.is_none() && self.packer.fits(start..core.end)? {
                 fitting = Some(start);
             }
         }
         match fitting {
             Some(start) if start < self.done => {
                 let core = self.done..core.end;
-                let prefix = text[start..core.start].to_owned();
-                let piece = Piece { prefix, has_overlap: true, ..Piece::plain(core, boundary) };
+                let repeats = Repeats { overlap: Some(start..core.start), ..Repeats::default() };
+                let piece = Piece { repeats, ..Piece::plain(core, boundary) };
                 self.pieces.extend(self.packer.counted(piece));
             }
             Some(start) => self.pieces.extend(self.packer.counted(Piece::plain(start..core.end, boundary))),

@@ -47,7 +47,7 @@ fn sections(packer: &Packer<'_>) -> Result<Vec<Part>> {
     }
     if let [.., before, last] = &mut merged[..]
         && (last.is_bare(document) || is_small(last)? && !is_small(before)?)
-        && packer.fits("", before.range.start..last.range.end)?
+        && packer.fits(before.range.start..last.range.end)?
     {
         before.join(last);
         merged.pop();

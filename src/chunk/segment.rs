@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::Boundary;
 use super::packer::{JOIN_SLACK, Packer, furthest};
+use super::repeats::Repeats;
 use super::unit::{Grain, Unit, Wrap, blank_line_before, close_gaps};
 use crate::document::{Block, BlockKind, is_blank, trim};
 use crate::error::Result;
@@ -185,13 +186,13 @@ impl<'a> Segments<'a> {
     /// Returns whether the text from one segment to another fits a chunk, including the text that the chunk
     /// repeats.
     pub(super) fn fits(&self, first: &Segment, last: &Segment) -> Result<bool> {
-        let Packer { document, spec, .. } = self.packer;
+        let spec = self.packer.spec;
         let sum = last.sums[1] - first.sums[0] + first.opening + last.closing;
         if self.adds_up && sum.abs_diff(spec.max()) > JOIN_SLACK {
             return Ok(sum <= spec.max());
         }
-        let [opening, closing] = [first.opening(), last.closing()].map(|range| &document.text[range]);
-        self.packer.within(spec.max(), opening, first.range.start..last.range.end, closing)
+        let repeats = Repeats { opening: first.opening(), closing: last.closing(), ..Repeats::default() };
+        self.packer.within(spec.max(), &repeats, first.range.start..last.range.end)
     }
 
     fn segment(&self, unit: &Unit, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {

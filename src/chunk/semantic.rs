@@ -48,7 +48,7 @@ fn subtrees(packer: &Packer<'_>, parts: &[Part]) -> Result<Vec<Part>> {
         let inside = &parts[at..at + parts[at..].partition_point(|part| part.section < ends[first.section])];
         let range = first.range.start..inside.last().map_or(first.range.end, |last| last.range.end);
         let prose = inside.iter().all(|part| part.kind == Some(Kind::Text));
-        if begins && prose && packer.fits("", range.clone())? {
+        if begins && prose && packer.fits(range.clone())? {
             whole.push(Part { range, ..first.clone() });
             at += inside.len();
         } else {

@@ -17,6 +17,7 @@ use std::ops::Range;
 use super::context::Context;
 use super::pack::{Group, Piece};
 use super::packer::Packer;
+use super::repeats::Repeats;
 use super::segment::{Bond, Segments};
 use super::spec::Spec;
 use crate::error::Result;
@@ -181,20 +182,18 @@ fn piece(
     chunk: Range<usize>,
     before: Option<Range<usize>>,
 ) -> Result<Piece> {
-    let text = &packer.document.text;
     let (first, last) = (&segments.row[chunk.start], &segments.row[chunk.end - 1]);
     let range = first.range.start..last.range.end;
     let mut piece = Piece::plain(range.clone(), first.boundary);
-    let (opening, closing) = (&text[first.opening()], &text[last.closing()]);
     let oversized = segments.oversized(chunk.start);
     if oversized.is_none() {
-        (piece.prefix, piece.suffix) = (opening.to_owned(), closing.to_owned());
-        if let Some(before) = before.filter(|_| opening.is_empty() && packer.spec.overlap() > 0) {
+        piece.repeats = Repeats { opening: first.opening(), closing: last.closing(), ..Repeats::default() };
+        let overlaps = piece.repeats.opening.is_empty() && packer.spec.overlap() > 0;
+        if let Some(before) = before.filter(|_| overlaps) {
             let start = packer.sentences_before(before.clone())?;
-            let overlap = &text[start..range.start];
-            if start < before.end && packer.within(packer.spec.max(), overlap, range, closing)? {
-                overlap.clone_into(&mut piece.prefix);
-                piece.has_overlap = true;
+            let repeats = Repeats { overlap: Some(start..range.start), ..piece.repeats.clone() };
+            if start < before.end && packer.within(packer.spec.max(), &repeats, range)? {
+                piece.repeats = repeats;
             }
         }
     } else {

@@ -78,7 +78,7 @@ fn compare(document: &Document, name: &str, spec: &Spec, counter: Option<&dyn To
         spec: spec.to_string(),
         chunks: chunks.len(),
         tokens: [at(0), at(tokens.len() / 2), at(tokens.len().saturating_sub(1))],
-        overlapping: chunks.iter().filter(|chunk| chunk.has_overlap).count(),
+        overlapping: chunks.iter().filter(|chunk| chunk.repeats.overlap.is_some()).count(),
         flagged: chunks.iter().filter(|chunk| !chunk.flags.is_empty()).count(),
         starts: chunks.iter().map(|chunk| start(document, chunk)).collect(),
     })

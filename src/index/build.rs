@@ -248,7 +248,7 @@ impl Builder<'_> {
                 None => block.texts.push(embed_text(&row, &document, &self.job.spec)),
                 Some(passage) => {
                     let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
-                    let span = span(&row, passage.text());
+                    let span = span(&row);
                     match same {
                         Some(reading) => reading.spans.push(span),
                         None => block.readings.push(Reading { passage: Arc::clone(passage), spans: vec![span] }),

@@ -50,7 +50,8 @@ impl ChunkLines {
             out, ",", row,
             chunk_index, section_index, sub_index, n_in_section, kind, heading_path, header_path, headings,
             content, normalized_content, start_byte, end_byte, start_char, end_char, start_line, end_line, prefix_len,
-            has_overlap, is_sub_split, n_chars, n_tokens, n_model_tokens, truncated, flags, links, images
+            has_overlap, overlap_start_byte, overlap_end_byte, is_sub_split, n_chars, n_tokens, n_model_tokens, truncated,
+            flags, links, images
         );
         out.extend_from_slice(&self.inherited);
         members!(out, ",", row, content_hash);

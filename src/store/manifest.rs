@@ -28,7 +28,7 @@ use crate::tokens::Encoding;
 use crate::value::{count, did_you_mean};
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;

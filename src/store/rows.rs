@@ -43,6 +43,8 @@ pub struct ChunkRow {
     pub end_line: i64,
     pub prefix_len: i64,
     pub has_overlap: bool,
+    pub overlap_start_byte: Option<i64>,
+    pub overlap_end_byte: Option<i64>,
     pub is_sub_split: bool,
     pub n_chars: i64,
     pub n_tokens: i64,
@@ -222,11 +224,9 @@ impl ChunkRow {
     pub fn new(document: &Document, chunk: Chunk, spec: &Spec, shared: &DocumentRow, n_tokens: usize) -> Self {
         let content = chunk.content(document);
         let normalizer = spec.normalizer();
-        let normalize = |n: &Normalizer<'_>| {
-            let mut text = n.normalize(document, &chunk.prefix, chunk.range.clone());
-            text.push_str(&chunk.suffix);
-            text
-        };
+        let normalize = |n: &Normalizer<'_>| n.normalize(document, &chunk.repeats, chunk.range.clone());
+        let (prefix, suffix) = (chunk.prefix(document), chunk.suffix(document));
+        let overlap = chunk.repeats.overlap.clone();
         let url = |link: &Link| {
             let leads_by_path = !link.named && spec.base_url().is_some();
             leads_by_path.then(|| normalizer?.absolute(document, &link.target)).flatten()
@@ -254,10 +254,12 @@ impl ChunkRow {
             end_char: int(end_char),
             start_line: int(start_line),
             end_line: int(end_line),
-            prefix_len: int(chunk.prefix.len()),
-            has_overlap: chunk.has_overlap,
+            prefix_len: int(prefix.len()),
+            has_overlap: overlap.is_some(),
+            overlap_start_byte: overlap.as_ref().map(|overlap| int(overlap.start)),
+            overlap_end_byte: overlap.as_ref().map(|overlap| int(overlap.end)),
             is_sub_split: chunk.sub_index.is_some(),
-            n_chars: int(chunk.prefix.chars().count() + end_char - start_char + chunk.suffix.chars().count()),
+            n_chars: int(prefix.chars().count() + end_char - start_char + suffix.chars().count()),
             n_tokens: int(n_tokens),
             n_model_tokens: None,
             truncated: None,

@@ -146,6 +146,8 @@ pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
         int("end_line"),
         int("prefix_len"),
         flag("has_overlap"),
+        int("overlap_start_byte").with_nullable(true),
+        int("overlap_end_byte").with_nullable(true),
         flag("is_sub_split"),
         int("n_chars"),
         int("n_tokens"),
@@ -240,6 +242,9 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
             "bytes of content before the source text: parent headers, overlap, the head of a table or fence that was cut"
         }
         (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the previous chunk",
+        (Table::Chunks, "overlap_start_byte" | "overlap_end_byte") => {
+            "byte range of what the prefix repeats of the previous chunk, as start_byte; null without overlap"
+        }
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
         (Table::Chunks, "n_tokens") => {
@@ -317,6 +322,8 @@ pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> 
         integer(|row| row.end_line),
         integer(|row| row.prefix_len),
         Arc::new(rows.iter().map(|row| Some(row.has_overlap)).collect::<BooleanArray>()),
+        Arc::new(rows.iter().map(|row| row.overlap_start_byte).collect::<Int64Array>()),
+        Arc::new(rows.iter().map(|row| row.overlap_end_byte).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| Some(row.is_sub_split)).collect::<BooleanArray>()),
         integer(|row| row.n_chars),
         integer(|row| row.n_tokens),

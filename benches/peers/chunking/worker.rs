@@ -55,7 +55,9 @@ fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk,
     if !counted {
         return chunks.into_iter().map(|chunk| (chunk, None)).collect();
     }
-    let count = |chunk: &Chunk| ruler.tokens_between(&chunk.prefix, chunk.range.clone(), &chunk.suffix).unwrap();
+    let count = |chunk: &Chunk| {
+        ruler.tokens_between(&chunk.prefix(&document), chunk.range.clone(), chunk.suffix(&document)).unwrap()
+    };
     chunks
         .into_iter()
         .map(|chunk| {
@@ -66,13 +68,14 @@ fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk,
 }
 
 fn shown(text: &Text, rows: Vec<(Chunk, Option<usize>)>) -> Vec<Value> {
+    let document = Document::from_text(&text.path, text.text.as_str());
     let show = |(chunk, tokens): (Chunk, Option<usize>)| {
         json!({
             "start": chunk.range.start,
             "end": chunk.range.end,
-            "text": format!("{}{}{}", chunk.prefix, &text.text[chunk.range.clone()], chunk.suffix),
-            "skip": chunk.prefix.len(),
-            "tail": chunk.suffix.len(),
+            "text": chunk.content(&document),
+            "skip": chunk.prefix(&document).len(),
+            "tail": chunk.suffix(&document).len(),
             "tokens": tokens,
             "flags": chunk.flags,
             "path": chunk.heading_path,

@@ -15,7 +15,7 @@ use super::report::{OutputArgs, write};
 use crate::assemble::Measured;
 use crate::grid::{self, Plan};
 use crate::labels::corpus_of;
-use crate::record::{ChunkPlace, Record};
+use crate::record::Record;
 use crate::score::{Chunks, Judge};
 use crate::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
 use crate::worker::{Chunked, Request, delegate};
@@ -132,14 +132,12 @@ fn print_plan(plan: &Plan, json: bool) -> anyhow::Result<u8> {
 /// Prints what is known without embedding anything.
 fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result<u8> {
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
-    let nothing = String::new();
     for build in &plan.builds {
         let corpus = corpus_of(&labelled.labels.path);
         let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
             .with_context(|| format!("cell `{}` failed", build.name))?;
-        let text = |doc: usize| labelled.corpus.texts.get(&chunked.documents[doc]).unwrap_or(&nothing);
-        let places: Vec<ChunkPlace> = chunked.chunks.iter().map(|chunk| chunk.place(text(chunk.doc()))).collect();
-        let (reachable, whole) = Chunks::new(&judge, &chunked.documents, &places).reachable(&judge);
+        let places = &chunked.chunks;
+        let (reachable, whole) = Chunks::new(&judge, &chunked.documents, places).reachable(&judge);
         let (chunks, texts) = (places.len(), chunked.texts);
         let tokens: usize = places.iter().map(|place| place.tokens).sum();
         if json {

@@ -103,6 +103,14 @@ class Chunk:
         """Whether the prefix repeats the end of the previous chunk."""
 
     @property
+    def overlap_start_byte(self) -> int | None:
+        """First byte of what the prefix repeats of the previous chunk; ``None`` without overlap."""
+
+    @property
+    def overlap_end_byte(self) -> int | None:
+        """One past the last byte of it; ``None`` without overlap."""
+
+    @property
     def is_sub_split(self) -> bool:
         """Whether its section exceeded the maximum and was split."""
 

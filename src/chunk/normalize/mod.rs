@@ -23,6 +23,7 @@ use url::{ParseError, Url};
 
 use self::destination::Destination;
 use self::whitespace::Cleaner;
+use super::Repeats;
 use crate::document::{Block, BlockKind, Document, Format};
 
 /// How far before a chunk an element that extends into it may start. This bounds the work for each chunk.
@@ -65,17 +66,28 @@ struct Edit {
 }
 
 impl Normalizer<'_> {
-    /// Cleans a chunk: `prefix`, then the bytes `range` of the document. Time is linear in both.
+    /// Cleans a chunk: the bytes `range` of the document, with what it repeats around them. Time is linear in its
+    /// content.
     #[must_use]
-    pub fn normalize(&self, document: &Document, prefix: &str, range: Range<usize>) -> String {
-        let (prefix, range) = locate(document, prefix, range);
-        let prefix = if self.redact_urls { redacted(prefix) } else { Cow::Borrowed(prefix) };
-        let edits = self.edits(document, &range);
-        let text = if self.whitespace {
-            clean(document, &prefix, &range, &edits)
+    pub fn normalize(&self, document: &Document, repeats: &Repeats, range: Range<usize>) -> String {
+        let parts = parts(document, repeats, range);
+        let mut text = if self.whitespace {
+            let mut cleaner = Cleaner::new(document.format == Format::Markdown);
+            for part in &parts {
+                match part {
+                    Part::Text(text) => cleaner.prose(&self.redacted(text)),
+                    Part::Range(range) => clean(&mut cleaner, document, range, &self.edits(document, range)),
+                }
+            }
+            cleaner.finish()
         } else {
-            format!("{prefix}{}", edited(&document.text, &range, &edits))
+            let text = |part: &Part| match part {
+                Part::Text(text) => self.redacted(text).into_owned(),
+                Part::Range(range) => edited(&document.text, range, &self.edits(document, range)).into_owned(),
+            };
+            parts.iter().map(text).collect()
         };
+        text.push_str(repeats.after(document));
         if !self.unicode {
             return text;
         }
@@ -91,7 +103,7 @@ impl Normalizer<'_> {
     #[must_use]
     pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
         // The characters of a password can turn this into the URL of another host, or into no URL at all.
-        let target = if self.redact_urls { redacted(target) } else { Cow::Borrowed(target) };
+        let target = self.redacted(target);
         let url = match Url::parse(&target) {
             Ok(url) if self.redact_urls && url.has_authority() => url,
             Ok(_) => return Some(target.into_owned()),
@@ -109,6 +121,10 @@ impl Normalizer<'_> {
         url.set_fragment(None);
         url.path_segments_mut().ok()?.pop_if_empty().extend(document.source.path.split('/'));
         Some(url)
+    }
+
+    fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.redact_urls { redacted(text) } else { Cow::Borrowed(text) }
     }
 
     fn finish(&self, mut url: Url) -> String {
@@ -162,13 +178,25 @@ impl Normalizer<'_> {
     }
 }
 
-/// Adds a prefix that is exactly the text before the source to the range, where its structure is known.
-fn locate<'p>(document: &Document, prefix: &'p str, range: Range<usize>) -> (&'p str, Range<usize>) {
-    if document.text[..range.start].ends_with(prefix) {
-        ("", range.start - prefix.len()..range.end)
-    } else {
-        (prefix, range)
+/// Part of the content of a chunk.
+enum Part {
+    /// Text that the document has nowhere: headings with the marks of their level, and blank lines.
+    Text(String),
+    /// Bytes of the document, whose structure is known.
+    Range(Range<usize>),
+}
+
+/// Returns the parts of a chunk's content, except what it repeats after its own text.
+fn parts(document: &Document, repeats: &Repeats, range: Range<usize>) -> Vec<Part> {
+    let mut parts = vec![Part::Text(repeats.heading_lines(document)), Part::Range(repeats.opening.clone())];
+    let mut start = range.start;
+    match &repeats.overlap {
+        Some(overlap) if overlap.end == range.start => start = overlap.start,
+        Some(overlap) => parts.extend([Part::Range(overlap.clone()), Part::Text(repeats.gap(range.start).to_owned())]),
+        None => {}
     }
+    parts.push(Part::Range(start..range.end));
+    parts
 }
 
 fn redacted(text: &str) -> Cow<'_, str> {
@@ -198,14 +226,11 @@ fn edited<'t>(text: &'t str, range: &Range<usize>, edits: &[Edit]) -> Cow<'t, st
     Cow::Owned(out)
 }
 
-fn clean(document: &Document, prefix: &str, range: &Range<usize>, edits: &[Edit]) -> String {
-    let mut cleaner = Cleaner::new(document.format == Format::Markdown);
+fn clean(cleaner: &mut Cleaner, document: &Document, range: &Range<usize>, edits: &[Edit]) {
     if !matches!(document.format, Format::Markdown | Format::Text) {
-        cleaner.code(prefix);
         cleaner.code(&edited(&document.text, range, edits));
-        return cleaner.finish();
+        return;
     }
-    cleaner.prose(prefix);
     let mut at = range.start;
     for code in code_in(document, range) {
         cleaner.prose(&edited(&document.text, &(at..code.start), edits));
@@ -213,7 +238,6 @@ fn clean(document: &Document, prefix: &str, range: &Range<usize>, edits: &[Edit]
         at = code.end;
     }
     cleaner.prose(&edited(&document.text, &(at..range.end), edits));
-    cleaner.finish()
 }
 
 /// Returns the parts of a range in which white space is significant, in order.

@@ -209,7 +209,8 @@ pub(super) fn chunks(
             columns.int("n_chars")?,
         ];
         let [n_tokens, n_model_tokens] = [columns.int("n_tokens")?, columns.int("n_model_tokens")?];
-        let truncated = columns.flag("truncated")?;
+        let [overlap_start, overlap_end] = [columns.int("overlap_start_byte")?, columns.int("overlap_end_byte")?];
+        let (truncated, has_overlap) = (columns.flag("truncated")?, columns.flag("has_overlap")?);
         for row in 0..batch.num_rows() {
             let (id, doc_id) = (ids.value(row), documents.value(row));
             let name = at(number, "chunk", id);
@@ -239,6 +240,8 @@ pub(super) fn chunks(
                 n_chars: n_chars.value(row),
             };
             checker.ranges(&name, content, &ranges);
+            let overlap = [overlap_start, overlap_end].map(|byte| byte.is_valid(row).then(|| byte.value(row)));
+            checker.overlap(&name, content, &ranges, has_overlap.value(row), overlap);
         }
         let first = number - batch.num_rows();
         checker.vectors(&batch, first, ids)?;
@@ -382,6 +385,36 @@ impl Chunks<'_> {
         let range = usize::try_from(*start).unwrap_or(usize::MAX)..usize::try_from(*end).unwrap_or(usize::MAX);
         if self.text.as_ref().is_some_and(|text| text.get(range) != Some(source)) {
             self.wrong(Check::Corpus, row, &format!("its text is not the file's bytes {start}..{end}"));
+        }
+    }
+
+    /// Checks that the range of the overlap lies before the chunk's own text, and that the prefix has its text.
+    fn overlap(&mut self, row: &str, content: &str, ranges: &Ranges, said: bool, overlap: [Option<i64>; 2]) {
+        let (start, end) = match overlap {
+            [None, None] if !said => return,
+            [Some(start), Some(end)] if said && 0 <= start && start < end && end <= ranges.bytes[0] => (start, end),
+            _ => {
+                let problem = "overlap_start_byte and overlap_end_byte are not a range before its own text";
+                return self.wrong(Check::Range, row, problem);
+            }
+        };
+        let prefix = usize::try_from(ranges.prefix_len).ok().and_then(|len| content.get(..len)).unwrap_or_default();
+        let len = usize::try_from(end - start).unwrap_or(usize::MAX);
+        if prefix.len() < len {
+            return self.wrong(
+                Check::Range,
+                row,
+                &format!("its overlap has {len} bytes; its prefix has {}", prefix.len()),
+            );
+        }
+        let range = usize::try_from(start).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
+        let repeated = self.text.as_ref().map(|text| text.get(range).unwrap_or_default());
+        // Blank lines stand between the overlap and the chunk's own text where something is left out.
+        let ends = |repeated: &str| {
+            !repeated.is_empty() && (prefix.ends_with(repeated) || prefix.trim_end().ends_with(repeated))
+        };
+        if repeated.is_some_and(|repeated| !ends(repeated)) {
+            self.wrong(Check::Corpus, row, &format!("its prefix does not end with the file's bytes {start}..{end}"));
         }
     }
 
