@@ -363,16 +363,23 @@ fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
 /// document would be blocked.
 fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
-    let own = signals.within(piece.range.clone());
-    let repeated = piece.repeats.sources(document).flat_map(|range| signals_in(document, range));
-    for name in repeated.chain(own) {
-        if !flags.contains(&name) {
-            flags.push(name);
+    let Repeats { overlap, .. } = &piece.repeats;
+    // There is nothing but white space between the overlap and the piece.
+    let start = overlap.as_ref().map_or(piece.range.start, |overlap| overlap.start);
+    // Most documents have neither.
+    if !document.signals.is_empty() {
+        let own = signals.within(start..piece.range.end);
+        let others = piece.repeats.others(document).flat_map(|range| signals_in(document, range));
+        for name in others.chain(own) {
+            if !flags.contains(&name) {
+                flags.push(name);
+            }
         }
     }
-    let mut ranges = piece.repeats.sources(document).chain([piece.range.clone()]);
-    if ranges.any(|range| !document.data_urls_in(&range).is_empty()) {
-        flags.push(INLINE_DATA);
+    if !document.data_urls.is_empty() {
+        let mut ranges = piece.repeats.others(document).chain([start..piece.range.end]);
+        let has_data = ranges.any(|range| !document.data_urls_in(&range).is_empty());
+        flags.extend(has_data.then_some(INLINE_DATA));
     }
     flags.extend(document.flags.iter().copied().filter(|&flag| flag == DOCUMENT_BLOCKED));
     flags

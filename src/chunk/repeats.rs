@@ -26,16 +26,24 @@ impl Repeats {
     /// Returns whether it is nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        !self.precedes() && self.closing.is_empty()
     }
 
     /// Returns the text before a chunk's own, which starts at `start`.
     #[must_use]
     pub fn before(&self, document: &Document, start: usize) -> String {
+        if !self.precedes() {
+            return String::new();
+        }
         let Self { overlap, opening, .. } = self;
         let overlap = overlap.as_ref().map(|overlap| &document.text[overlap.clone()]);
         [&self.heading_lines(document), &document.text[opening.clone()], overlap.unwrap_or_default(), self.gap(start)]
             .concat()
+    }
+
+    /// Returns whether anything comes before a chunk's own text.
+    fn precedes(&self) -> bool {
+        !self.headings.is_empty() || self.overlap.is_some() || !self.opening.is_empty()
     }
 
     /// Returns the text after a chunk's own.
@@ -58,13 +66,13 @@ impl Repeats {
         if self.overlap.as_ref().is_some_and(|overlap| overlap.end != start) { SEPARATOR } else { "" }
     }
 
-    /// Returns the ranges of the document from which the text before a chunk's own is made, headings included.
-    pub(super) fn sources(&self, document: &Document) -> impl Iterator<Item = Range<usize>> {
+    /// Returns the ranges of the document that are repeated, except the overlap.
+    pub(super) fn others(&self, document: &Document) -> impl Iterator<Item = Range<usize>> {
         let heading = |&section: &usize| {
             let first = document.blocks_in(&document.sections[section].range).first();
             first.filter(|block| block.is_heading()).map(|block| block.range.clone())
         };
         let opening = Some(self.opening.clone()).filter(|opening| !opening.is_empty());
-        self.headings.iter().filter_map(heading).chain(opening).chain(self.overlap.clone())
+        self.headings.iter().filter_map(heading).chain(opening)
     }
 }
