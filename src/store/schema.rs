@@ -243,7 +243,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         }
         (Table::Chunks, "has_overlap") => "whether the prefix repeats the end of the previous chunk",
         (Table::Chunks, "overlap_start_byte" | "overlap_end_byte") => {
-            "byte range of what the prefix repeats of the previous chunk, as start_byte; null without overlap"
+            "byte range of the text that the prefix repeats of the previous chunk; null without overlap"
         }
         (Table::Chunks, "is_sub_split") => "whether the section was over the maximum and was split",
         (Table::Chunks, "n_chars") => "length of content in Unicode scalar values",
