@@ -1,5 +1,6 @@
-//! What a chunk repeats around its own text, by place. Texts are rendered from places, and nothing searches for a
-//! chunk's text again: flags, vectors, links and readers of a dataset all know which bytes are repeated.
+//! A chunk repeats parts of the document around its own text, and knows their places. Texts are rendered from places,
+//! and nothing searches for a chunk's text again: flags, vectors, links and readers of a dataset all know which bytes are
+//! repeated.
 
 use std::ops::Range;
 
