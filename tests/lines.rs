@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chunkmill::chunk::Spec;
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
+use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow, Time};
 use proptest::prelude::*;
 
 use crate::common::cut;
@@ -76,7 +76,7 @@ proptest! {
         (document.doc_id, document.collection, document.path) = (id.into(), collection.into(), path.into());
         (document.tags, document.aliases, document.metadata) = (tags.into(), aliases.into(), metadata.into());
         document.promotion_level = known.as_ref().map(|(_, _, text)| text.as_str().into());
-        document.modified_time = modified;
+        document.modified_time = modified.map(Time::from_micros);
         row.doc_id = Arc::clone(&document.doc_id);
         row.collection = Arc::clone(&document.collection);
         row.path = Arc::clone(&document.path);

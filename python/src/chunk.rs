@@ -15,8 +15,9 @@ use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{self, Batcher, Embedder, Engine};
 use chunkmill::error::{Error, Result};
 use chunkmill::index::{Recipe, TableFilter};
-use chunkmill::store::{ChunkRow, chunks_batch, chunks_schema};
+use chunkmill::store::{ChunkRow, HeadingRow, ImageRow, LinkRow, Time, chunks_batch, chunks_schema};
 use chunkmill::tokens::{Encoding, Sizer, TokenCounter, Unit};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -62,16 +63,20 @@ impl Hash for Chunk {
     }
 }
 
-/// Declares attributes for fields of the row.
+/// Declares an attribute for each column.
 macro_rules! attributes {
-    ($($name:ident: $type:ty = |$row:ident| $value:expr;)*) => {
+    ($($name:ident: $type:ty = $words:expr,)*) => {
+        /// Name, type in Rust, and words of each column.
+        const COLUMNS: &[(&str, &str, &str)] = &[$((stringify!($name), stringify!($type), $words)),*];
+
+        #[allow(clippy::doc_markdown, reason = "the words are shown to people as they are")]
         #[pymethods]
         impl Chunk {
             $(
+                #[doc = $words]
                 #[getter]
-                fn $name(&self) -> $type {
-                    let $row = self.row();
-                    $value
+                fn $name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                    self.row().$name.attribute(py)
                 }
             )*
 
@@ -110,38 +115,67 @@ macro_rules! attributes {
     };
 }
 
-attributes! {
-    chunk_id: &str = |row| &row.chunk_id;
-    doc_id: &str = |row| &row.doc_id;
-    collection: &str = |row| &row.collection;
-    path: &str = |row| &row.path;
-    chunk_index: i64 = |row| row.chunk_index;
-    section_index: i64 = |row| row.section_index;
-    sub_index: Option<i64> = |row| row.sub_index;
-    n_in_section: i64 = |row| row.n_in_section;
-    kind: &'static str = |row| row.kind;
-    heading_path: Vec<&str> = |row| row.heading_path.iter().map(String::as_str).collect();
-    header_path: &str = |row| &row.header_path;
-    content: &str = |row| &row.content;
-    normalized_content: Option<&str> = |row| row.normalized_content.as_deref();
-    start_byte: i64 = |row| row.start_byte;
-    end_byte: i64 = |row| row.end_byte;
-    start_char: i64 = |row| row.start_char;
-    end_char: i64 = |row| row.end_char;
-    start_line: i64 = |row| row.start_line;
-    end_line: i64 = |row| row.end_line;
-    prefix_len: i64 = |row| row.prefix_len;
-    has_overlap: bool = |row| row.has_overlap;
-    overlap_start_byte: Option<i64> = |row| row.overlap_start_byte;
-    overlap_end_byte: Option<i64> = |row| row.overlap_end_byte;
-    is_sub_split: bool = |row| row.is_sub_split;
-    n_chars: i64 = |row| row.n_chars;
-    n_tokens: i64 = |row| row.n_tokens;
-    flags: Vec<&'static str> = |row| row.flags.clone();
-    tags: Vec<&str> = |row| row.tags.iter().map(String::as_str).collect();
-    aliases: Vec<&str> = |row| row.aliases.iter().map(String::as_str).collect();
-    promotion_level: Option<&str> = |row| row.promotion_level.as_deref();
-    content_hash: &str = |row| &row.content_hash;
+chunkmill::each_column_of_chunks!(attributes);
+
+/// Returns name, type in Rust and words of each column of a chunk, for `tools/typed_columns.py`.
+#[pyfunction]
+pub(crate) fn columns() -> Vec<(&'static str, String, &'static str)> {
+    COLUMNS.iter().map(|(name, of, words)| (*name, of.replace(' ', ""), *words)).collect()
+}
+
+/// The value of a column as Python has it.
+trait Attribute {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+macro_rules! plain {
+    ($($type:ty),*) => {$(
+        impl Attribute for $type {
+            fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                (*self).into_bound_py_any(py)
+            }
+        }
+    )*};
+}
+
+plain!(i64, bool, &'static str);
+
+macro_rules! texts {
+    ($($type:ty),*) => {$(
+        impl Attribute for $type {
+            fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                (&**self).into_bound_py_any(py)
+            }
+        }
+    )*};
+}
+
+texts!(String, Arc<str>);
+
+/// What has parts, as in the JSON of a row.
+macro_rules! structs {
+    ($($type:ty),*) => {$(
+        impl Attribute for $type {
+            fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                py.import("json")?.call_method1("loads", (json(self),))
+            }
+        }
+    )*};
+}
+
+structs!(HeadingRow, LinkRow, ImageRow, Time);
+
+impl<T: Attribute> Attribute for Option<T> {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.as_ref().map_or_else(|| Ok(py.None().into_bound(py)), |value| value.attribute(py))
+    }
+}
+
+impl<T: Attribute> Attribute for [T] {
+    fn attribute<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.iter().map(|value| value.attribute(py)).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(py, values)?.into_any())
+    }
 }
 
 /// Cuts documents according to its settings. It loads everything once, so use one chunker many times.

@@ -47,7 +47,7 @@ mod _chunkmill {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
-    use super::chunk::{Chunk, Chunker, count};
+    use super::chunk::{Chunk, Chunker, columns, count};
     #[pymodule_export]
     use super::dataset::{Dataset, Searcher};
     #[pymodule_export]

@@ -11,12 +11,19 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
+import typed_columns  # noqa: E402
 import typed_settings  # noqa: E402
 
 
 def test_the_typed_settings_are_those_of_the_library() -> None:
     kept = Path(chunkmill.__file__).with_name("_settings.py").read_text()
     assert kept == typed_settings.text(), "run tools/typed_settings.py again"
+
+
+def test_a_chunk_has_an_attribute_of_its_type_for_each_column() -> None:
+    assert typed_columns.STUB.read_text() == typed_columns.text(), "run tools/typed_columns.py again"
+    chunk = chunkmill.chunk("---\ntags: [a]\n---\n\n# Top\n\n[there](x.md) ![seen](y.png)\n")[0]
+    assert {name: getattr(chunk, name) for name in chunk.as_dict()} == chunk.as_dict()
 
 
 def test_each_setting_is_taken_by_the_calls_that_read_its_table() -> None:

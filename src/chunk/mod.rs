@@ -377,7 +377,7 @@ fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&
         }
     }
     if !document.data_urls.is_empty() {
-        let mut ranges = piece.repeats.others(document).chain([start..piece.range.end]);
+        let mut ranges = piece.repeats.others(document).chain(std::iter::once(start..piece.range.end));
         let has_data = ranges.any(|range| !document.data_urls_in(&range).is_empty());
         flags.extend(has_data.then_some(INLINE_DATA));
     }

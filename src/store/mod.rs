@@ -17,8 +17,10 @@
 //! step. Nothing in a file depends on the clock or on where the dataset is, which may be a folder or an object store.
 
 mod card;
+mod columns;
 mod commit;
 mod gc;
+mod json;
 mod json_lines;
 mod lock;
 mod manifest;
@@ -27,6 +29,7 @@ mod reader;
 mod rows;
 mod schema;
 mod spool;
+mod time;
 mod verify;
 mod workspace;
 mod writer;
@@ -55,6 +58,8 @@ pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
 pub use schema::chunks_batch;
 pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub(crate) use spool::{Records, Spool};
+#[doc(hidden)] // Of `rows`.
+pub use time::Time;
 pub use verify::{Check, Finding, Verification, verify};
 pub(crate) use workspace::Workspace;
 pub(crate) use writer::{PartWriter, write_edges};

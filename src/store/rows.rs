@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::columns::{Columns, columns, structs};
+use super::time::Time;
 use crate::chunk::{Chunk, Normalizer, Spec};
 use crate::corpus::Quarantined;
 use crate::document::{Document, Link, LinkKind, short_target};
@@ -16,134 +18,122 @@ use crate::embed::{ZERO_VECTOR, is_zero};
 /// A name of a fixed list: a kind, a flag.
 type Name = &'static str;
 
-/// A row of `chunks` without its vector. The fields are in the order of the columns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
-pub struct ChunkRow {
-    pub chunk_id: String,
-    pub doc_id: Arc<str>,
-    pub collection: Arc<str>,
-    pub path: Arc<str>,
-    pub chunk_index: i64,
-    pub section_index: i64,
-    pub sub_index: Option<i64>,
-    pub n_in_section: i64,
-    #[serde(deserialize_with = "name")]
-    pub kind: Name,
-    pub heading_path: Arc<[String]>,
-    pub header_path: Arc<str>,
-    pub headings: Vec<HeadingRow>,
-    pub content: String,
-    pub normalized_content: Option<String>,
-    pub start_byte: i64,
-    pub end_byte: i64,
-    pub start_char: i64,
-    pub end_char: i64,
-    pub start_line: i64,
-    pub end_line: i64,
-    pub prefix_len: i64,
-    pub has_overlap: bool,
-    pub overlap_start_byte: Option<i64>,
-    pub overlap_end_byte: Option<i64>,
-    pub is_sub_split: bool,
-    pub n_chars: i64,
-    pub n_tokens: i64,
-    /// Set once a model has read the chunk.
-    pub n_model_tokens: Option<i64>,
-    /// Set once a model has read the chunk.
-    pub truncated: Option<bool>,
-    #[serde(deserialize_with = "names")]
-    pub flags: Vec<Name>,
-    pub links: Vec<LinkRow>,
-    pub images: Vec<ImageRow>,
-    pub tags: Arc<[String]>,
-    pub aliases: Arc<[String]>,
-    pub metadata: Arc<str>,
-    pub promotion_level: Option<Arc<str>>,
-    pub content_hash: String,
-    #[serde(serialize_with = "rfc3339", deserialize_with = "micros")]
-    pub modified_time: Option<i64>,
-}
-
-/// A heading that starts in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeadingRow {
-    /// Level from 1, the highest, to 6.
-    pub level: i64,
-    /// Text of the heading.
-    pub title: String,
-}
-
-/// A link in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkRow {
-    /// `link` or `wikilink`.
-    #[serde(deserialize_with = "name")]
-    pub kind: Name,
-    /// Target as written.
-    pub target: String,
-    /// Target as an absolute URL, if the spec has a base URL.
-    pub url: Option<String>,
-    /// Text of the link.
-    pub text: String,
-}
-
-/// An image in a chunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImageRow {
-    /// Target as written.
-    pub target: String,
-    /// Target as an absolute URL, if the spec has a base URL.
-    pub url: Option<String>,
-    /// Alternative text.
-    pub alt: String,
-}
-
-impl LinkRow {
-    pub(super) fn cells(&self) -> [Option<&str>; 4] {
-        [Some(self.kind), Some(&self.target), self.url.as_deref(), Some(&self.text)]
+columns! {
+    ($) as each_column_of_chunks;
+    /// A row of `chunks` without its vector. The fields are in the order of the columns.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    pub struct ChunkRow {
+        chunk_id: String = "unique, and the same for the same input and settings",
+        doc_id: Arc<str> = "the document: its path, or collection:path in a named collection",
+        collection: Arc<str> = "name of the corpus root",
+        path: Arc<str> = "path below the root, with / between its parts",
+        chunk_index: i64 = "position in the document, from 0",
+        section_index: i64 = "position of the section (or merged sections), from 0",
+        sub_index: Option<i64> = "position among the pieces of a section that was split; null if it was not",
+        n_in_section: i64 = "number of chunks in the section",
+        #[serde(deserialize_with = "name")]
+        kind: Name = "text, code, footnote, or document for a whole one",
+        heading_path: Arc<[String]> = "the headings above the first text in the range that is not a heading, outermost first",
+        header_path: Arc<str> = "the heading path as one string",
+        headings: Vec<HeadingRow> = "the headings that start in the range, with their levels: Markdown headings, top-level keys of YAML and JSON, items of source code",
+        content: String = "prefix_len bytes of prefix, the document's bytes start_byte..end_byte and, if a code fence was cut, the line that closes it",
+        normalized_content: Option<String> = "content as the spec normalises it; null if the spec does not",
+        start_byte: i64 = "first byte of the range in the file (UTF-16 files: in their text as UTF-8)",
+        end_byte: i64 = "one past the last byte of the range",
+        start_char: i64 = "start_byte in Unicode scalar values",
+        end_char: i64 = "end_byte in Unicode scalar values",
+        start_line: i64 = "line of the first byte of the range, from 1",
+        end_line: i64 = "line of the last byte of the range, from 1",
+        prefix_len: i64 = "bytes of content before the source text: parent headers, overlap, the head of a table or fence that was cut",
+        has_overlap: bool = "whether the prefix repeats the end of the previous chunk",
+        overlap_start_byte: Option<i64> = "first byte, in the file, of what the prefix repeats of the previous chunk; null without overlap",
+        overlap_end_byte: Option<i64> = "one past the last byte of it; null without overlap",
+        is_sub_split: bool = "whether the section was over the maximum and was split",
+        n_chars: i64 = "length of content in Unicode scalar values",
+        n_tokens: i64 = "exact number of tokens in content, in the encoding of the chunk settings (cl100k_base by default), without inline data: URLs",
+        n_model_tokens: Option<i64> = "the model's tokens, including special ones, before truncation",
+        truncated: Option<bool> = "whether the text was truncated to what the model reads",
+        #[serde(deserialize_with = "names")]
+        flags: Vec<Name> = "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of it; names of risks in the text",
+        links: Vec<LinkRow> = "links that start in the range: kind, target as written (… for inline data), absolute URL if the spec has a base, text",
+        images: Vec<ImageRow> = "images that start in the range: target as written (… for inline data), absolute URL if the spec has a base, alternative text",
+        tags: Arc<[String]> = "from the front matter and #tags in the text",
+        aliases: Arc<[String]> = "from the front matter",
+        metadata: Arc<str> = "the rest of the front matter, as JSON",
+        promotion_level: Option<Arc<str>> = "from the front matter of the document; null in the collection external, which has no levels",
+        content_hash: String = "BLAKE3 of content",
+        modified_time: Option<Time> = "the file's own modification time",
     }
 }
 
-impl ImageRow {
-    pub(super) fn cells(&self) -> [Option<&str>; 3] {
-        [Some(&self.target), self.url.as_deref(), Some(&self.alt)]
+columns! {
+    /// A heading that starts in a chunk.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct HeadingRow {
+        level: i64 = "level from 1, the highest, to 6",
+        title: String = "text of the heading",
     }
 }
 
-/// A row of `documents`. The fields are in the order of the columns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "`describe` documents each column, for people and for the card")]
-pub struct DocumentRow {
-    pub doc_id: Arc<str>,
-    pub collection: Arc<str>,
-    pub path: Arc<str>,
-    pub title: Option<String>,
-    pub bytes: i64,
-    pub lines: i64,
-    pub content_hash: String,
-    #[serde(serialize_with = "rfc3339")]
-    pub modified_time: Option<i64>,
-    pub format: &'static str,
-    pub is_chunked: bool,
-    pub chunk_count: i64,
-    pub tags: Arc<[String]>,
-    pub aliases: Arc<[String]>,
-    pub metadata: Arc<str>,
-    pub promotion_level: Option<Arc<str>>,
-    pub flags: Vec<&'static str>,
+columns! {
+    /// A link in a chunk.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct LinkRow {
+        #[serde(deserialize_with = "name")]
+        kind: Name = "`link` or `wikilink`",
+        target: String = "target as written",
+        url: Option<String> = "target as an absolute URL, if the spec has a base URL",
+        text: String = "text of the link",
+    }
 }
 
-/// A row of `edges`. The fields are in the order of the columns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EdgeRow {
-    pub from_chunk: String,
-    pub from_doc: String,
-    pub to_doc: Option<String>,
-    pub to_chunk: Option<String>,
-    pub kind: LinkKind,
-    pub target: String,
-    pub resolved: bool,
+columns! {
+    /// An image in a chunk.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ImageRow {
+        target: String = "target as written",
+        url: Option<String> = "target as an absolute URL, if the spec has a base URL",
+        alt: String = "alternative text",
+    }
+}
+
+structs!(HeadingRow, LinkRow, ImageRow);
+
+columns! {
+    /// A row of `documents`. The fields are in the order of the columns.
+    #[derive(Debug, Clone, PartialEq, Serialize)]
+    pub struct DocumentRow {
+        doc_id: Arc<str> = "the document: its path, or collection:path in a named collection",
+        collection: Arc<str> = "name of the corpus root",
+        path: Arc<str> = "path below the root, with / between its parts",
+        title: Option<String> = "from the front matter, otherwise the first heading of level 1",
+        bytes: i64 = "size of the file",
+        lines: i64 = "number of lines",
+        content_hash: String = "BLAKE3 of the file",
+        modified_time: Option<Time> = "the file's own modification time",
+        format: &'static str = "markdown, text, yaml, json, or the language of source code",
+        is_chunked: bool = "whether it has more than one chunk",
+        chunk_count: i64 = "number of its chunks",
+        tags: Arc<[String]> = "from the front matter and #tags in the text",
+        aliases: Arc<[String]> = "from the front matter",
+        metadata: Arc<str> = "the rest of the front matter, as JSON",
+        promotion_level: Option<Arc<str>> = "from the front matter of the document; null in the collection external, which has no levels",
+        flags: Vec<&'static str> = "anything unusual about the document, by name",
+    }
+}
+
+columns! {
+    /// A row of `edges`. The fields are in the order of the columns.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub(crate) struct EdgeRow {
+        from_chunk: String = "the chunk that the link starts in",
+        from_doc: String = "the document of that chunk",
+        to_doc: Option<String> = "the document that the link leads to; null if none in the corpus",
+        to_chunk: Option<String> = "the chunk that contains the section or place that the link names; null if it names none",
+        kind: LinkKind = "link, wikilink or image",
+        target: String = "where it leads, as written",
+        resolved: bool = "whether the document is in the corpus and contains what the link names",
+    }
 }
 
 /// A line of `quarantine.jsonl`.
@@ -194,16 +184,7 @@ impl ChunkRow {
     /// Returns how many bytes of text its columns take in a table, including what it shares with other rows.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let own = [&self.chunk_id, &self.content, &self.content_hash].map(String::len).iter().sum::<usize>();
-        let shared = [&self.doc_id, &self.collection, &self.path, &self.metadata, &self.header_path];
-        let lists = [&self.heading_path, &self.tags, &self.aliases].into_iter().flat_map(|list| list.iter());
-        let url = |url: &Option<String>| url.as_ref().map_or(0, String::len);
-        own + self.normalized_content.as_ref().map_or(0, String::len)
-            + shared.map(|text| text.len()).iter().sum::<usize>()
-            + lists.map(String::len).sum::<usize>()
-            + self.headings.iter().map(|heading| heading.title.len()).sum::<usize>()
-            + self.links.iter().map(|link| link.target.len() + link.text.len() + url(&link.url)).sum::<usize>()
-            + self.images.iter().map(|image| image.target.len() + image.alt.len() + url(&image.url)).sum::<usize>()
+        self.bytes_of_text()
     }
 
     /// Records what a model made of the text: how many tokens it counted, whether that is over the `max_tokens` it
@@ -306,7 +287,7 @@ impl DocumentRow {
             bytes: i64::try_from(document.bytes).unwrap_or(i64::MAX),
             lines: int(document.lines()),
             content_hash: document.content_hash.clone(),
-            modified_time: document.source.modified_micros,
+            modified_time: document.source.modified_micros.map(Time::from_micros),
             format: document.format.name(),
             is_chunked: chunks > 1,
             chunk_count: int(chunks),
@@ -322,17 +303,6 @@ impl DocumentRow {
 /// Converts a size or offset, which is at most [`crate::corpus::MAX_BYTES`].
 fn int(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-#[expect(clippy::ref_option, reason = "the signature that serde asks for")]
-fn rfc3339<S: serde::Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
-    written(*micros).serialize(serializer)
-}
-
-fn micros<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    let time = text.map(|text| chrono::DateTime::parse_from_rfc3339(&text)).transpose();
-    Ok(time.map_err(serde::de::Error::custom)?.map(|time| time.timestamp_micros()))
 }
 
 fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
@@ -353,10 +323,4 @@ fn kept(name: String) -> Name {
     let name: Name = name.leak();
     known.insert(name);
     name
-}
-
-/// Formats a time for people, as in RFC 3339.
-pub(super) fn written(micros: Option<i64>) -> Option<String> {
-    let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
-    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true))
 }

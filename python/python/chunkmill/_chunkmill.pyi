@@ -18,6 +18,7 @@ class Chunk:
     All chunks of a document stay in memory together, as long as one of them does.
     """
 
+    # Columns, made by `tools/typed_columns.py`.
     @property
     def chunk_id(self) -> str:
         """Unique in the corpus, and the same for the same input and settings."""
@@ -141,6 +142,7 @@ class Chunk:
     @property
     def content_hash(self) -> str:
         """BLAKE3 hash of ``content``."""
+    # End of the columns.
 
     def as_dict(self) -> dict[str, Any]:
         """Returns all columns by name, as ``chunkmill chunk`` prints them."""
@@ -219,3 +221,4 @@ def index(
     **settings: object,
 ) -> str: ...
 def settings() -> str: ...
+def columns() -> list[tuple[str, str, str]]: ...
