@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::{Spec, chunk};
-use chunkmill::corpus::{Content, DEFAULT_MAX_BYTES, Filter, Root, Source, discover, read};
-use chunkmill::document::{Admission, Document};
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
+use chunkmill::document::{Admission, Document, Layer, Origin};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{Batcher, EmbeddingType, Engine, Role, load};
 use chunkmill::index::{Job, Recipe, run};
@@ -27,13 +27,13 @@ fn filter() -> Filter {
     Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap()
 }
 
-fn contents() -> Vec<(Source, Content)> {
+fn layers() -> Vec<(Origin, Layer)> {
     let found = discover(&[root()], &filter(), &[]).unwrap();
     found.sources.into_iter().map(|source| read(source).unwrap()).collect()
 }
 
 fn parsed() -> Vec<Document> {
-    contents().into_iter().map(|(source, content)| Document::parse(source, content)).collect()
+    layers().into_iter().map(|(origin, layer)| Document::parse(origin, layer)).collect()
 }
 
 fn bytes(documents: &[Document]) -> Throughput {
@@ -46,8 +46,10 @@ fn stages(c: &mut Criterion) {
     group.throughput(bytes(&documents));
     group.bench_function("parse", |b| {
         b.iter_batched(
-            contents,
-            |contents| contents.into_iter().map(|(s, c)| Document::parse(s, c).blocks.len()).sum::<usize>(),
+            layers,
+            |layers| {
+                layers.into_iter().map(|(origin, layer)| Document::parse(origin, layer).blocks.len()).sum::<usize>()
+            },
             criterion::BatchSize::LargeInput,
         );
     });

@@ -9,7 +9,6 @@
 //! apply.
 
 mod dataset;
-mod encoding;
 mod ignored;
 mod special;
 
@@ -25,29 +24,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::document::{DEFAULT_COLLECTION, Layer, MAX_BYTES, Origin, Refusal};
 use crate::error::{Error, Result, Skip};
 use crate::storage::{Entry, Location};
 use crate::value::{count, did_you_mean};
 use dataset::{MANIFEST, is_dataset, is_manifest};
-use encoding::decode;
 use ignored::{Ignored, RULES};
 use special::{special, special_at, special_rules};
-
-/// Collection of a root without a name.
-pub const DEFAULT_COLLECTION: &str = "default";
-
-/// Collection of reference material from elsewhere. Its documents are read-only: nothing sets their promotion
-/// level or changes it.
-pub const EXTERNAL: &str = "external";
 
 /// Default globs of the files that are documents.
 pub const DEFAULT_INCLUDE: [&str; 6] = ["*.md", "*.markdown", "*.mdx", "*.mkd", "*.txt", "*.text"];
 
 /// Default size limit of a document: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
-
-/// Largest possible size limit, 1 GiB: offsets are stored in 32 bits, also in Arrow string columns.
-pub const MAX_BYTES: u64 = 1 << 30;
 
 /// A folder or file that contains documents. Written `PATH` or `NAME=PATH`; the path may be a URL, in the form of
 /// a [`Location`].
@@ -198,31 +187,24 @@ fn globs(setting: &str, patterns: &[String]) -> Result<Gitignore> {
     set.build().map_err(|error| invalid(&patterns.join(" "), &problem(&error)))
 }
 
-/// A document that was found but not read yet. All sources of a corpus are in memory at once, so they share what
-/// they have in common.
+/// A document that was found but not read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Id, unique across the corpus: `path`, or `collection:path` in a named collection.
-    pub doc_id: Arc<str>,
-    /// Name of the root it came from.
-    pub collection: Arc<str>,
-    /// Path below the root with `/` between its parts; the file's name if the root is a file.
-    pub path: Arc<str>,
+    /// Its identity.
+    pub origin: Origin,
     /// The root it came from.
     pub root: Arc<Location>,
     /// Whether the document is the root itself.
     pub is_root: bool,
     /// Size in bytes when it was found.
     pub bytes: u64,
-    /// The file's modification time in microseconds since 1970, if the system reports it.
-    pub modified_micros: Option<i64>,
 }
 
 impl Source {
     /// Returns the path to read it from.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.path) }
+        if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.origin.path) }
     }
 }
 
@@ -261,8 +243,8 @@ pub struct Quarantined {
 impl Quarantined {
     /// Quarantines a document for this reason. `hash` is the hash of the bytes that were read.
     #[must_use]
-    pub fn of(source: Source, reason: Skip, hash: Option<String>) -> Self {
-        let Source { doc_id, collection, path, .. } = source;
+    pub fn of(origin: Origin, reason: Skip, hash: Option<String>) -> Self {
+        let Origin { doc_id, collection, path, .. } = origin;
         Self { doc_id, collection, path, reason, hash }
     }
 }
@@ -338,12 +320,12 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     if let Some(remark) = remark {
         tracing::warn!("{remark} (--include)");
     }
-    found.sources.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+    found.sources.sort_by(|a, b| a.origin.doc_id.cmp(&b.origin.doc_id));
     found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
-    if let Some(pair) = found.sources.windows(2).find(|pair| pair[0].doc_id == pair[1].doc_id) {
+    if let Some(pair) = found.sources.windows(2).find(|pair| pair[0].origin.doc_id == pair[1].origin.doc_id) {
         return Err(Error::Corpus {
             path: pair[1].file(),
-            problem: format!("has the same document id `{}` as {}", pair[1].doc_id, pair[0].file().display()),
+            problem: format!("has the same document id `{}` as {}", pair[1].origin.doc_id, pair[0].file().display()),
             help: "give the roots names: chunkmill … one=DIR two=DIR".to_owned(),
         });
     }
@@ -402,13 +384,13 @@ impl Once {
         for source in found.sources.split_off(before[0]) {
             match self.known.get(&source.file()) {
                 None => {
-                    self.known.insert(source.file(), Some(Arc::clone(&source.collection)));
+                    self.known.insert(source.file(), Some(Arc::clone(&source.origin.collection)));
                     found.sources.push(source);
                 }
-                Some(Some(other)) if *other != source.collection => {
+                Some(Some(other)) if *other != source.origin.collection => {
                     return Err(Error::Corpus {
                         path: source.file(),
-                        problem: format!("is in two collections, `{other}` and `{}`", source.collection),
+                        problem: format!("is in two collections, `{other}` and `{}`", source.origin.collection),
                         help: "name folders that do not overlap, or leave it out of one of them with --exclude"
                             .to_owned(),
                     });
@@ -621,28 +603,19 @@ impl Discovery {
         }
         let path: Arc<str> = name.into();
         let doc_id = root.doc_id(name);
-        self.sources.push(Source {
+        let origin = Origin {
             doc_id: if *doc_id == *path { Arc::clone(&path) } else { doc_id.into() },
             collection: Arc::clone(&place.collection),
             path,
+            modified_micros: file.modified.and_then(micros),
+        };
+        self.sources.push(Source {
+            origin,
             root: Arc::clone(&place.canonical),
             is_root: file.path == place.canonical.path(),
             bytes: file.bytes,
-            modified_micros: file.modified.and_then(micros),
         });
     }
-}
-
-/// A document's text, with the hash and the size of the bytes it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// The text. A UTF-8 file is kept byte for byte, including its byte order mark, so offsets into the text are
-    /// offsets into the file; a UTF-16 file is transcoded without its byte order mark.
-    pub text: String,
-    /// BLAKE3 hash of the file's bytes, in hexadecimal.
-    pub hash: String,
-    /// Size of the file in bytes.
-    pub bytes: u64,
 }
 
 /// A document that is about to be read, or whose bytes have already been fetched.
@@ -698,21 +671,21 @@ impl Fetched {
         self.source.bytes
     }
 
-    /// Returns the document without reading it.
+    /// Returns where the document comes from, without reading it.
     #[must_use]
-    pub fn source(self) -> Source {
-        self.source
+    pub fn origin(self) -> Origin {
+        self.source.origin
     }
 
     /// Reads the document.
     ///
     /// # Errors
-    /// A [`Skip`], with the source, if the file cannot be read, and those of [`content`].
-    pub fn read(self) -> Result<(Source, Content), Quarantined> {
+    /// A [`Skip`], with the origin, if the file cannot be read, and those of [`layer`].
+    pub fn read(self) -> Result<(Origin, Layer), Quarantined> {
         let Self { source, bytes } = self;
         match bytes.unwrap_or_else(|| source.root.storage().read(&source.file())) {
-            Ok(bytes) => content(source, bytes),
-            Err(error) => Err(Quarantined::of(source, Skip::Unreadable(error), None)),
+            Ok(bytes) => layer(source.origin, bytes),
+            Err(error) => Err(Quarantined::of(source.origin, Skip::Unreadable(error), None)),
         }
     }
 
@@ -733,21 +706,18 @@ impl Fetched {
 ///
 /// # Errors
 /// Those of [`Fetched::read`].
-pub fn read(source: Source) -> Result<(Source, Content), Quarantined> {
+pub fn read(source: Source) -> Result<(Origin, Layer), Quarantined> {
     Fetched::from(source).read()
 }
 
-/// Decodes a document from its bytes. Decoding is strict: nothing is replaced silently.
+/// Reads a document from its bytes, see [`Layer::read`].
 ///
 /// # Errors
-/// A [`Skip`], with the source, if they are over [`MAX_BYTES`], or not text in UTF-8 (or UTF-16 with a byte order
-/// mark).
+/// A [`Skip`], with the origin and the hash of the bytes.
 #[doc(hidden)] // The Python module reads documents as the job does.
-pub fn content(source: Source, bytes: Vec<u8>) -> Result<(Source, Content), Quarantined> {
-    let hash = blake3::hash(&bytes).to_hex().to_string();
-    let size = bytes.len() as u64;
-    match decode(bytes) {
-        Ok(text) => Ok((source, Content { text, hash, bytes: size })),
-        Err(reason) => Err(Quarantined::of(source, reason, Some(hash))),
+pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), Quarantined> {
+    match Layer::read(bytes) {
+        Ok(layer) => Ok((origin, layer)),
+        Err(Refusal { reason, hash }) => Err(Quarantined::of(origin, reason, Some(hash))),
     }
 }

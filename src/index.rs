@@ -41,8 +41,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::chunk::{self, Chunk, Pooling, Spec};
-use crate::corpus::{self, Content, Fetched, Filter, Quarantined, Root, Source};
-use crate::document::{Admission, Costly, Document, MALFORMED_FRONT_MATTER, blank_data_urls, without_data_urls};
+use crate::corpus::{self, Fetched, Filter, Quarantined, Root};
+use crate::document::{
+    Admission, Costly, Document, Layer, MALFORMED_FRONT_MATTER, Origin, blank_data_urls, without_data_urls,
+};
 use crate::embed::{Cache, Embedder, Passage, Reading};
 use crate::error::{Error, Result, Skip};
 use crate::links::Outline;
@@ -222,27 +224,27 @@ impl<'a> Recipe<'a> {
         if memory > limit {
             // Not even its bytes fit.
             let hash = source.hash();
-            return Ok(Err(Quarantined::of(source.source(), Skip::TooCostly { memory, limit }, hash)));
+            return Ok(Err(Quarantined::of(source.origin(), Skip::TooCostly { memory, limit }, hash)));
         }
-        source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_content(read))
+        source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_layer(read))
     }
 
     /// Does the same as [`cut`](Self::cut) for a document that has already been read.
     ///
     /// # Errors
     /// Those of [`cut`](Self::cut).
-    pub fn cut_content(&self, (source, content): (Source, Content)) -> Result<Result<Cut<'a>, Quarantined>> {
-        let limit = self.admission.memory_of(content.text.len() as u64);
+    pub fn cut_layer(&self, (origin, layer): (Origin, Layer)) -> Result<Result<Cut<'a>, Quarantined>> {
+        let limit = self.admission.memory_of(layer.text.len() as u64);
         let too_costly =
-            |source, memory, hash| Ok(Err(Quarantined::of(source, Skip::TooCostly { memory, limit }, Some(hash))));
-        let mut document = match Document::parse_within(source, content, limit) {
+            |origin, memory, hash| Ok(Err(Quarantined::of(origin, Skip::TooCostly { memory, limit }, Some(hash))));
+        let mut document = match Document::parse_within(origin, layer, limit) {
             Ok(document) => document,
-            Err(Costly { source, content_hash, memory }) => return too_costly(source, memory, content_hash),
+            Err(Costly { origin, content_hash, memory }) => return too_costly(origin, memory, content_hash),
         };
         if let Err(reason) = self.admission.admit(&mut document) {
-            return Ok(Err(Quarantined::of(document.source, reason, Some(document.content_hash))));
+            return Ok(Err(Quarantined::of(document.origin, reason, Some(document.content_hash))));
         }
-        if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.source.doc_id)) {
+        if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.origin.doc_id)) {
             document.promotion_level = Some(level.clone());
         }
         // Measured once, to cut the document and to count the tokens of its chunks.
@@ -250,7 +252,7 @@ impl<'a> Recipe<'a> {
         let memory = document.memory();
         let chunks = match chunk::chunk_within(&ruler, self.spec, limit.saturating_sub(memory))? {
             Ok(chunks) => chunks,
-            Err(more) => return too_costly(document.source, memory + more, document.content_hash),
+            Err(more) => return too_costly(document.origin, memory + more, document.content_hash),
         };
         let row = DocumentRow::new(&document, chunks.len());
         let count = |chunk: &Chunk| {
@@ -297,8 +299,8 @@ impl Cut<'_> {
 
     /// Returns the document as the model reads it whole, if the spec uses late pooling.
     fn passage(&self) -> Option<Arc<Passage>> {
-        let Document { title, source, text, .. } = &self.document;
-        let name = self.spec.context().name_of(title.as_deref(), &source.path);
+        let Document { title, origin, text, .. } = &self.document;
+        let name = self.spec.context().name_of(title.as_deref(), &origin.path);
         (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, blank_data_urls(text.clone()))))
     }
 

@@ -186,7 +186,7 @@ fn our_corpus_and_a_large_one_are_read_as_the_parser_reads_them() {
         assert!(documents.len() > 20, "{} has documents", root.display());
         documents
             .iter()
-            .filter(|document| document.source.path.ends_with(".md"))
+            .filter(|document| document.origin.path.ends_with(".md"))
             .for_each(|document| same(&document.text));
     }
 }

@@ -19,7 +19,7 @@ fn standard() -> Filter {
 }
 
 fn ids(found: &Discovery) -> Vec<&str> {
-    found.sources.iter().map(|source| &*source.doc_id).collect()
+    found.sources.iter().map(|source| &*source.origin.doc_id).collect()
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_file_may_be_older_than_1970() {
         fs::File::options().write(true).open(corpus.path().join(name)).unwrap().set_modified(time).unwrap();
     }
     let found = find(&[Root::new(corpus.path())], &standard());
-    let times: Vec<_> = found.sources.iter().map(|source| source.modified_micros).collect();
+    let times: Vec<_> = found.sources.iter().map(|source| source.origin.modified_micros).collect();
     assert_eq!(times, [Some(-315_619_200_000_001), Some(0)]);
 }
 
@@ -171,7 +171,7 @@ fn several_roots_single_files_and_collections() {
     let file = Root::new(two.path().join("notes.xyz"));
     let found = find(&[Root::new(one.path()), named, file], &standard());
     assert_eq!(ids(&found), ["a.md", "notes.xyz", "wiki:a.md"]);
-    let collections: Vec<_> = found.sources.iter().map(|source| &*source.collection).collect();
+    let collections: Vec<_> = found.sources.iter().map(|source| &*source.origin.collection).collect();
     assert_eq!(collections, ["default", "default", "wiki"]);
 }
 

@@ -42,7 +42,7 @@ fn no_chunk_of_a_corpus_is_a_heading_alone() {
             .par_iter()
             .chain(&real)
             .flat_map_iter(|document| {
-                let path = &document.source.path;
+                let path = &document.origin.path;
                 alone(document, &spec).into_iter().map(move |content| format!("{path}: {content}"))
             })
             .collect();

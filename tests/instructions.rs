@@ -31,8 +31,7 @@ mod counting {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use chunkmill::chunk::{Spec, chunk_measured};
-    use chunkmill::corpus::Content;
-    use chunkmill::document::Document;
+    use chunkmill::document::{Document, Layer};
     use chunkmill::embed::cpu::kernel::{Attention, Floats, Input, Isa, Kernel, Operand, Precision, Scratch, Then};
     use chunkmill::tokens::{TokenCounter, cl100k};
 
@@ -280,10 +279,10 @@ mod counting {
             return;
         }
         let page = |path: &str, text: &str| {
-            let Document { source, text, .. } = Document::from_text(path, text);
+            let Document { origin, text, .. } = Document::from_text(path, text);
             move || {
-                let content = Content { text: text.clone(), hash: String::new(), bytes: text.len() as u64 };
-                drop(std::hint::black_box(Document::parse(source.clone(), content)));
+                let layer = Layer { text: text.clone(), hash: String::new(), bytes: text.len() as u64 };
+                drop(std::hint::black_box(Document::parse(origin.clone(), layer)));
             }
         };
         guard(&mut [("parse markdown", &mut page("guide.md", PAGE)), ("parse text", &mut page("guide.txt", PAGE))]);

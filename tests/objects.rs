@@ -625,7 +625,7 @@ proptest! {
             let root = Root { collection: "default".to_owned(), location };
             let found = discover(&[root], &filter, &[]).ok()?;
             let sources = found.sources.into_iter();
-            Some(sources.map(|source| (source.doc_id, source.bytes, source.modified_micros)).collect::<Vec<_>>())
+            Some(sources.map(|source| (source.origin.doc_id, source.bytes, source.origin.modified_micros)).collect::<Vec<_>>())
         };
         prop_assert_eq!(found(bucket.at("docs")), found(Location::from(&docs)));
     }

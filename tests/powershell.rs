@@ -119,7 +119,7 @@ fn seed_2s_criteria_hold() {
 fn token_counts_equal_those_of_pythons_tiktoken() {
     let Some(root) = powershell() else { return };
     let count =
-        |document: &Document| format!("{}\t{}\n", document.source.path, cl100k().count(&document.text).unwrap());
+        |document: &Document| format!("{}\t{}\n", document.origin.path, cl100k().count(&document.text).unwrap());
     let lines: String = documents(root).iter().map(count).collect();
     assert_eq!(sha256(lines.as_bytes()), PYTHON_TIKTOKEN);
 }

@@ -44,7 +44,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
     let mut ids = HashSet::new();
     let mut covered = document.body.start;
     for (index, chunk) in chunks.iter().enumerate() {
-        let at = format!("{} with `{spec}`, chunk {index}", document.source.path);
+        let at = format!("{} with `{spec}`, chunk {index}", document.origin.path);
         let content = chunk.content(document);
         assert_eq!(chunk.index, index, "{at}");
         assert!(ids.insert(chunk.id.clone()), "{at}: id {} twice", chunk.id);
@@ -102,7 +102,7 @@ pub fn check(document: &Document, spec: &Spec, chunks: &[Chunk], exact: bool) {
         }
     }
     let lost = kept(document, spec, covered..document.body.end);
-    assert!(is_blank(&lost), "{} with `{spec}`: lost the end: {lost:?}", document.source.path);
+    assert!(is_blank(&lost), "{} with `{spec}`: lost the end: {lost:?}", document.origin.path);
     check_sections(document, spec, chunks);
     check_headings(document, chunks);
 }
@@ -140,7 +140,7 @@ fn kept(document: &Document, spec: &Spec, range: Range<usize>) -> String {
 fn check_sections(document: &Document, spec: &Spec, chunks: &[Chunk]) {
     let mut expected = (0, 0);
     for chunk in chunks {
-        let at = format!("{} with `{spec}`, chunk {}", document.source.path, chunk.index);
+        let at = format!("{} with `{spec}`, chunk {}", document.origin.path, chunk.index);
         assert_eq!((chunk.section_index, chunk.sub_index.unwrap_or(0)), expected, "{at}");
         let last = expected.1 + 1 == chunk.n_in_section;
         expected = if last { (expected.0 + 1, 0) } else { (expected.0, expected.1 + 1) };
@@ -160,7 +160,7 @@ fn check_headings(document: &Document, chunks: &[Chunk]) {
             expected.extend((at >= chunk.range.start).then_some(section));
         }
         let named: Vec<_> = document.headings_in(&chunk.range).collect();
-        assert_eq!(named, expected, "{} {:?}", document.source.path, chunk.range);
+        assert_eq!(named, expected, "{} {:?}", document.origin.path, chunk.range);
     }
 }
 

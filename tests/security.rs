@@ -568,7 +568,7 @@ fn few_documents_of_a_real_corpus_have_signals() {
         note(&format!("{kind}: {total} in {holding} of {} documents", documents.len()));
     }
     let blocked = |profile| documents.iter().filter(move |document| document.blocking(profile).is_some());
-    let names = |profile| blocked(profile).map(|document| &*document.source.path).collect::<Vec<_>>();
+    let names = |profile| blocked(profile).map(|document| &*document.origin.path).collect::<Vec<_>>();
     assert_eq!(names(SecurityProfile::Moderate), [""; 0]);
     let strict = names(SecurityProfile::Strict);
     assert_eq!(strict.len(), 13, "{strict:?}");

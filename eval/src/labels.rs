@@ -25,7 +25,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
+use chunkmill::corpus::{self, Filter, Root};
+use chunkmill::document::MAX_BYTES;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::{count, did_you_mean, nearest};
 use serde::de::{Deserializer, Error as _};
@@ -318,7 +319,7 @@ impl LabelSet {
         let found = corpus::discover(&[Root::new(corpus_of(&self.path))], &filter, &[])?;
         let documents = found.sources.len() + found.quarantined.len();
         let read = found.sources.into_iter().filter_map(|source| corpus::read(source).ok());
-        let texts = read.map(|(source, content)| ((*source.doc_id).to_owned(), content.text)).collect();
+        let texts = read.map(|(origin, layer)| ((*origin.doc_id).to_owned(), layer.text)).collect();
         Ok(Corpus { documents, texts })
     }
 

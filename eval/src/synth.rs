@@ -202,7 +202,7 @@ fn candidates(texts: &Texts, kinds: &[Kind]) -> Vec<Candidate> {
 
 /// Returns the chosen candidates, by document and place.
 fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec<Candidate> {
-    let turn = |document: usize| order(settings.seed, &texts.documents[document].document.source.doc_id, "");
+    let turn = |document: usize| order(settings.seed, &texts.documents[document].document.origin.doc_id, "");
     // By kind and document, with the next candidate last.
     let mut waiting: BTreeMap<Kind, BTreeMap<usize, Vec<Candidate>>> = BTreeMap::new();
     for candidate in candidates {
@@ -229,7 +229,7 @@ fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec
         });
     }
     let place =
-        |candidate: &Candidate| (texts.documents[candidate.document].document.source.doc_id.clone(), candidate.start());
+        |candidate: &Candidate| (texts.documents[candidate.document].document.origin.doc_id.clone(), candidate.start());
     chosen.sort_by_cached_key(place);
     chosen
 }
@@ -261,7 +261,7 @@ impl Candidate {
 
     /// Returns an id that depends only on the place, not on the rest of the corpus or the other questions.
     fn id(&self, texts: &Texts) -> String {
-        format!("{}@{}", texts.documents[self.document].document.source.doc_id, self.start())
+        format!("{}@{}", texts.documents[self.document].document.origin.doc_id, self.start())
     }
 
     fn shares_evidence(&self, other: &Self) -> bool {
@@ -273,7 +273,7 @@ impl Candidate {
         let document = &texts.documents[self.document].document;
         let references = self.evidence.iter().map(|range| {
             let quote = Quote { range: range.clone(), text: document.text[range.clone()].to_owned() };
-            Reference::to(document.source.doc_id.to_string(), Some(quote))
+            Reference::to(document.origin.doc_id.to_string(), Some(quote))
         });
         let hash = blake3::hash(self.id(texts).as_bytes()).to_hex();
         Query {

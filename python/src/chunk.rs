@@ -10,7 +10,7 @@ use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
 use chunkmill::cli::visible;
 use chunkmill::config::Config;
-use chunkmill::corpus::{self, DEFAULT_COLLECTION, Fetched, Quarantined, Root, Source};
+use chunkmill::corpus::{self, Fetched, Quarantined, Root};
 use chunkmill::embed::hub::ModelRef;
 use chunkmill::embed::{self, Batcher, Embedder, Engine};
 use chunkmill::error::{Error, Result};
@@ -231,8 +231,8 @@ impl Chunker {
         let recipe = self.recipe()?;
         let cut = match document {
             Document::File(file) => recipe.cut(file)?,
-            Document::Text(text, name) => match corpus::content(named(&name, text.len()), text.as_bytes().to_vec()) {
-                Ok(read) => recipe.cut_content(read)?,
+            Document::Text(text, name) => match corpus::layer(name.as_str().into(), text.as_bytes().to_vec()) {
+                Ok(read) => recipe.cut_layer(read)?,
                 Err(passed_over) => Err(passed_over),
             },
         };
@@ -416,19 +416,6 @@ fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)
         Given::Path(_) => None,
     };
     sources.iter().map(|(given, name)| text((given, name))).collect()
-}
-
-/// Creates the source of a text that has no file.
-fn named(name: &str, bytes: usize) -> Source {
-    Source {
-        doc_id: name.into(),
-        collection: DEFAULT_COLLECTION.into(),
-        path: name.into(),
-        root: Arc::new(Path::new("").into()),
-        is_root: false,
-        bytes: bytes as u64,
-        modified_micros: None,
-    }
 }
 
 fn root(path: &Path) -> Result<Root> {

@@ -259,7 +259,7 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>, budget: &Budge
     let mut chunks = Vec::with_capacity(groups.len());
     let mut paths = Paths { document, spec, of: None, last: Path::default() };
     let mut signals = Signals { document, next: 0, open: Vec::new() };
-    let mut ids = Ids::new(spec.strategy(), &document.source.doc_id);
+    let mut ids = Ids::new(spec.strategy(), &document.origin.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
         let n_in_section = group.pieces.len();
         let footnote = (group.kind == Kind::Footnote).then(|| {

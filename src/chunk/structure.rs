@@ -63,7 +63,7 @@ pub(super) fn room(ruler: &Ruler<'_>, spec: &Spec) -> Result<usize> {
     }
     let document = ruler.document();
     let before = |headings: &str| {
-        spec.context().before(headings, String::new(), document.title.as_deref(), &document.source.path)
+        spec.context().before(headings, String::new(), document.title.as_deref(), &document.origin.path)
     };
     let all = (0..document.sections.len()).map(|section| before(&document.heading_path(section).join(" > ")));
     let before = all.max_by_key(String::len).unwrap_or_else(|| before(""));

@@ -103,7 +103,7 @@ fn start(document: &Document, chunk: &Chunk) -> Start {
 }
 
 fn table(document: &Document, compared: &[Compared]) -> String {
-    let path = &document.source.path;
+    let path = &document.origin.path;
     let (lines, sections) = (count(document.lines(), "line"), count(document.sections.len(), "section"));
     let mut table = format!("{path}: {lines}, {sections}\n\n");
     let widest = |of: fn(&Compared) -> &str| compared.iter().map(|spec| of(spec).len()).max().unwrap_or_default();

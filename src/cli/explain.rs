@@ -135,8 +135,8 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
         return Err(wrong(passed_over.reason.to_string()));
     }
     let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
-    let (source, content) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
-    Ok(Document::parse(source, content))
+    let (origin, layer) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
+    Ok(Document::parse(origin, layer))
 }
 
 fn explain<'a>(

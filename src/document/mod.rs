@@ -9,12 +9,15 @@ mod anchor;
 mod code;
 mod data_url;
 mod depth;
+mod encoding;
 mod format;
 mod front_matter;
+mod layer;
 pub(crate) mod line;
 mod markdown;
 mod name;
 mod nodes;
+mod origin;
 mod position;
 mod regions;
 mod room;
@@ -26,8 +29,6 @@ mod trial;
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -35,8 +36,10 @@ use serde_json::{Map, Value};
 pub use anchor::slug;
 pub(crate) use data_url::{INLINE_DATA, around_data_urls, blank_data_urls, short_target, without_data_urls};
 pub use format::{Format, Language};
+pub use layer::{Layer, MAX_BYTES, Refusal};
 #[doc(hidden)] // The tests call it directly.
 pub use name::name;
+pub use origin::{DEFAULT_COLLECTION, EXTERNAL, Origin};
 pub use position::Positions;
 pub(crate) use position::padded;
 pub(crate) use regions::{fence, inside_containers};
@@ -44,7 +47,6 @@ pub(crate) use security::after_scheme;
 pub use security::{Admission, MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind};
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 
-use crate::corpus::{Content, DEFAULT_COLLECTION, EXTERNAL, Source};
 use crate::value::named;
 use room::Room;
 
@@ -254,7 +256,7 @@ pub struct Footnote {
 #[derive(Debug, Clone)]
 pub struct Document {
     /// Where it came from.
-    pub source: Source,
+    pub origin: Origin,
     /// BLAKE3 of the file's bytes, in hexadecimal.
     pub content_hash: String,
     /// Size of the file in bytes.
@@ -304,7 +306,7 @@ pub struct Document {
 #[derive(Debug)]
 pub(crate) struct Costly {
     /// Where it came from.
-    pub source: Source,
+    pub origin: Origin,
     /// BLAKE3 of the file's bytes, in hexadecimal.
     pub content_hash: String,
     /// Memory in bytes that it takes at least, or may take.
@@ -349,30 +351,30 @@ struct Heading {
 impl Document {
     /// Parses the text of one document. This is linear in the length of the text, whatever it contains.
     #[must_use]
-    pub fn parse(source: Source, content: Content) -> Self {
-        Self::read(source, content, &mut Room::new(u64::MAX))
+    pub fn parse(origin: Origin, layer: Layer) -> Self {
+        Self::read(origin, layer, &mut Room::new(u64::MAX))
     }
 
     /// Parses a document that may take at most `memory` bytes, both while it is parsed and afterwards.
     ///
     /// # Errors
     /// Returns the document as [`Costly`] if it would take more.
-    pub(crate) fn parse_within(source: Source, content: Content, memory: u64) -> Result<Self, Costly> {
+    pub(crate) fn parse_within(origin: Origin, layer: Layer, memory: u64) -> Result<Self, Costly> {
         let mut room = Room::new(memory);
-        let document = Self::read(source, content, &mut room);
-        tracing::debug!("{} may need {} bytes of memory", document.source.path, room.used());
+        let document = Self::read(origin, layer, &mut room);
+        tracing::debug!("{} may need {} bytes of memory", document.origin.path, room.used());
         if room.is_over() {
-            let Self { source, content_hash, .. } = document;
-            return Err(Costly { source, content_hash, memory: room.used() });
+            let Self { origin, content_hash, .. } = document;
+            return Err(Costly { origin, content_hash, memory: room.used() });
         }
         Ok(document)
     }
 
     /// Parses a document and leaves out anything there is no room for.
-    fn read(source: Source, content: Content, room: &mut Room) -> Self {
-        room.take_text(&content.text);
-        let format = Format::of_path(&source.path);
-        let text = content.text;
+    fn read(origin: Origin, layer: Layer, room: &mut Room) -> Self {
+        room.take_text(&layer.text);
+        let format = Format::of_path(&origin.path);
+        let text = layer.text;
         let mut body = (if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })..text.len();
         let mut flags = Vec::new();
         let mut front = front_matter::FrontMatter::default();
@@ -398,7 +400,7 @@ impl Document {
         let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
-            Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&source.path), room),
+            Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&origin.path), room),
             Format::Text => text::parse(&text, scan, room),
             Format::Yaml => structured::yaml(&text, scan, room),
             Format::Json => structured::json(&text, scan, room),
@@ -414,7 +416,7 @@ impl Document {
         // A heading is recorded when it ends, which is after the elements inside it.
         parsed.anchors.sort_by_key(|(_, at)| *at);
         let sections = sections(&text, &body, &mut parsed.headings);
-        let leveled = *source.collection != *EXTERNAL;
+        let leveled = *origin.collection != *EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
         let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
         let title = front.title.or_else(|| {
@@ -429,13 +431,13 @@ impl Document {
             tags.truncate(MAX_TAGS);
             flags.push(MANY_TAGS);
         }
-        let (signals, many) = security::scan(&text, &source.path, format, positions.is_ascii(), &parsed);
+        let (signals, many) = security::scan(&text, &origin.path, format, positions.is_ascii(), &parsed);
         if many {
             flags.push(MANY_SIGNALS);
         }
         Self {
-            content_hash: content.hash,
-            bytes: content.bytes,
+            content_hash: layer.hash,
+            bytes: layer.bytes,
             format,
             positions,
             body,
@@ -453,7 +455,7 @@ impl Document {
             data_urls: data_url::data_urls(&text),
             signals,
             flags,
-            source,
+            origin,
             text,
         }
     }
@@ -461,19 +463,7 @@ impl Document {
     /// Parses a text that is not a file of a corpus. Its path determines the format and is its id.
     #[must_use]
     pub fn from_text(path: &str, text: impl Into<String>) -> Self {
-        let text = text.into();
-        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
-        let bytes = text.len() as u64;
-        let source = Source {
-            doc_id: path.into(),
-            collection: DEFAULT_COLLECTION.into(),
-            path: path.into(),
-            root: Arc::new(Path::new(path).into()),
-            is_root: true,
-            bytes,
-            modified_micros: None,
-        };
-        Self::parse(source, Content { text, hash, bytes })
+        Self::parse(path.into(), Layer::from(text.into()))
     }
 
     /// Returns the blocks that start in a range.

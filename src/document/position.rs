@@ -30,7 +30,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Scans a text of at most [`MAX_BYTES`](crate::corpus::MAX_BYTES) bytes once.
+    /// Scans a text of at most [`MAX_BYTES`](super::MAX_BYTES) bytes once.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut line_ends = Vec::with_capacity((text.len() / LINE).min(MAX_RESERVED));
@@ -172,7 +172,7 @@ fn bits(word: &[u8; WORD], is: impl Fn(u8) -> bool) -> u64 {
     })
 }
 
-/// Converts an offset. Documents are at most [`crate::corpus::MAX_BYTES`] long.
+/// Converts an offset. Documents are at most [`super::MAX_BYTES`] long.
 #[expect(clippy::cast_possible_truncation, reason = "the corpus refuses longer documents")]
 fn offset(at: usize) -> u32 {
     at as u32

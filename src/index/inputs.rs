@@ -7,7 +7,7 @@ use blake3::{Hash, Hasher};
 
 use super::Job;
 use crate::corpus::Source;
-use crate::document::{Admission, PARSER_VERSION};
+use crate::document::{Admission, Origin, PARSER_VERSION};
 use crate::embed::ModelInfo;
 use crate::store::{FORMAT_VERSION, QuarantineRow};
 
@@ -56,7 +56,7 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Adds a document. `content` is the BLAKE3 hash of the file in hexadecimal, or `None` if it cannot be read.
     pub(super) fn document(&mut self, source: &Source, content: Option<&str>) {
-        let Source { doc_id, collection, path, modified_micros, .. } = source;
+        let Origin { doc_id, collection, path, modified_micros } = &source.origin;
         let modified = modified_micros.map(|micros| micros.to_string()).unwrap_or_default();
         self.fields([doc_id, collection, path, content.unwrap_or("unreadable"), &modified]);
         // A document that was quarantined for lack of memory is tried again by a run with more memory.

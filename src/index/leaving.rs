@@ -30,7 +30,7 @@ impl Leaving {
         let Some(dataset) = dataset else { return Ok(Self::default()) };
         let stays = |id: &str| {
             let part = &parts[file_of(id, parts.len())];
-            part.sources.binary_search_by(|source| (*source.doc_id).cmp(id)).is_ok()
+            part.sources.binary_search_by(|source| (*source.origin.doc_id).cmp(id)).is_ok()
                 || part.passed_over.iter().any(|row| row.doc_id == id)
         };
         let read = || {

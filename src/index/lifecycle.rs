@@ -14,7 +14,7 @@ use arrow::compute::filter_record_batch;
 use arrow::error::ArrowError;
 
 use super::publish;
-use crate::corpus::EXTERNAL;
+use crate::document::EXTERNAL;
 use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::store::{

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::inputs::Recipe;
 use super::{Event, Job};
-use crate::corpus::{self, EXTERNAL, Fetched, Source};
+use crate::corpus::{self, Fetched, Source};
+use crate::document::EXTERNAL;
 use crate::error::Result;
 use crate::storage::Location;
 use crate::store::{self, Dataset, Part, PartInputs, QuarantineRow};
@@ -64,11 +65,12 @@ pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, Stri
         parts[store::file_of(&document.doc_id, files)].passed_over.push(document.into());
     }
     for source in found.sources {
-        parts[store::file_of(&source.doc_id, files)].sources.push(source);
+        parts[store::file_of(&source.origin.doc_id, files)].sources.push(source);
     }
     for part in &mut parts {
         let passed_over = part.passed_over.iter().map(|row| (&*row.doc_id, &*row.collection));
-        let documents = part.sources.iter().map(|source| (&*source.doc_id, &*source.collection)).chain(passed_over);
+        let documents =
+            part.sources.iter().map(|source| (&*source.origin.doc_id, &*source.origin.collection)).chain(passed_over);
         let leveled = documents.filter(|(_, collection)| *collection != EXTERNAL);
         let promoted = leveled.filter_map(|(id, _)| Some((id.to_owned(), promotions.get(id)?.clone())));
         part.inputs.promotions = promoted.collect();

@@ -247,7 +247,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
         documents.passed_over += part.passed_over.len() as u64;
         for (source, content) in part.sources.iter().zip(contents) {
-            let before = known.get(&*source.doc_id);
+            let before = known.get(&*source.origin.doc_id);
             // A part that exists already has no changed documents, not even among those that cannot be read.
             let same = is_there || (before.is_some() && before == content.as_ref());
             let count = if same {

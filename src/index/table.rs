@@ -20,7 +20,8 @@ use arrow::error::ArrowError;
 use rayon::prelude::*;
 
 use super::{Prepared, Recipe};
-use crate::corpus::{self, DEFAULT_COLLECTION, DEFAULT_MAX_BYTES, Source};
+use crate::corpus::{self, DEFAULT_MAX_BYTES};
+use crate::document::{DEFAULT_COLLECTION, Origin};
 use crate::embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
 use crate::error::{Error, Result, Skip, caught};
 use crate::store::{ChunkRow, batches, chunks_batch, chunks_schema};
@@ -61,7 +62,7 @@ struct Input {
 }
 
 /// A row of the table, or what is wrong with it.
-type Row<'b> = Result<(Source, &'b [u8]), String>;
+type Row<'b> = Result<(Origin, &'b [u8]), String>;
 
 impl<'a> TableFilter<'a> {
     /// Creates a filter for a table with these columns. It needs `doc_id` and `text`, and reads `collection`,
@@ -129,7 +130,7 @@ impl<'a> TableFilter<'a> {
             let rows: Vec<Row<'_>> = (start..end).map(|row| self.new_row(&cells, row)).collect();
             let prepare = |row| match row {
                 Err(problem) => Ok(Err(problem)),
-                Ok((source, bytes)) => self.prepare(source, bytes),
+                Ok((origin, bytes)) => self.prepare(origin, bytes),
             };
             let prepared: Vec<Result<Prepared, String>> = rows.into_par_iter().map(prepare).collect::<Result<_>>()?;
             errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
@@ -141,19 +142,19 @@ impl<'a> TableFilter<'a> {
 
     /// Returns a row whose document has an id of its own: chunks of two documents with one id would share their ids.
     fn new_row<'c>(&mut self, cells: &'c Cells, row: usize) -> Row<'c> {
-        let (source, bytes) = cells.row(row)?;
+        let (origin, bytes) = cells.row(row)?;
         let mut id = [0; 16];
-        id.copy_from_slice(&blake3::hash(source.doc_id.as_bytes()).as_bytes()[..16]);
-        if self.known.insert(id) { Ok((source, bytes)) } else { Err("has the doc_id of an earlier row".to_owned()) }
+        id.copy_from_slice(&blake3::hash(origin.doc_id.as_bytes()).as_bytes()[..16]);
+        if self.known.insert(id) { Ok((origin, bytes)) } else { Err("has the doc_id of an earlier row".to_owned()) }
     }
 
-    fn prepare(&self, source: Source, bytes: &[u8]) -> Result<Result<Prepared, String>> {
+    fn prepare(&self, origin: Origin, bytes: &[u8]) -> Result<Result<Prepared, String>> {
         let (len, limit) = (bytes.len() as u64, DEFAULT_MAX_BYTES);
         if len > limit {
             return Ok(Err(Skip::TooLarge { bytes: len, limit }.to_string()));
         }
-        let cut = match corpus::content(source, bytes.to_vec()) {
-            Ok(read) => self.recipe.cut_content(read)?,
+        let cut = match corpus::layer(origin, bytes.to_vec()) {
+            Ok(read) => self.recipe.cut_layer(read)?,
             Err(passed_over) => Err(passed_over),
         };
         Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
@@ -315,16 +316,13 @@ impl Cells {
         let given =
             |column: &Option<StringArray>| column.as_ref().and_then(|column| value(column, row).map(str::to_owned));
         let modified = self.modified_time.as_ref().filter(|times| times.is_valid(row));
-        let source = Source {
+        let origin = Origin {
             doc_id: doc_id.into(),
             collection: given(&self.collection).map_or_else(|| DEFAULT_COLLECTION.into(), Into::into),
             path: given(&self.path).map_or_else(|| doc_id.into(), Into::into),
-            root: Arc::new(std::path::Path::new("").into()),
-            is_root: false,
-            bytes: text.len() as u64,
             modified_micros: modified.map(|times| times.value(row)),
         };
-        Ok((source, text))
+        Ok((origin, text))
     }
 }
 

@@ -280,14 +280,14 @@ impl DocumentRow {
     #[must_use]
     pub fn new(document: &Document, chunks: usize) -> Self {
         Self {
-            doc_id: Arc::clone(&document.source.doc_id),
-            collection: Arc::clone(&document.source.collection),
-            path: Arc::clone(&document.source.path),
+            doc_id: Arc::clone(&document.origin.doc_id),
+            collection: Arc::clone(&document.origin.collection),
+            path: Arc::clone(&document.origin.path),
             title: document.title.clone(),
             bytes: i64::try_from(document.bytes).unwrap_or(i64::MAX),
             lines: int(document.lines()),
             content_hash: document.content_hash.clone(),
-            modified_time: document.source.modified_micros.map(Time::from_micros),
+            modified_time: document.origin.modified_micros.map(Time::from_micros),
             format: document.format.name(),
             is_chunked: chunks > 1,
             chunk_count: int(chunks),
@@ -300,7 +300,7 @@ impl DocumentRow {
     }
 }
 
-/// Converts a size or offset, which is at most [`crate::corpus::MAX_BYTES`].
+/// Converts a size or offset, which is at most [`crate::document::MAX_BYTES`].
 fn int(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

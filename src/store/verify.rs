@@ -19,7 +19,8 @@ use rayon::prelude::*;
 
 use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
 use crate::chunk::Spec;
-use crate::corpus::{self, Filter, MAX_BYTES, Root, Source};
+use crate::corpus::{self, Filter, Root, Source};
+use crate::document::MAX_BYTES;
 use crate::error::{Error, Result};
 use crate::storage::Location;
 use crate::value;
@@ -141,7 +142,7 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
 fn sources(roots: &[Root], out: &Location) -> Result<HashMap<String, Source>> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(roots, &filter, std::slice::from_ref(out))?;
-    Ok(found.sources.into_iter().map(|source| (source.doc_id.to_string(), source)).collect())
+    Ok(found.sources.into_iter().map(|source| (source.origin.doc_id.to_string(), source)).collect())
 }
 
 /// The results for a part's files; `None` for anything that could not be read.

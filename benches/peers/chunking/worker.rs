@@ -17,8 +17,7 @@ mod pipe;
 use std::path::Path;
 
 use chunkmill::chunk::{Chunk, Spec, chunk_measured};
-use chunkmill::corpus::{Content, Source};
-use chunkmill::document::Document;
+use chunkmill::document::{Document, Layer, Origin};
 use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use pipe::Text;
 use pulldown_cmark::{Options, Parser};
@@ -41,15 +40,15 @@ fn options() -> Options {
         | Options::ENABLE_WIKILINKS
 }
 
-fn parsed(source: &Source, text: &Text) -> Document {
-    let content = Content { text: text.text.clone(), hash: String::new(), bytes: source.bytes };
-    Document::parse(source.clone(), content)
+fn parsed(origin: &Origin, text: &Text) -> Document {
+    let layer = Layer { text: text.text.clone(), hash: String::new(), bytes: text.text.len() as u64 };
+    Document::parse(origin.clone(), layer)
 }
 
 /// The timed work: turns a text in memory into its chunks, each with its exact number of tokens, as `Recipe::cut`
 /// does.
-fn rows(source: &Source, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
-    let document = parsed(source, text);
+fn rows(origin: &Origin, text: &Text, spec: &Spec, counted: bool) -> Vec<(Chunk, Option<usize>)> {
+    let document = parsed(origin, text);
     let ruler = spec.sizer(None).unwrap().measure(&document).unwrap();
     let chunks = chunk_measured(&ruler, spec).unwrap();
     if !counted {
@@ -88,11 +87,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, work, spec @ ..] = &arguments[..] else { panic!("chunking-worker DOCUMENTS WORK [SPEC]") };
     let loaded = pipe::load(Path::new(file));
-    let sources: Vec<Source> = loaded
-        .0
-        .iter()
-        .map(|text| Source { bytes: text.text.len() as u64, ..Document::from_text(&text.path, "").source })
-        .collect();
+    let origins: Vec<Origin> = loaded.0.iter().map(|text| text.path.as_str().into()).collect();
     // The vocabulary is unpacked once per process, which is part of starting up, not of chunking.
     cl100k().count("").unwrap();
     let versions = json!({ "chunkmill": env!("CARGO_PKG_VERSION") });
@@ -103,11 +98,11 @@ fn main() {
             let unit = if spec.unit() == Unit::Chars { "chars" } else { "tokens" };
             let settings = json!({ "spec": spec.to_string() });
             let ready = json!({ "versions": versions, "settings": settings, "unit": unit, "max": spec.max() });
-            pipe::serve(&loaded, ready, |i, text| rows(&sources[i], text, &spec, work == "rows"), shown);
+            pipe::serve(&loaded, ready, |i, text| rows(&origins[i], text, &spec, work == "rows"), shown);
         }
         "parse" => {
             let ready = json!({ "versions": versions, "settings": {} });
-            pipe::serve(&loaded, ready, |i, text| parsed(&sources[i], text).blocks.len(), nothing);
+            pipe::serve(&loaded, ready, |i, text| parsed(&origins[i], text).blocks.len(), nothing);
         }
         "events" => {
             let ready = json!({ "versions": { "pulldown-cmark": "as chunkmill's" }, "settings": {} });

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill::corpus::{self, Content, DEFAULT_COLLECTION, Filter, Quarantined, Root, Source};
+use chunkmill::corpus::{self, Filter, Quarantined, Root};
+use chunkmill::document::{DEFAULT_COLLECTION, Layer, Origin};
 use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
 
@@ -16,7 +17,7 @@ pub struct Documents {
     /// Their bytes by their ids in the set.
     pub bytes: BTreeMap<String, Vec<u8>>,
     /// The decoded documents, with those ids.
-    pub read: Vec<(Source, Content)>,
+    pub read: Vec<(Origin, Layer)>,
     /// Documents that cannot be read, and are therefore not in the set.
     pub unreadable: Vec<Quarantined>,
 }
@@ -31,10 +32,10 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
     let found = corpus::discover(roots, filter, &[])?;
     let mut documents = Documents { unreadable: found.quarantined, ..Documents::default() };
     for source in found.sources {
-        let id = path_in_set(&source);
+        let id = path_in_set(&source.origin);
         let file = source.file();
         match corpus::read(source) {
-            Ok((source, content)) => {
+            Ok((origin, layer)) => {
                 let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
                 if documents.bytes.insert(id.clone(), bytes).is_some() {
                     return Err(Error::Setting {
@@ -43,7 +44,7 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
                         help: "give the roots different names: manual=PATH".to_owned(),
                     });
                 }
-                documents.read.push((Source { doc_id: id.into(), ..source }, content));
+                documents.read.push((Origin { doc_id: id.into(), ..origin }, layer));
             }
             Err(unreadable) => documents.unreadable.push(unreadable),
         }
@@ -51,11 +52,11 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
     Ok(documents)
 }
 
-fn path_in_set(source: &Source) -> String {
-    if *source.collection == *DEFAULT_COLLECTION {
-        source.path.to_string()
+fn path_in_set(origin: &Origin) -> String {
+    if *origin.collection == *DEFAULT_COLLECTION {
+        origin.path.to_string()
     } else {
-        format!("{}/{}", source.collection, source.path)
+        format!("{}/{}", origin.collection, origin.path)
     }
 }
 

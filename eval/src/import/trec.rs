@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use chunkmill::corpus::{self, Filter, MAX_BYTES, Root};
+use chunkmill::corpus::{self, Filter, Root};
+use chunkmill::document::MAX_BYTES;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 
@@ -27,7 +28,7 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
     let mut documents = BTreeMap::new();
     let mut stems: HashMap<String, Option<String>> = HashMap::new();
     for source in found.sources {
-        let (file, id) = (source.file(), source.doc_id.to_string());
+        let (file, id) = (source.file(), source.origin.doc_id.to_string());
         documents.insert(id.clone(), fs::read(&file).map_err(Error::io("read", &file))?);
         let stem = Path::new(&id).with_extension("").to_string_lossy().into_owned();
         stems.entry(stem).and_modify(|other| *other = None).or_insert(Some(id));

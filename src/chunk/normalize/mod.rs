@@ -119,7 +119,7 @@ impl Normalizer<'_> {
         let mut url = self.base_url?.clone();
         url.set_query(None);
         url.set_fragment(None);
-        url.path_segments_mut().ok()?.pop_if_empty().extend(document.source.path.split('/'));
+        url.path_segments_mut().ok()?.pop_if_empty().extend(document.origin.path.split('/'));
         Some(url)
     }
 

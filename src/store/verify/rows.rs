@@ -8,7 +8,8 @@ use arrow::datatypes::{DataType, Float32Type, Int64Type};
 
 use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
-use crate::corpus::{self, DEFAULT_COLLECTION, Source};
+use crate::corpus::{self, Source};
+use crate::document::DEFAULT_COLLECTION;
 use crate::document::line;
 use crate::embed::ZERO_VECTOR;
 use crate::value::count;
@@ -299,7 +300,7 @@ impl Chunks<'_> {
             }
             let source = self.fact().filter(|fact| fact.comparable).and(self.place.sources);
             let source = source.and_then(|sources| sources.get(doc_id)).cloned();
-            self.text = source.and_then(|source| corpus::read(source).ok()).map(|(_, content)| content.text);
+            self.text = source.and_then(|source| corpus::read(source).ok()).map(|(_, layer)| layer.text);
         }
         if index != self.index + 1 {
             let problem = format!("has position {index} in its document; expected {}", self.index + 1);

@@ -1,7 +1,7 @@
 //! From the bytes of a file to its text. Decoding is strict: nothing is replaced or guessed. A file is UTF-8, or
 //! UTF-16 with a byte order mark. Any other file is refused, and the reason says what it seems to be.
 
-use super::MAX_BYTES;
+use super::layer::MAX_BYTES;
 use crate::error::Skip;
 
 /// A text may contain a stray NUL; a file with more than one in this many bytes is something else.
